@@ -237,6 +237,35 @@ def room_graph(house: Path) -> dict[str, set[str]]:
     return graph
 
 
+def module_name(path: Path, house: Path) -> str:
+    """A module as it is imported."""
+    return ".".join(path.relative_to(house.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def module_graph(house: Path) -> dict[str, set[str]]:
+    """Which module imports which others when it runs; types may be known both ways."""
+    names = {module_name(path, house): path for path in modules(house)}
+    graph = {}
+    for name, path in names.items():
+        tree = Running().visit(ast.parse(path.read_text(encoding="utf-8")))
+        package = [house.name, *path.relative_to(house).parent.parts]
+        used = {each.use.name for each in imports(tree, package)}
+        graph[name] = {
+            next((place for place in (one, one.rpartition(".")[0]) if place in names), name)
+            for one in used
+        } - {name}
+    return graph
+
+
+class Running(ast.NodeTransformer):
+    """Leaves out what is only for a type checker."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """Nothing for a type checker's block."""
+        only_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if only_types else self.generic_visit(node)
+
+
 def machine_names(text: str) -> list[str]:
     """Folders of one machine and package indexes that a text names."""
     # Put together here, so that this file passes its own test.
@@ -280,6 +309,10 @@ def source(noun: str) -> str:
 
 def test_no_rooms_import_each_other_in_a_circle() -> None:
     TopologicalSorter(room_graph(HOUSE)).prepare()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    TopologicalSorter(module_graph(HOUSE)).prepare()
 
 
 def test_no_file_names_a_machine_or_a_package_index() -> None:
@@ -355,6 +388,17 @@ def test_the_checker_sees_a_circle(tmp_path: Path) -> None:
     circle = {"task.py": "from .errors import E", "errors.py": "from autoreason.task import T"}
     with pytest.raises(CycleError):
         TopologicalSorter(room_graph(build(tmp_path, circle))).prepare()
+
+
+def test_the_checker_sees_a_circle_inside_a_room(tmp_path: Path) -> None:
+    circle = {
+        "cli/runner.py": "from autoreason.cli.views.live import Live",
+        "cli/views/live.py": "def f():\n    from autoreason.cli.runner import run",
+    }
+    with pytest.raises(CycleError):
+        TopologicalSorter(module_graph(build(tmp_path, circle))).prepare()
+    circle["cli/views/live.py"] = "if TYPE_CHECKING:\n    from autoreason.cli.runner import run"
+    TopologicalSorter(module_graph(build(tmp_path, circle))).prepare()
 
 
 def test_the_checker_sees_a_machine_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -152,6 +153,16 @@ def read_text(path: Path, what: str) -> str:
     if not text.strip():
         raise InvalidInput(f"{what} {path} is empty; write something in it or leave it out")
     return text
+
+
+def read_texts(paths: Sequence[Path]) -> dict[str, str]:
+    """Texts by file name; by their whole path where two files have the same."""
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise InvalidInput(f"{twice} is named twice; name every text once")
+    short = [path.name for path in paths]
+    names = short if len(set(short)) == len(short) else list(map(str, paths))
+    return {name: read_text(path, "text") for name, path in zip(names, paths, strict=True)}
 
 
 def read_input() -> str:

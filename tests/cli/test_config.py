@@ -52,10 +52,10 @@ def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
             "[limits]\nmax_cost = 3\n",
             "unknown key `limits.max_cost`; did you mean `limits.cost`?",
         ),
-        ("colour = 'x'\n", "unknown key `colour`; it may hold `model` and, under [limits], "),
+        ("colour = 'x'\n", "unknown key `colour`; it may contain `model` and, under [limits], "),
         ("limits = 3\n", "`limits` must be"),
         ("[limits]\ncalls = 'many'\n", "`limits.calls`"),
-        ("model = \n", "it may hold `model`"),
+        ("model = \n", "it may contain `model`"),
     ],
 )
 def test_a_config_that_cannot_be_used_is_one_sentence(shell: Shell, text: str, said: str) -> None:

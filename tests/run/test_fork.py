@@ -9,7 +9,6 @@ from tests.tournament.stage import vote
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.run.fork import prepare_fork
-from autoreason.run.record import read_story
 from autoreason.settings import Budget
 
 
@@ -47,7 +46,7 @@ async def test_a_fork_has_the_settings_of_its_run_but_for_what_is_given(journal:
     assert prepared.task.contract.max_words == 30
     assert prepared.forked_from == result.run
     forked = await prepared.run_async()
-    assert read_story(journal, forked.run).forked_from == result.run
+    assert journal.story(forked.run).forked_from == result.run
 
 
 async def test_a_contract_with_an_unknown_key_cannot_be_forked_to(journal: Journal) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace as changed
+from tests.cli.solving import MadeUpClient, examiner
 from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.leaving import told
 from tests.run.runs import lend, start_run
@@ -21,12 +23,21 @@ from autoreason.journal import Journal
 from autoreason.models.testing import ScriptedModel
 from autoreason.programs.events import ProgramExamined, Solved, solved_in
 from autoreason.programs.report_files import programs
+from autoreason.programs.task import assignments_of
 from autoreason.prompts import built_in
 from autoreason.run import check, estimate_run, export, replay_async
 from autoreason.run.fork import prepare_fork
-from autoreason.run.solve import assign, prepare_solve, solution_of, solving_task
+from autoreason.run.solve import (
+    assign,
+    open_problems,
+    prepare_solve,
+    solution_of,
+    solving_task,
+)
 from autoreason.settings import Budget
 from autoreason.task import Task
+
+__all__ = ["examiner"]
 
 
 def solved(journal: Journal, run: str) -> list[Solved]:
@@ -365,3 +376,38 @@ async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: 
             examiner=MadeUpExaminer(),
         )
     assert journal.spent(journal.runs()[0].id).calls == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "ids"),
+    [
+        ({"ids": ["p2", "p3"]}, ["p2", "p3"]),
+        ({"difficulty": "HARD"}, ["p1", "p3", "p5"]),
+        ({"difficulty": "hard", "limit": 2}, ["p1", "p3"]),
+        ({"limit": 99}, ["p1", "p2", "p3", "p4", "p5"]),
+    ],
+)
+async def test_the_library_solves_some_problems_of_a_file(
+    tmp_path: Path, examiner: type[MadeUpClient], chosen: Any, ids: list[str]
+) -> None:
+    file = tmp_path / "set.jsonl"
+    file.write_text("5\nline 17: no statement")
+    prepared = prepare_solve("echo/echo")
+    limits: Any = {"test_time_limit": 2.5, "test_memory_limit": 128}
+    async with open_problems(prepared, file, **chosen, **limits) as assigned:
+        assert [each.id for each in assignments_of(assigned.task)] == ids
+        assert assigned.settings.strategy_options["broken"] == ["line 17: no statement"]
+    assert (examiner.opened[0]["seconds"], examiner.opened[0]["memory_mb"]) == (2.5, 128)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"limit": 0}, "`limit` is 0; give more than 0"),
+        ({"test_time_limit": 61.0}, "`test_time_limit` is 61; give more than 0 and at most 60"),
+        ({"test_memory_limit": 8}, "`test_memory_limit` is 8; give 16 to 4096 MB"),
+    ],
+)
+def test_limits_that_no_problem_may_have_are_refused(chosen: Any, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        prepare_solve("echo/echo", **chosen)

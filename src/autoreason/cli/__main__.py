@@ -19,7 +19,7 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 _FOR_TABLES = ("numpy", "scipy")
 _COLLECT_EVERY = 100_000
-"""Objects. A start keeps nearly all it makes: at Python's 700, garbage is looked for ninety times in vain."""
+"""Objects. A start keeps nearly all it creates: at Python's 700, garbage is looked for ninety times in vain."""
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def _as_utf8(argument: str) -> str:
 
 
 def _replace_closed_streams() -> None:
-    """A stream that whoever called us has closed is None: nothing is read from it or shown there."""
+    """A stream that the caller has closed is None: nothing is read from it or printed there."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # Not to be closed, like the streams that Python opens itself.
@@ -67,17 +67,17 @@ def run_cli(arguments: list[str]) -> int:
             mistake.show()
         return mistake.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted", INTERRUPTED)
+        return _fail("interrupted", INTERRUPTED)
     except WritingFailed as error:
-        return _say(str(error), NOT_WRITTEN)
+        return _fail(str(error), NOT_WRITTEN)
     except (InvalidInput, JournalError) as error:
-        return _say(str(error), 2)
+        return _fail(str(error), 2)
     except AutoreasonError as error:
-        return _say(str(error), 1)
+        return _fail(str(error), 1)
     except ModuleNotFoundError as missing:
-        return _lacking(missing)
+        return _name_missing(missing)
     except OSError as error:
-        return _refused(error)
+        return _explain(error)
     return status if isinstance(status, int) else 0
 
 
@@ -114,24 +114,24 @@ def _abandon(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _refused(error: OSError) -> int:
+def _explain(error: OSError) -> int:
     """What the system did not let us read or write."""
     if isinstance(error, BrokenPipeError):
         _abandon(sys.stdout)
         return BROKEN_PIPE
     if error.filename:
-        return _say(f"cannot use {error.filename}: {error.strerror}; name another", 2)
-    return _say(f"cannot write to standard output: {error.strerror or error}", 1)
+        return _fail(f"cannot use {error.filename}: {error.strerror}; name another", 2)
+    return _fail(f"cannot write to standard output: {error.strerror or error}", 1)
 
 
-def _lacking(missing: ModuleNotFoundError) -> int:
-    """What only the tables need may be absent; nothing that was recorded is lost by it."""
+def _name_missing(missing: ModuleNotFoundError) -> int:
+    """What only the tables need may be absent; no record suffers."""
     if (missing.name or "").partition(".")[0] not in _FOR_TABLES:
         raise missing
-    return _say("intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2)
+    return _fail("intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2)
 
 
-def _say(sentence: str, status: int) -> int:
+def _fail(sentence: str, status: int) -> int:
     from autoreason.characters import without_controls
 
     with suppress(OSError):

@@ -12,6 +12,10 @@ from autoreason.task import Task, read_task
 from autoreason.tournament.statements import SLOTS
 
 _MODELS = ("author_model", "critic_model", "synthesizer_model", "judge_models")
+_SOLVE = (
+    *("repeats", "calls", "width", "ids", "difficulty", "limit"),
+    *("test_time_limit", "test_memory_limit", "unsafe"),
+)
 _ARGUMENTS = (*Settings.__struct_fields__, *_MODELS, "prompts", "journal")
 
 
@@ -53,8 +57,7 @@ def judge_options(values: dict[str, Any]) -> dict[str, Any]:
 
 def solve_options(values: dict[str, Any]) -> dict[str, Any]:
     """The same where programs are written."""
-    own = _given(values, ("repeats", "calls", "width"))
-    return run_options(values) | efforts_of(values) | own
+    return run_options(values) | efforts_of(values) | _given(values, _SOLVE)
 
 
 def resume_options(values: dict[str, Any]) -> dict[str, Any]:
@@ -85,24 +88,3 @@ def _pair(given: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise InvalidInput(f"--option {given} says no value; write it as name=value")
     return name.strip(), value.strip()
-
-
-def require_positive(values: dict[str, Any], names: tuple[str, ...]) -> None:
-    """Refuse numbers that ask for nothing."""
-    for name in names:
-        if values[name] is not None and values[name] <= 0:
-            option = f"--{name.replace('_', '-')}"
-            raise InvalidInput(f"{option} is {values[name]:g}; give more than 0")
-
-
-def require_limits(seconds: float | None, megabytes: int | None) -> None:
-    """Refuse limits of programs that no problem may have either."""
-    from autoreason.programs.problems.problem import MAX_SECONDS, MEMORY_RANGE_MB
-
-    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
-        raise InvalidInput(
-            f"--test-time-limit is {seconds:g}; give more than 0 and at most {MAX_SECONDS} seconds"
-        )
-    least, most = MEMORY_RANGE_MB
-    if megabytes is not None and not least <= megabytes <= most:
-        raise InvalidInput(f"--test-memory-limit is {megabytes:,}; give {least} to {most} MB")

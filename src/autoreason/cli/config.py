@@ -15,7 +15,7 @@ from autoreason.settings import Budget
 
 
 class Config(Struct, frozen=True):
-    """What new runs begin with where no option says otherwise."""
+    """What new runs start with where no option says otherwise."""
 
     model: str | None = None
     limits: Budget = Budget()
@@ -27,7 +27,7 @@ class Config(Struct, frozen=True):
         return {name: value for name, value in found.items() if value is not None}
 
 
-_MAY_HOLD = "it may hold `model` and, under [limits], `cost`, `tokens` and `calls`"
+_KEYS = "it may contain `model` and, under [limits], `cost`, `tokens` and `calls`"
 
 
 def read_config() -> Config:
@@ -47,7 +47,7 @@ def read_config() -> Config:
     except UnicodeDecodeError:
         raise InvalidInput(f"{path} is not UTF-8; save it as UTF-8") from None
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"{path}: {plainly(error)}; {_MAY_HOLD}") from None
+        raise InvalidInput(f"{path}: {plainly(error)}; {_KEYS}") from None
     _check_keys(path, raw)
     if found.model is not None and not found.model.strip():
         raise InvalidInput(f"{path}: `model` is empty; give provider/model or remove the line")
@@ -55,7 +55,7 @@ def read_config() -> Config:
 
 
 def _check_keys(path: Path, raw: dict[str, Any]) -> None:
-    """Refuse a key that nobody reads: it may be one of ours with a typing error."""
+    """Refuse an unknown key: it may be one of ours with a typing error."""
     from difflib import get_close_matches
 
     known = [*Config.__struct_fields__, *(f"limits.{name}" for name in Budget.__struct_fields__)]
@@ -63,5 +63,5 @@ def _check_keys(path: Path, raw: dict[str, Any]) -> None:
     for key in given:
         if key not in known:
             near = get_close_matches(key, known, n=1)
-            fix = f"did you mean `{near[0]}`?" if near else _MAY_HOLD
+            fix = f"did you mean `{near[0]}`?" if near else _KEYS
             raise InvalidInput(f"{path}: unknown key `{key}`; {fix}")

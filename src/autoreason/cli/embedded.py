@@ -30,7 +30,7 @@ class Weights(NamedTuple):
     """Whether the embedded model can be used."""
 
     ready: bool
-    said: str
+    status: str
     fix: str = ""
 
 
@@ -45,44 +45,13 @@ def weights_state() -> Weights:
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
 
 
-class Listed(NamedTuple):
-    """A model that runs in this process."""
-
-    name: str
-    here: bool
-    bytes: int
-    title: str = ""
-    memory: str = ""
-    licence: str = ""
-    good_for: str = ""
-
-
-def local_models() -> list[Listed]:
-    """Those that can be fetched by name, then others that were fetched."""
-    from autoreason.models.catalog import CATALOG
-    from autoreason.models.weights import fetched_names, is_pulled, named_path
-
-    return [
-        Listed(
-            name,
-            is_pulled(each),
-            each.size or 0,
-            each.title,
-            each.memory,
-            each.licence,
-            each.good_for,
-        )
-        for name, each in CATALOG.items()
-    ] + [Listed(name, True, named_path(name).stat().st_size) for name in fetched_names()]
-
-
 def notes_on(settings: Settings) -> list[str]:
     """What to know of the models of a run before it starts."""
     return [NOTE] if DEFAULT_MODEL in settings.models.all() else []
 
 
 def require_weights(settings: Settings) -> None:
-    """Refuse to begin without the weights, where they are needed; on a terminal, offer them first."""
+    """Refuse to start without the weights, where they are needed; on a terminal, offer them first."""
     if DEFAULT_MODEL not in settings.models.all():
         return
     from autoreason.models.local import LocalModel

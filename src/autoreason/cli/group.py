@@ -18,13 +18,8 @@ SECTIONS = {
     "Steer from another terminal": ("guide", "accept", "stop"),
     "Set up": ("models", "prompts", "journal", "doctor"),
 }
-_SHARED = {
-    "guide": "steer",
-    "accept": "steer",
-    "stop": "steer",
-    "export": "record",
-    "replay": "record",
-}
+_MODULES = {"guide": "steer", "accept": "steer", "stop": "steer"}
+"""Commands that are not in a module of their own name."""
 _NAMES = [name for section in SECTIONS.values() for name in section]
 _FOLDER = __file__.removesuffix("group.py") + "commands/"
 
@@ -32,7 +27,7 @@ _FOLDER = __file__.removesuffix("group.py") + "commands/"
 def short_help(command: str) -> str:
     """The first line of a command's docstring, without importing its module."""
     # Importing pathlib would make help slower by a tenth.
-    with open(f"{_FOLDER}{_SHARED.get(command, command)}.py", encoding="utf-8") as file:  # noqa: PTH123
+    with open(f"{_FOLDER}{_MODULES.get(command, command)}.py", encoding="utf-8") as file:  # noqa: PTH123
         source = file.read()
     docstring = source.partition(f"\ndef {command}(")[2].partition('"""')[2]
     return docstring.partition("\n")[0].removesuffix('"""')
@@ -62,7 +57,7 @@ class LazyGroup(click.Group):
         if cmd_name not in _NAMES:
             return None
         module = importlib.import_module(
-            f"autoreason.cli.commands.{_SHARED.get(cmd_name, cmd_name)}"
+            f"autoreason.cli.commands.{_MODULES.get(cmd_name, cmd_name)}"
         )
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)

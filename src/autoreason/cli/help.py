@@ -104,19 +104,39 @@ class HelpfulCommand(click.Command):
         return _SETTING.sub(flag, sentence)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Headings in the order in which the options were declared."""
-        found: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record:
-                found.setdefault(getattr(param, "heading", "Options"), []).append(record)
-        for heading, records in found.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+        """Options by heading."""
+        format_options(self, ctx, formatter)
+
+
+class HelpfulGroup(click.Group):
+    """A group whose help shows its options by heading, then its commands in the order declared."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options by heading, then the commands."""
+        format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """As declared."""
+        return list(self.commands)
 
 
 class InheritingCommand(HelpfulCommand):
     """A command whose options change what an older run had, so that our defaults do not count."""
+
+
+def format_options(
+    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Headings in the order in which the options were declared."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+        if record:
+            sections.setdefault(getattr(param, "heading", "Options"), []).append(record)
+    for heading, records in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(records)
 
 
 def _check_server(values: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Finding the journal and the run that is meant."""
+"""Finding the journal and the runs that are meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.errors import AutoreasonError, UnknownRun
+from autoreason.cli import options
+from autoreason.errors import AutoreasonError, InvalidInput, JournalError, UnknownRun
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -15,47 +16,82 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
     from autoreason.story import Story
 
-_LOOKED_THROUGH = 200
+_NEWEST = 200
+"""Runs among which one without a name is looked for."""
+
+all_option = options.group(
+    "Which runs", options.option("--all", "every", is_flag=True, help="Every run in the journal.")
+)
 
 
-def opened(url: str | None) -> Journal:
+def open_journal(url: str | None) -> Journal:
     """The journal as it is; an absent one is empty."""
     from autoreason.journal import Journal
 
     return Journal.open(url, create=False)
 
 
-def finished(row: RunRow) -> bool:
-    """Whether a run has delivered its text."""
-    from autoreason.events import FINISHED
-
-    return row.status in FINISHED
-
-
-def pick(
-    journal: Journal, name: str | None, wanted: Callable[[RunRow], bool], described: str
+def find_run(
+    journal: Journal,
+    name: str | None,
+    wanted: Callable[[RunRow], bool] = lambda _: True,
+    description: str = "run in the journal",
 ) -> RunRow:
     """The run of that name, else the newest that is wanted."""
     if name is not None:
         return journal.find(name)
-    for row in journal.runs(_LOOKED_THROUGH):
+    for row in journal.runs(_NEWEST):
         if wanted(row):
             return row
-    raise UnknownRun(f"there is no {described}; name a run, see `autoreason runs`")
+    raise UnknownRun(f"there is no {description}; name a run, see `autoreason runs`")
 
 
-def state(row: RunRow) -> str:
-    """The status in one word, as lists show it."""
-    if row.live:
-        return "live"
-    return "killed" if row.status == "running" else row.status
+def find_runs(journal: Journal, names: tuple[str, ...]) -> list[str]:
+    """The runs of these names, each once; without a name, the newest."""
+    if not names:
+        return [find_run(journal, None).id]
+    return list(dict.fromkeys(journal.find(name).id for name in names))
 
 
-def story_of(journal: Journal, run: str) -> Story:
-    """What is recorded of a run."""
-    from autoreason.story import build_story
+def find_text_runs(journal: Journal, names: tuple[str, ...], every: bool) -> list[str]:
+    """The runs of these names, or every one that writes texts; without a name, the newest."""
+    if every and names:
+        raise InvalidInput("--all takes every run; name runs or give --all, not both")
+    if every:
+        return [row.id for row in reversed(journal.runs(None)) if _has_texts(journal, row.id)]
+    runs = find_runs(journal, names)
+    for run in runs:
+        if writes_programs(journal.story(run)):
+            raise InvalidInput(
+                f"run {run} writes programs, and this is for texts; "
+                f"`autoreason show {run}` shows how they did"
+            )
+    return runs
 
-    return build_story([recorded.event for recorded in journal.events(run)])
+
+def _has_texts(journal: Journal, run: str) -> bool:
+    """Whether a run can be read and writes texts; one that cannot be read must not hide the others."""
+    try:
+        story = journal.story(run)
+    except JournalError:
+        warn_left_out(run, "its record is damaged")
+        return False
+    if writes_programs(story):
+        warn_left_out(run, "it writes programs")
+        return False
+    return story.task is not None
+
+
+def warn_left_out(run: str, why: str) -> None:
+    """Say that one of many runs is left out."""
+    click.echo(f"autoreason: {run} is left out: {why}", err=True)
+
+
+def writes_programs(story: Story) -> bool:
+    """Whether a run writes programs rather than a text."""
+    from autoreason.run.kinds import written_by
+
+    return written_by(story.settings) == "programs"
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -63,8 +99,8 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
     from click.shell_completion import CompletionItem
 
     try:
-        with opened(ctx.params.get("journal")) as journal:
-            rows = journal.runs(_LOOKED_THROUGH)
+        with open_journal(ctx.params.get("journal")) as journal:
+            rows = journal.runs(_NEWEST)
     except AutoreasonError:
         return []
     return [CompletionItem(row.id, help=row.title) for row in rows if row.id.startswith(incomplete)]
@@ -73,3 +109,8 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 def run_argument(*, required: bool) -> Callable[[Any], Any]:
     """The argument that names a run."""
     return click.argument("run", required=required, shell_complete=complete_run)
+
+
+def runs_argument(name: str = "runs", metavar: str = "[RUN]...") -> Callable[[Any], Any]:
+    """The argument that names any number of runs."""
+    return click.argument(name, nargs=-1, metavar=metavar, shell_complete=complete_run)

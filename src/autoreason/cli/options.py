@@ -38,7 +38,7 @@ def option(*names: str, **attrs: Any) -> Spec:
 
 
 def field_option(field: Field, *names: str, **attrs: Any) -> Spec:
-    """An option for a field, named after it unless said otherwise."""
+    """An option for a field, named after it unless other names are given."""
     names = names or (f"--{field.name.replace('_', '-')}",)
     if not attrs.get("is_flag"):
         attrs.setdefault("type", FieldType(field))

@@ -1,4 +1,4 @@
-"""Holds a run: shows it while it lasts, heeds Ctrl-C, ends with its text and exit status."""
+"""Drives a run and shows it meanwhile; heeds Ctrl-C, and ends with its text and exit status."""
 
 from __future__ import annotations
 
@@ -7,32 +7,30 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-from autoreason.cli.lookup import opened
+from autoreason.cli.embedded import notes_on, require_weights
+from autoreason.cli.lookup import open_journal
+from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
+from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.cli.views.live import Live
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal
+from autoreason.files import check_output
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autoreason.run.prepared import PreparedRun
+    from autoreason.settings import Settings
+
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
-
-
-class _Closes(Protocol):
-    async def close(self) -> None: ...
-
-
-Closable = TypeVar("Closable", bound=_Closes)
 
 
 class View(Protocol):
@@ -83,42 +81,11 @@ class Silent:
         """Nothing to redraw."""
 
 
-@dataclass(frozen=True)
-class OutputOptions:
-    """How a run is shown and where its text goes."""
-
-    output: Path | None = None
-    as_json: bool = False
-    quiet: bool = False
-    live: bool = True
-    journal: str | None = None
-    report: Path | None = None
-    """The folder for a report on programs."""
-    html: Path | None = None
-    """The file for a report as a page."""
-    strict: bool = False
-    """A text that breaks its contract is a failure."""
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> OutputOptions:
-        """As the options say."""
-        return cls(
-            values.get("output"),
-            values["as_json"],
-            values["quiet"],
-            not values["no_live"],
-            values["journal"],
-            values.get("report"),
-            values.get("html"),
-            values.get("fail_on_contract", False),
-        )
-
-
-def choose_view(live: Live, manner: OutputOptions, console: Console | None, known: int = 0) -> View:
+def choose_view(live: Live, output: OutputOptions, console: Console | None, known: int = 0) -> View:
     """The live view on a terminal that can redraw and shows no log, else a line per step."""
-    if manner.quiet:
+    if output.quiet:
         return Silent(live)
-    redrawn = manner.live and not os.environ.get("AUTOREASON_LOG")
+    redrawn = output.live and not os.environ.get("AUTOREASON_LOG")
     if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
         from autoreason.cli.views.screen import Screen
 
@@ -128,50 +95,67 @@ def choose_view(live: Live, manner: OutputOptions, console: Console | None, know
     return Plain(live, skip=known)
 
 
-@contextlib.asynccontextmanager
-async def closing(lent: Closable) -> AsyncIterator[Closable]:
-    """The models, or the examiner, of one command, let go of at its end."""
-    try:
-        yield lent
-    finally:
-        await lent.close()
-
-
 Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
 
-def hold(
+def run_prepared(
+    prepared: PreparedRun, values: dict[str, Any], *, verbose: bool | None = None
+) -> int:
+    """Drive a run to its end, or with --dry-run show what it would do."""
+    check_output(values["html"], "--html")
+    if values.get("dry_run"):
+        from autoreason.cli.views.dry_run import dry_run
+
+        return dry_run(prepared, as_json=values["as_json"], html=values["html"], verbose=verbose)
+    return start_run(prepared.run_async, prepared.settings, values)
+
+
+def start_run(
+    drive: Drive, settings: Settings, values: dict[str, Any], notes: list[str] | None = None
+) -> int:
+    """Drive a new run to its end, once there is what its models need, and return the exit status.
+
+    `notes` are shown before the first request; `drive` may add to them until then.
+    """
+    require_weights(settings)
+    warn_of_failed_judges(settings)
+    notes = [] if notes is None else notes
+    notes += notes_on(settings)
+    return drive_run(drive, OutputOptions.of(values), notes=notes)
+
+
+def drive_run(
     drive: Drive,
-    manner: OutputOptions,
+    output: OutputOptions,
     *,
     notes: Sequence[str] = (),
     run: str = "",
     known: int = 0,
     worked: float = 0.0,
 ) -> int:
-    """Drive a run from here to its end, and return the exit status.
+    """Drive a run from here to its end, show it meanwhile, and return the exit status.
 
     `notes` are shown before the first request; `run` is the name of one that goes on.
     """
-    console = None if manner.quiet else _console()
-    view = choose_view(Live(run, worked=worked), manner, console, known)
+    console = None if output.quiet else _console()
+    view = choose_view(Live(run, worked=worked), output, console, known)
     warnings: list[str] = []
-    result = asyncio.run(_hold(drive, view, notes, warnings))
+    result = asyncio.run(_drive(drive, view, notes, warnings))
     for line in warnings:
         print(f"autoreason: {line}", file=sys.stderr)
     if view.live.solving:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
 
-        return solution_set.end(result, manner, console or stderr_console())
+        return solution_set.end(result, output, console or stderr_console())
     if view.live.study and result.finished:
         from autoreason.cli.views import studies
 
-        with opened(manner.journal) as journal:
-            studies.show(result, journal, as_json=manner.as_json, html=manner.html)
+        with open_journal(output.journal) as journal:
+            studies.show(result, journal, as_json=output.as_json, html=output.html)
         return 0
-    return outcome.end_run(result, manner, console)
+    return outcome.end_run(result, output, console)
 
 
 def _console() -> Console | None:
@@ -183,7 +167,7 @@ def _console() -> Console | None:
     return stderr_console()
 
 
-async def _hold(drive: Drive, view: View, notes: Sequence[str], warnings: list[str]) -> Result:
+async def _drive(drive: Drive, view: View, notes: Sequence[str], warnings: list[str]) -> Result:
     switch = StopSwitch()
     goes_on = bool(view.live.run)
 

@@ -39,7 +39,7 @@ def on_disk(problems: Path) -> Iterator[Path]:
         try:
             yield path
         except InvalidInput as error:
-            # Nobody knows the file that it was put into.
+            # The user does not know the temporary file.
             raise InvalidInput(str(error).replace(str(path), _NAME)) from None
 
 
@@ -55,5 +55,5 @@ def _copy_to(path: Path) -> None:
             command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False
         )
     if copied.returncode:
-        said = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise InvalidInput(f"cannot read {_NAME}: {said}; name a file of problems")
+        reason = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InvalidInput(f"cannot read {_NAME}: {reason}; name a file of problems")

@@ -35,6 +35,7 @@ from autoreason.journal.records import (
 )
 from autoreason.journal.writer import Writer
 from autoreason.settings import Settings
+from autoreason.story import Story, build_story
 
 T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
@@ -162,10 +163,12 @@ class Journal:
         """For each run, oldest first, a string that changes with every record of it."""
         return {run: ", ".join(map(str, last)) for run, *last in self._read(sql.STAMPS)}
 
-    def runs(self, limit: int = 20, status: Status | None = None) -> list[RunRow]:
-        """The newest runs first."""
+    def runs(self, limit: int | None = 20, status: Status | None = None) -> list[RunRow]:
+        """The newest runs first, all of them where `limit` is None."""
         live = locks.locked_runs(self._locks)
-        rows = self._read(sql.RUNS, (status, min(limit, _MAX_INTEGER)))
+        rows = self._read(
+            sql.RUNS, (status, _MAX_INTEGER if limit is None else min(limit, _MAX_INTEGER))
+        )
         with journal_errors(self.path):
             return [run_from(row, live) for row in rows]
 
@@ -220,6 +223,10 @@ class Journal:
                 RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
                 for seq, at, version, payload in rows
             ]
+
+    def story(self, run: str) -> Story:
+        """What is recorded of a run, as a reader sees it."""
+        return build_story([recorded.event for recorded in self.events(run)])
 
     # Requests and replies.
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from autoreason.events import AnyEvent, Status
+from autoreason.events import FINISHED, AnyEvent, Status
 from autoreason.exchange import Outcome, Reply, Request, Role, Spent
 
 CommandKind = Literal["stop", "accept", "guide"]
@@ -29,6 +29,18 @@ class RunRow(Struct, frozen=True, kw_only=True):
     spent: Spent
     live: bool
     """A process has it locked now; a `running` run that is not live was killed."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has delivered its text or its result."""
+        return self.status in FINISHED
+
+    @property
+    def state(self) -> str:
+        """The status in one word, as lists show it."""
+        if self.live:
+            return "live"
+        return "killed" if self.status == "running" else self.status
 
 
 class RecordedEvent(NamedTuple):

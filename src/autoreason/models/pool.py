@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.models import prices
 from autoreason.models.circuit_breaker import CircuitBreaker
@@ -73,6 +74,17 @@ class ModelPool:
             )
             self._checked[address] = asyncio.ensure_future(asking)
         return await self._checked[address]
+
+    async def check_all(self, addresses: Sequence[str]) -> list[Check]:
+        """The same of several at once; what cannot be used is a problem, not an error."""
+
+        async def check_one(address: str) -> Check:
+            try:
+                return await self.check(address)
+            except InvalidInput as error:
+                return Check(address=address, problem=str(error))
+
+        return await asyncio.gather(*map(check_one, addresses))
 
     def window(self, address: str) -> int | None:
         """Tokens a model can read and write at once; None where that is not known."""

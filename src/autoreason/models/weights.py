@@ -85,6 +85,37 @@ def fetched_names() -> list[str]:
     return sorted(each.stem for each in files if each.name not in known)
 
 
+class LocalModelEntry(NamedTuple):
+    """A model that runs in this process, as a list shows it."""
+
+    name: str
+    here: bool
+    bytes: int
+    title: str = ""
+    memory: str = ""
+    licence: str = ""
+    good_for: str = ""
+
+
+def local_models() -> list[LocalModelEntry]:
+    """Those that can be fetched by name, then others that were fetched."""
+    known = [
+        LocalModelEntry(
+            name,
+            is_pulled(model),
+            model.size or 0,
+            model.title,
+            model.memory,
+            model.licence,
+            model.good_for,
+        )
+        for name, model in CATALOG.items()
+    ]
+    return known + [
+        LocalModelEntry(name, True, named_path(name).stat().st_size) for name in fetched_names()
+    ]
+
+
 def is_pulled(model: ModelFile = SMOLLM2) -> bool:
     """Whether the weights are there and undamaged; hashes them only when they changed since."""
     path = weights_path(model)

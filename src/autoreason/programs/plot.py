@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from autoreason.characters import in_markup
 from autoreason.plugins import short
-from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.report.numbers import percent_interval
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
+
+if TYPE_CHECKING:
+    from autoreason.programs.solve_report import Score, SolveReport
 
 _WIDTH, _LEFT, _RIGHT = 720, 110, 24
 _LINE, _GAP, _AXIS = 18, 16, 40

@@ -70,6 +70,11 @@ class SolveTerms(Struct, frozen=True, kw_only=True):
                     f"`{name}` is {getattr(self, name)}; give a number from 1 to {limit}"
                 )
 
+    def count_parts(self, task: Task) -> int:
+        """Problems that can be judged, times strategies, times repeats."""
+        problems = sum(not each.remark for each in assignments_of(task))
+        return problems * len(self.strategies) * self.repeats
+
 
 class Solve(Job):
     """Solves every problem by every strategy with the public tests in view, and scores on the private ones."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from autoreason.plugins import short
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.plot import draw
-from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -23,6 +23,9 @@ from autoreason.report.report import Section
 from autoreason.report.statements import losing
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import Estimate
+
+if TYPE_CHECKING:
+    from autoreason.programs.solve_report import Score, SolveReport
 
 _ENOUGH = 5
 """Problems that a table within a table must have somewhere, to be worth a screen's room."""

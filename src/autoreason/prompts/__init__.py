@@ -72,6 +72,17 @@ class PromptSet:
             )
         return PromptSet({name: self.sources[name] for name in names})
 
+    def write(self, folder: Path, *, force: bool = False) -> None:
+        """One file per prompt into a folder; `force` replaces those that are there."""
+        if folder == SMALL:
+            raise InvalidInput("`--prompts small` means our own; name another folder")
+        files = {folder / f"{name}.md": source for name, source in self.sources.items()}
+        if not force and (there := next((file for file in files if file.exists()), None)):
+            raise InvalidInput(f"{there} is there already; name another folder, or add --force")
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, source in files.items():
+            file.write_text(source, "utf-8")
+
 
 @cache
 def built_in(*, small: bool = False, code: bool = False) -> PromptSet:

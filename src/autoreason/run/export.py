@@ -16,7 +16,7 @@ from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
 from autoreason.run.options import JournalPlace
-from autoreason.run.record import read_story, use_journal
+from autoreason.run.record import use_journal
 from autoreason.story import RecordedPass, Story
 
 
@@ -49,7 +49,7 @@ def export(
     folder = Path(folder)
     with use_journal(journal) as book:
         run = book.find(run).id
-        story = read_story(book, run)
+        story = book.story(run)
         files = _texts(story) | _calls(run, book)
         files["run.json"] = _run_json(run, story, book)
     try:

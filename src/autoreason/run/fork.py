@@ -15,7 +15,7 @@ from autoreason.prompts import PromptSet
 from autoreason.run.models import ModelChoice, change_servers
 from autoreason.run.options import ForkOptions, check_options
 from autoreason.run.prepared import PreparedRun, prepare_with
-from autoreason.run.record import read_story, task_and_settings, use_journal
+from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.result import Result
 from autoreason.run.resume import change_budget
@@ -84,7 +84,7 @@ def prepare_fork(
     check_options(options, ForkOptions)
     with use_journal(options.get("journal")) as journal:
         run = journal.find(run).id
-        story = read_story(journal, run)
+        story = journal.story(run)
     task, before = _forked_task(story, run, at_pass)
     if contract := options.get("contract"):
         merged = make_contract({**asdict(task.contract), **contract}, "contract")

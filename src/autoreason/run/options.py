@@ -152,6 +152,16 @@ class SolveOptions(WriteOptions, total=False):
     repeats: int
     width: int
     """Problems worked on at once."""
+    ids: Sequence[str]
+    """Only these problems of a file."""
+    difficulty: str
+    """Only problems of this difficulty."""
+    limit: int
+    """Only so many problems, the first ones."""
+    test_time_limit: float
+    """Processor seconds of a test, instead of the problem's own."""
+    test_memory_limit: int
+    """Megabytes of a test, instead of the problem's own."""
     unsafe: bool
     """Run programs without a sandbox."""
 

@@ -11,7 +11,7 @@ from autoreason.journal.location import locate
 from autoreason.paths import data_folder
 from autoreason.run.options import JournalPlace
 from autoreason.settings import Settings
-from autoreason.story import Story, build_story
+from autoreason.story import Story
 from autoreason.task import Task
 
 
@@ -33,11 +33,6 @@ def _check_folder(url: str | None) -> None:
     folder = locate(url).parent
     if folder != data_folder() and not folder.is_dir():
         raise InvalidInput(f"no folder {folder} for the journal; make it first or correct its name")
-
-
-def read_story(journal: Journal, run: str) -> Story:
-    """What is recorded of a run."""
-    return build_story([recorded.event for recorded in journal.events(run)])
 
 
 def task_and_settings(

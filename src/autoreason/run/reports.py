@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from autoreason.journal import Journal
-from autoreason.story import Story, build_story
+from autoreason.story import Story
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
@@ -27,8 +27,7 @@ def _panel(_run: str, story: Story, _journal: Journal) -> Report:
 def _rejudged(_run: str, story: Story, journal: Journal) -> Report:
     from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
 
-    before = [recorded.event for recorded in journal.events(rejudged_run(story))]
-    return rejudge_report(story, build_story(before))
+    return rejudge_report(story, journal.story(rejudged_run(story)))
 
 
 def _comparison(run: str, story: Story, journal: Journal) -> Report:

@@ -16,7 +16,7 @@ from autoreason.run.models import ModelChoice, change_servers
 from autoreason.run.options import ResumeOptions, check_options
 from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
-from autoreason.run.record import read_story, task_and_settings, use_journal
+from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import Budget, Settings
@@ -55,7 +55,7 @@ async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
     async with AsyncExitStack() as exits:
         journal = exits.enter_context(use_journal(options.get("journal")))
         row = journal.find(run)
-        story = read_story(journal, row.id)
+        story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         settings = resumed_settings(before, options, choice)
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)

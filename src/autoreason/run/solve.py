@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +21,7 @@ from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment, Examined
 from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examination import Examiner
+from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.registry import DEFAULT, strategies_named
 from autoreason.programs.task import Assignments
 from autoreason.run.models import ModelChoice
@@ -104,27 +105,9 @@ async def solve_async(
     problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> Solution:
     """Like `solve`, in an event loop."""
-    from autoreason.programs.examiner.client import ExaminerClient
-
     prepared = prepare_solve(model, **options)
-    unsafe = options.get("unsafe", False)
-    async with AsyncExitStack() as exits:
-        source = Path() if isinstance(problem, Mapping) else Path(problem)
-        if isinstance(problem, Mapping):
-            folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="autoreason-"))
-            source = Path(folder, "problem.json")
-            source.write_bytes(_encoded(problem))
-        try:
-            client = await ExaminerClient.open(source, unsafe=unsafe)
-        except InvalidInput as error:
-            if not isinstance(problem, Mapping):
-                raise
-            # The caller does not know the temporary file.
-            raise InvalidInput(str(error).removeprefix(f"{source}: ")) from None
-        exits.push_async_callback(client.close)
-        terms = {"set": client.digest, "unsafe": unsafe}
-        prepared = assign(prepared, client, client.assignments, terms)
-        return solution_of(await prepared.run_async())
+    async with open_problems(prepared, problem, **options) as assigned:
+        return solution_of(await assigned.run_async())
 
 
 def prepare_solve(
@@ -132,9 +115,13 @@ def prepare_solve(
 ) -> PreparedRun:
     """The run that `solve` would drive, before the problems are assigned."""
     check_options(options, SolveOptions)
+    check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
+    limit = options.get("limit")
+    if limit is not None and limit <= 0:
+        raise InvalidInput(f"`limit` is {limit}; give more than 0")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
     choice = ModelChoice()
-    return prepare(
+    prepared = prepare(
         Task(brief="Solve problems"),
         choice.write(model, options),
         choice,
@@ -142,6 +129,69 @@ def prepare_solve(
         strategy="solve",
         strategy_options=solving_terms("", options.get("strategy") or DEFAULT, **terms),
     )
+    if len(prepared.settings.strategy_options["strategies"]) > 1:
+        from autoreason.studies.panels.panel_report import require_statistics
+
+        require_statistics()
+    return prepared
+
+
+@asynccontextmanager
+async def open_problems(
+    prepared: PreparedRun, problem: Problems, **options: Unpack[SolveOptions]
+) -> AsyncIterator[PreparedRun]:
+    """The run with its problems; the process that has their tests is closed at the end."""
+    from autoreason.programs.examiner.client import ExaminerClient
+
+    unsafe = options.get("unsafe", False)
+    with _problem_file(problem) as source:
+        client = await ExaminerClient.open(
+            source,
+            only=tuple(options.get("ids", ())),
+            unsafe=unsafe,
+            seconds=options.get("test_time_limit"),
+            memory_mb=options.get("test_memory_limit"),
+        )
+        try:
+            chosen = _choose(client.assignments, options)
+            broken = [str(record) for record in client.broken]
+            terms = {"set": client.digest, "unsafe": unsafe, "broken": broken}
+            yield assign(prepared, client, chosen, terms)
+        finally:
+            await client.close()
+
+
+@contextmanager
+def _problem_file(problem: Problems) -> Iterator[Path]:
+    """The file of problems; one problem as a mapping is written to a temporary file."""
+    if not isinstance(problem, Mapping):
+        yield Path(problem)
+        return
+    with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
+        path = Path(folder, "problem.json")
+        path.write_bytes(_encoded(problem))
+        try:
+            yield path
+        except InvalidInput as error:
+            # The caller does not know the temporary file.
+            raise InvalidInput(str(error).removeprefix(f"{path}: ")) from None
+
+
+def _choose(assignments: Sequence[Assignment], options: SolveOptions) -> Sequence[Assignment]:
+    """The problems of the difficulty and number that are asked for."""
+    difficulty = options.get("difficulty")
+    chosen = assignments
+    if difficulty is not None:
+        chosen = [each for each in assignments if each.difficulty.lower() == difficulty.lower()]
+        if not chosen:
+            known = sorted({each.difficulty for each in assignments if each.difficulty})
+            there = f"there are {', '.join(known)}" if known else "the problems have none"
+            raise InvalidInput(f"no problem of difficulty {difficulty!r}; {there}")
+    chosen = chosen[: options.get("limit")]
+    if chosen and all(each.remark for each in chosen):
+        first = chosen[0]
+        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
+    return chosen
 
 
 def assign(

@@ -23,7 +23,7 @@ from autoreason.run.options import (
     check_options,
 )
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.record import read_story, use_journal
+from autoreason.run.record import use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import report_of
 from autoreason.run.sync import wait_for
@@ -185,7 +185,7 @@ def prepare_rejudge(
     require_statistics()
     with use_journal(options.get("journal")) as journal:
         run = journal.find(run).id
-        story = read_story(journal, run)
+        story = journal.story(run)
     task = recorded_panels(story, run)
     choice = ModelChoice()
     # Votes are counted as they were: what differs must be the judges.

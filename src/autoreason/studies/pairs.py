@@ -14,7 +14,8 @@ from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.keys import PartName
 from autoreason.prompts import PromptSet
-from autoreason.story import RecordedPanel, Story, build_story
+from autoreason.report.numbers import count
+from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.pairwise import votes
 from autoreason.task import Entry
 
@@ -87,6 +88,20 @@ class Pairs:
     not_won: int = 0
     """Pairs whose chosen text won no panel, where only winners were asked for."""
 
+    @property
+    def conclusion(self) -> str:
+        """How many pairs there are, from where, and what was left out."""
+        counts = (
+            (self.merged, "repeated comparison", "added to the first"),
+            (self.ties, "tie", "left out"),
+            (self.below, "pair", "below the agreement asked for"),
+            (self.not_won, "pair", "whose chosen text won no panel"),
+            (self.undecided, "panel", "without a verdict"),
+        )
+        source = f"{count(self.panels, 'panel')} of {count(self.runs, 'run')}"
+        left_out = [f"{count(number, noun)} {what}" for number, noun, what in counts if number]
+        return "; ".join([f"{count(len(self.pairs), 'pair')} from {source}", *left_out])
+
 
 class _NamedText(NamedTuple):
     name: str
@@ -128,7 +143,7 @@ def find_pairs(
         raise InvalidInput(f"an agreement of {min_agreement} is no share; give one from 0 to 1")
     result = Pairs()
     for run in runs:
-        story = build_story([recorded.event for recorded in journal.events(run)])
+        story = journal.story(run)
         panels = list(_panels(story))
         duels = _duels(panels)
         result.runs += 1

@@ -116,7 +116,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         (long, right): "long.json has a number too large to be read; shorten it",
         (problem, "nowhere.py"): "no file nowhere.py; check the name",
         (problem, "latin.py"): "latin.py is not UTF-8 text; save the program as UTF-8",
-        (problem, "."): "cannot read .: Is a directory; name another",
+        (problem, "."): ". is a folder; name a Python file in it",
         (right, problem): f"the problem comes first: autoreason check {problem} {right}",
         ("-", problem): f"the problem comes first: autoreason check {problem} -",
         (problem, problem): f"{problem} is no program; name a Python file",

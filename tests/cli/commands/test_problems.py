@@ -23,11 +23,11 @@ def test_a_set_is_shown_by_kind_and_difficulty(inside: Inside, source: str) -> N
     done = inside("problems", "show", source)
     assert done.status == 0
     assert done.out.startswith("2 problems (CodeContests, autoreason), digest ")
-    assert [line.split()[:3] for line in done.out.splitlines()[2:4]] == [
+    assert [line.split()[:3] for line in done.out.splitlines()[3:5]] == [
         ["stdio", "easy", "1"],
         ["stdio", "B", "1"],
     ]
-    assert "left out: line 2: this is not valid JSON; correct it" in done.out
+    assert "Left out   line 2: this is not valid JSON; correct it" in done.out
 
 
 def test_a_set_is_shown_to_programs(inside: Inside, source: str) -> None:
@@ -53,8 +53,11 @@ def test_one_problem_is_shown_without_what_nobody_may_see(
 def test_a_file_with_one_problem_is_shown_as_that_problem(inside: Inside) -> None:
     name = inside.write("one.jsonl", f"{json.dumps(own())}\n{{\n")
     alone = inside("problems", "show", name).out
-    assert inside("problems", "show", name, "--problem", "double").out in alone
-    assert "left out: line 2: this is not valid JSON; correct it" in alone
+    left_out = "Left out   line 2: this is not valid JSON; correct it\n"
+    assert left_out in alone
+    assert inside("problems", "show", name, "--problem", "double").out == alone.replace(
+        left_out, ""
+    )
     assert inside("problems", "show", name, "--json").json["problems"] == 1
 
 

@@ -50,7 +50,7 @@ def test_a_run_without_panels_is_one_sentence(inside: Inside, strategy: str) -> 
     refused = inside("rejudge", "last", *PANEL)
     assert refused.status == 2
     assert "has no panel that decided anything" in refused.sentence
-    assert "there is no run that held a panel" in inside("rejudge", *PANEL).sentence
+    assert "there is no run with a panel" in inside("rejudge", *PANEL).sentence
     assert len(inside.runs()) == 1
 
 

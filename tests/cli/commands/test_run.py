@@ -184,6 +184,12 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: 
     assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
 
 
+def test_a_dry_run_can_be_a_page(quick_shell: Shell, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert quick_shell("run", BRIEF, *FAST, "--dry-run", "--html", str(page)).returncode == 0
+    assert "Nothing was called and nothing was written" in page.read_text()
+
+
 def test_a_dry_run_for_programs(quick_shell: Shell) -> None:
     told = json.loads(quick_shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout)
     assert told["settings"]["passes"] == 2

@@ -319,8 +319,11 @@ def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Ins
 
 
 def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None:
-    said = inside("solve", some(inside, 3), *MODEL, "--strategy", "all", "--dry-run")
+    page = inside.folder / "page.html"
+    asked = (*MODEL, "--strategy", "all", "--dry-run", "--html", str(page))
+    said = inside("solve", some(inside, 3), *asked)
     assert said.status == 0
+    assert "18 to 108" in page.read_text()
     assert said.out.startswith("Nothing was called and nothing was written; a run takes about ")
     assert "Estimate\ncalls      18 to 108," in said.out
     assert "3 problems; search and single and best_of_n and " in said.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,13 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened
-from autoreason.cli.selection import all_option, runs_argument, runs_named
+from autoreason.cli.lookup import (
+    all_option,
+    find_runs,
+    open_journal,
+    runs_argument,
+    warn_left_out,
+)
 from autoreason.errors import InvalidInput, JournalError, UnknownRun
 
 if TYPE_CHECKING:
@@ -47,8 +53,8 @@ def audit(
       autoreason audit --all
       autoreason audit recorded/transcripts/task_01.jsonl recorded/ballots.jsonl
     """
-    from autoreason.cli.views.console import stderr_console, stdout_console
-    from autoreason.cli.views.outcome import print_json, write_page
+    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.views.outcome import show_report
     from autoreason.cli.views.pager import paged
     from autoreason.files import check_output
     from autoreason.studies.audit.audit import audit_runs
@@ -60,12 +66,8 @@ def audit(
         runs = _read(records, every, journal, status.update)
         status.update("examining")
         found = audit_runs(runs)
-    write_page(found, html, {})
-    if as_json:
-        print_json(found)
-    else:
-        with paged():
-            stdout_console().print(found, soft_wrap=True)
+    with nullcontext() if as_json else paged():
+        show_report(found, as_json=as_json, html=html)
 
 
 def _read(
@@ -78,14 +80,14 @@ def _read(
     others = [name for name in records if name not in plainly_files]
     runs = [run for name in plainly_files for run in read_records(Path(name))]
     if others or not records:
-        with opened(journal) as book:
+        with open_journal(journal) as book:
             files = [name for name in others if Path(name).exists() and not _is_run(name, book)]
             runs += [run for name in files for run in read_records(Path(name))]
             named = tuple(name for name in others if name not in files)
             if every:
                 runs += _read_every(book, note)
             elif named or not records:
-                runs += [each for run in runs_named(book, named) for each in read_run(run, book)]
+                runs += [each for run in find_runs(book, named) for each in read_run(run, book)]
     return without_duplicates(runs)
 
 
@@ -100,9 +102,9 @@ def _read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedR
             try:
                 yield from readings.read(run)
             except JournalError:
-                click.echo(f"autoreason: {run} is left out: its record is damaged", err=True)
+                warn_left_out(run, "its record is damaged")
             except NotAudited as left_out:
-                click.echo(f"autoreason: {run} is left out: it {left_out.why}", err=True)
+                warn_left_out(run, f"it {left_out.why}")
 
 
 def _is_run(name: str, book: Journal) -> bool:

@@ -80,14 +80,14 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
     if show:
         return _show(model, values)
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_certify
 
     chosen = arguments.judge_options(values)
     if values["repeats"] is not None:
         chosen["repeats"] = values["repeats"]
     prepared = prepare_certify(model, **chosen)
-    return run_or_estimate(prepared, values, verbose=values["verbose"])
+    return run_prepared(prepared, values, verbose=values["verbose"])
 
 
 def _show(model: str, values: dict[str, Any]) -> int:

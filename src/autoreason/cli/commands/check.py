@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
-from autoreason.programs.statements import failure, sandbox
+from autoreason.programs.statements import failure
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
     from autoreason.programs.examiner.trials import ProgramResult
     from autoreason.programs.problems.problem import Problem
 
-UNHELD = 6
-"""Exit status where a test could not be held, which says nothing of the program."""
+NOT_RUN = 6
+"""Exit status where a test could not be run, which says nothing about the program."""
 EPILOG = """\b
 Exit status:
   0    accepted on every test
   1    not accepted
   2    something given cannot be used
-  6    a test could not be held, which says nothing of the program
+  6    a test could not be run, which says nothing about the program
 """
 _TEST = 12
 """Columns for the name of a test."""
@@ -86,31 +85,31 @@ def check(
     """
     import asyncio
 
-    from autoreason.cli.arguments import require_limits
     from autoreason.cli.views.outcome import print_json
     from autoreason.programs.examiner.trials import select_tests, try_program
+    from autoreason.programs.problems.formats import read_program
+    from autoreason.run.problem_sets import program_fields, read_problem
 
-    require_limits(test_time_limit, test_memory_limit)
     _check_order(problem, solution)
-    if problem == solution == "-":
-        raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")
-    found = _problem(problem, name, test_time_limit, test_memory_limit)
+    found = read_problem(problem, name, test_time_limit, test_memory_limit)
     tests = select_tests(found, public_only=public_only)
-    program = _program(solution)
-    table = _Table(found, len(tests), quiet=as_json)
+    program = read_program(solution)
+    table = _TestTable(found, len(tests), quiet=as_json)
     with table:
         tried = asyncio.run(
             try_program(found, program, tests, every=every, unsafe=unsafe, emit=table.emit)
         )
     if as_json:
-        print_json(_as_object(tried, found))
+        print_json(program_fields(tried, found))
     else:
         _conclude(tried, found, table.console)
-    return {"accepted": 0, "sandbox_error": UNHELD}.get(tried.verdict, 1)
+    return {"accepted": 0, "sandbox_error": NOT_RUN}.get(tried.verdict, 1)
 
 
 def _check_order(problem: str, solution: str) -> None:
-    """Refuse a problem in the program's place, and the other way round, as far as names tell."""
+    """Refuse a problem in the program's place, and the other way round, as far as names show it."""
+    if problem == solution == "-":
+        raise InvalidInput("only one of PROBLEM and SOLUTION can be -; name a file for the other")
     is_problem = [Path(each).suffix in (".json", ".jsonl") for each in (problem, solution)]
     if all(is_problem):
         raise InvalidInput(f"{solution} is no program; name a Python file for SOLUTION.py")
@@ -118,45 +117,8 @@ def _check_order(problem: str, solution: str) -> None:
         raise InvalidInput(f"the problem comes first: autoreason check {solution} {problem}")
 
 
-def _problem(
-    source: str, name: str | None, seconds: float | None, megabytes: int | None
-) -> Problem:
-    """The problem that is meant, under the limits asked for."""
-    from msgspec.structs import replace
-
-    from autoreason.programs.problems.formats import read_problems
-    from autoreason.programs.problems.problem import check_problem
-    from autoreason.programs.problems.sets import find_problem
-
-    found = read_problems(source)
-    if name is None and len(found.problems) > 1:
-        raise InvalidInput(
-            f"{source} has {len(found.problems):,} problems; name one with --problem, "
-            f"such as --problem {found.problems[0].id}"
-        )
-    problem = found.problems[0] if name is None else find_problem(found.problems, name)
-    limits: dict[str, Any] = {"time_limit_s": seconds, "memory_limit_mb": megabytes}
-    given = {field: value for field, value in limits.items() if value is not None}
-    return check_problem(replace(problem, **given))
-
-
-def _program(source: str) -> str:
-    """A program from a file or from standard input."""
-    name = "standard input" if source == "-" else source
-    try:
-        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-    except FileNotFoundError:
-        raise InvalidInput(f"no file {source}; check the name") from None
-    except OSError as error:
-        raise InvalidInput(f"cannot read {source}: {error.strerror}; name another") from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{name} is not UTF-8 text; save the program as UTF-8") from None
-
-
-class _Table:
-    """A row a test, as each is done."""
+class _TestTable:
+    """One row per test, as each is done."""
 
     def __init__(self, problem: Problem, total: int, *, quiet: bool) -> None:
         from autoreason.cli.views.console import stderr_console, stdout_console
@@ -217,6 +179,7 @@ def _conclude(tried: ProgramResult, problem: Problem, console: Console) -> None:
     from rich.text import Text
 
     from autoreason.cli.views.console import print_line
+    from autoreason.run.problem_sets import program_statement
 
     failed = tried.failed
     shown = [(part, getattr(failed, part)) for part in _PARTS] if failed else []
@@ -227,25 +190,4 @@ def _conclude(tried: ProgramResult, problem: Problem, console: Console) -> None:
             console.print(text.rstrip("\n"), soft_wrap=True)
     if tried.run:
         console.print()
-    print_line(console, Text(_sentence(tried, problem), style="bold"))
-
-
-def _sentence(tried: ProgramResult, problem: Problem) -> str:
-    verdict = tried.verdict.replace("_", " ")
-    failed = tried.failed
-    # Where an answer differs is said in its row.
-    why = failure(failed) if failed and failure(failed) != failed.difference else ""
-    said = [f"{verdict} ({why})" if why else verdict, f"{tried.passed} of {tried.total} passed"]
-    if 0 < tried.run < tried.total:
-        said.append("stopped at the first failure, --every goes on")
-    return f"{problem.id}: {'; '.join([*said, sandbox(tried.level)])}"
-
-
-def _as_object(tried: ProgramResult, problem: Problem) -> dict[str, Any]:
-    from autoreason.programs.examiner.trials import locate_test
-    from autoreason.run.known_solutions import program_fields
-
-    fields = program_fields(tried)
-    for row in fields["tests"]:
-        row["which"], row["number"] = locate_test(problem, row["number"])
-    return fields
+    print_line(console, Text(program_statement(tried), style="bold"))

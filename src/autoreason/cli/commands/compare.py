@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from autoreason.cli import options
 from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
-
-if TYPE_CHECKING:
-    from autoreason.settings import Settings
 
 _OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")
 _EPILOG = """\
@@ -51,7 +48,7 @@ def compare(brief: str, **values: Any) -> int:
 
     Every strategy begins from the same draft, keeps the same contract and spends as much as the
     others; a blind panel ranks what they deliver. The table shows points with intervals, paired
-    tests, what each took, and one sentence: who wins, or that nobody does beyond chance.
+    tests, what each took, and one sentence: which wins, or that none does beyond chance.
 
     \b
       autoreason compare brief.md -m {local} --dry-run
@@ -59,12 +56,11 @@ def compare(brief: str, **values: Any) -> int:
       autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_compare
     from autoreason.settings import DEFAULT_MODEL
-    from autoreason.studies.panels.panel_report import require_statistics
+    from autoreason.studies.compare.comparison import few_repeats_note
 
-    require_statistics()
     own = {
         "strategies": values["strategies"] and [*map(str.strip, values["strategies"].split(","))],
         "repeats": values["repeats"],
@@ -76,22 +72,6 @@ def compare(brief: str, **values: Any) -> int:
     chosen |= {name: value for name, value in own.items() if value is not None}
     task = arguments.task_of(brief, values)
     prepared = prepare_compare(task, values["model"] or DEFAULT_MODEL, **chosen)
-    if not (values["dry_run"] or values["quiet"]):
-        _warn_of_few_repeats(prepared.settings)
-    return run_or_estimate(prepared, values)
-
-
-def _warn_of_few_repeats(settings: Settings) -> None:
-    """Say before anything is spent what the result cannot show."""
-    from autoreason.jobs.job import read_options
-    from autoreason.report.numbers import count
-    from autoreason.studies.compare.comparison import ComparisonOptions, enough_repeats
-
-    options = read_options(settings, ComparisonOptions)
-    needed = enough_repeats(len(options.strategies))
-    if options.repeat_count < needed:
-        click.echo(
-            f"note: {count(options.repeat_count, 'repeat')} of {len(options.strategies)} strategies cannot show "
-            f"that one of them is best beyond chance; that takes {needed} or more",
-            err=True,
-        )
+    if not (values["dry_run"] or values["quiet"]) and (note := few_repeats_note(prepared.settings)):
+        click.echo(f"note: {note}", err=True)
+    return run_prepared(prepared, values)

@@ -23,7 +23,7 @@ _NARROW = 60
 
 
 class Finding(NamedTuple):
-    """What one look at the machine brought."""
+    """The result of one check of this machine."""
 
     about: str
     level: Level
@@ -43,7 +43,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
     """
     from autoreason.cli.views.outcome import print_json
 
-    looks: tuple[Callable[[], Iterator[Finding]], ...] = (
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _python,
         _dependencies,
         _statistics,
@@ -54,7 +54,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
         _local,
         _terminal,
     )
-    findings = [finding for look in looks for finding in look()]
+    findings = [finding for check in checks for finding in check()]
     if as_json:
         print_json([finding._asdict() for finding in findings])
     else:
@@ -69,9 +69,9 @@ def _print(findings: list[Finding]) -> None:
     from autoreason.report.layout import wrap
 
     console = stdout_console()
-    for about, level, said, fix in findings:
+    for about, level, message, fix in findings:
         head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
-        sentence = f"{said}; {fix}" if fix else said
+        sentence = f"{message}; {fix}" if fix else message
         room = max(_LEAST_ROOM, console.width - len(head))
         # A file has no columns to keep to.
         lines = wrap(sentence, room) if console.is_terminal else [sentence]
@@ -100,8 +100,8 @@ def _statistics() -> Iterator[Finding]:
     found, missing = _installed(_FOR_STUDIES)
     if missing:
         needed = "judge, compare, simulate, rate report, and solve and show on sets of problems"
-        said = f"missing {', '.join(missing)}, needed by {needed}"
-        yield Finding("statistics", "warn", said, f"pip install {' '.join(missing)}")
+        message = f"missing {', '.join(missing)}, needed by {needed}"
+        yield Finding("statistics", "warn", message, f"pip install {' '.join(missing)}")
     else:
         yield Finding("statistics", "ok", ", ".join(found))
 
@@ -126,16 +126,16 @@ def _sandbox() -> Iterator[Finding]:
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
-    """How well programs are held here, why not better, and what would help."""
-    level: Level = "ok" if found.level in _HOLD_WELL else "warn"
-    said = f"{found.level}: {_sandboxes(found)}"
+    """How well programs are isolated here, why not better, and what would help."""
+    level: Level = "ok" if found.level in _ISOLATE_WELL else "warn"
+    message = f"{found.level}: {_sandboxes(found)}"
     if found.reasons:
-        said += f"; no better because {' and '.join(found.reasons)}"
+        message += f"; no better because {' and '.join(found.reasons)}"
     fix = "use Linux; on Windows, WSL" if found.level == "none" else ""
-    return Finding("sandbox", level, said, fix)
+    return Finding("sandbox", level, message, fix)
 
 
-_HOLD_WELL = ("bubblewrap", "landlock")
+_ISOLATE_WELL = ("bubblewrap", "landlock")
 
 
 def _sandboxes(found: DetectedLevel) -> str:
@@ -159,22 +159,22 @@ def _journal(url: str | None) -> Iterator[Finding]:
 
     try:
         with Journal.open(url, create=False) as book:
-            path, held = book.path, book.count()
+            path, runs = book.path, book.count()
     except AutoreasonError as problem:
         yield Finding("journal", "fail", str(problem))
         return
     place = path if path.exists() else next(up for up in path.parents if up.exists())
     writable = file.is_writable(path) if path.exists() else os.access(place, os.W_OK)
     if not writable:
-        said = f"{place} is read-only: runs in it can be read, and none begun"
+        message = f"{place} is read-only: runs in it can be read, and none started"
         yield Finding(
-            "journal", "fail", said, "allow writing there, or name another with --journal"
+            "journal", "fail", message, "allow writing there, or name another with --journal"
         )
     elif path.exists():
         size = numbers.megabytes(path.stat().st_size)
-        yield Finding("journal", "ok", f"{path}, {numbers.count(held, 'run')}, {size}")
+        yield Finding("journal", "ok", f"{path}, {numbers.count(runs, 'run')}, {size}")
     else:
-        yield Finding("journal", "ok", f"{path}, made by the first run")
+        yield Finding("journal", "ok", f"{path}, created by the first run")
     if url is not None and path.exists():
         yield from _records(url)
 
@@ -228,7 +228,7 @@ def _local() -> Iterator[Finding]:
     from autoreason.cli.embedded import weights_state
 
     state = weights_state()
-    yield Finding("local model", "ok" if state.ready else "warn", state.said, state.fix)
+    yield Finding("local model", "ok" if state.ready else "warn", state.status, state.fix)
 
 
 def _terminal() -> Iterator[Finding]:
@@ -241,9 +241,9 @@ def _terminal() -> Iterator[Finding]:
     if not console.is_terminal or console.is_dumb_terminal:
         yield Finding("terminal", "ok", "none that can redraw: a line per step")
     elif console.width < _NARROW:
-        said = f"{console.width} columns"
-        yield Finding("terminal", "warn", said, f"the live view likes {_NARROW} or more")
+        message = f"{console.width} columns"
+        yield Finding("terminal", "warn", message, f"the live view likes {_NARROW} or more")
     else:
         colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
-        said = f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}"
-        yield Finding("terminal", "ok", said)
+        message = f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}"
+        yield Finding("terminal", "ok", message)

@@ -36,7 +36,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
       autoreason fork amber-fox --max-words 300
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import drive
+    from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
     from autoreason.run.fork import prepare_fork
 
@@ -44,4 +44,4 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
     if values["model"]:
         chosen["model"] = values["model"]
-    return drive(prepare_fork(run, at_pass, **chosen), values)
+    return run_prepared(prepare_fork(run, at_pass, **chosen), values)

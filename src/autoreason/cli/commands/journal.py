@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.lookup import open_journal
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.report import numbers
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from autoreason.journal.maintenance import Damage
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def journal() -> None:
     """Check, back up and compact the journal.
 
@@ -62,9 +64,9 @@ def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
     path = location.locate(url)
     if not path.exists():
         raise InvalidInput(
-            f"no journal at {path}; correct its name, or begin with `autoreason run`"
+            f"no journal at {path}; correct its name, or start with `autoreason run`"
         )
-    with opened(url) as book, Progress() as progress:
+    with open_journal(url) as book, _show_progress() as progress:
         damages = maintenance.check(book, progress)
         try:
             return book.path, book.count(), damages
@@ -85,7 +87,7 @@ def backup(file: Path, journal: str | None, as_json: bool) -> None:
     from autoreason.journal import location, maintenance
 
     path = location.locate(journal)
-    with Progress() as progress:
+    with _show_progress() as progress:
         progress("copying", 0, 1)
         maintenance.back_up(path, file.absolute())
     size = file.stat().st_size
@@ -109,7 +111,7 @@ def compact(journal: str | None, as_json: bool) -> None:
     from autoreason.journal import location, maintenance
 
     path = location.locate(journal)
-    with Progress() as progress:
+    with _show_progress() as progress:
         before, after = maintenance.compact(path, progress)
     if as_json:
         print_json({"journal": str(path), "bytes_before": before, "bytes_after": after})
@@ -118,23 +120,12 @@ def compact(journal: str | None, as_json: bool) -> None:
         click.echo(f"{path}: {sizes}", err=True)
 
 
-class Progress:
-    """What is being done to a journal and how far it is: one line on a terminal, nothing in a file."""
+@contextmanager
+def _show_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A line on a terminal with what is being done to a journal and how far it is."""
+    from autoreason.cli.views.console import stderr_console
 
-    def __init__(self) -> None:
-        import sys
-
-        self._shown = sys.stderr.isatty()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Say that so much of so much is done."""
-        if self._shown:
-            far = f": {done:,} of {total:,}" if total > 1 else ""
-            click.echo(f"\r\x1b[K{what}{far}", nl=False, err=True)
+    with stderr_console().status("") as status:
+        yield lambda what, done, total: status.update(
+            f"{what}: {done:,} of {total:,}" if total > 1 else what
+        )

@@ -38,7 +38,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     BRIEF is a Markdown file, the text itself, or - for standard input; TEXTS are files. Every
     judge sees all texts under names and in an order of its own. The table shows points with
     intervals, who beats whom, how far judges agree, and what position and length did; one
-    sentence says who wins, or that nobody does beyond chance.
+    sentence says which text wins, or that none does beyond chance.
 
     \b
       autoreason judge brief.md a.md b.md c.md -m {model}
@@ -46,30 +46,16 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
       autoreason judge brief.md a.md b.md --pairwise --json
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_judge
-    from autoreason.task import read_task, read_text
+    from autoreason.task import read_task, read_texts
 
-    read = {name: read_text(path, "text") for name, path in _names(texts).items()}
-    task = read_task(brief, facts=values["facts"])
+    named = read_texts(texts)
     prepared = prepare_judge(
-        task,
-        read,
+        read_task(brief, facts=values["facts"]),
+        named,
         pairwise=values["pairwise"],
         equal_length=values["equal_length"],
         **arguments.judge_options(values),
     )
-    return run_or_estimate(prepared, values)
-
-
-def _names(paths: tuple[Path, ...]) -> dict[str, Path]:
-    """Texts by file name; by their whole path where two files have the same."""
-    from autoreason.errors import InvalidInput
-
-    if len(set(paths)) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise InvalidInput(f"{twice} is named twice; name every text once")
-    short = [path.name for path in paths]
-    if len(set(short)) < len(short):
-        return {str(path): path for path in paths}
-    return dict(zip(short, paths, strict=True))
+    return run_prepared(prepared, values)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoreason.models.providers import Provider
 
 
-class Models(click.Group):
+class Models(HelpfulGroup):
     """A group that takes several addresses after one `--check`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -77,6 +77,27 @@ def models(
     return 0
 
 
+@models.command("list", cls=HelpfulCommand)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_local(as_json: bool) -> None:
+    """Show the models that run in this process: here, or to be fetched by name."""
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.models.weights import local_models
+
+    rows = local_models()
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    for row in rows:
+        fetch = f"not here: autoreason models pull {row.name}"
+        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
+        memory = f"{row.memory} of memory" if row.memory else ""
+        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
+        click.echo(f"  {', '.join(part for part in about if part)}")
+        if row.good_for:
+            click.echo(f"  good for {row.good_for}")
+
+
 @models.command(cls=HelpfulCommand)
 @click.argument("model", default="smollm2")
 @click.option("--sha256", default="", metavar="DIGITS", help="What an address must give.")
@@ -95,27 +116,6 @@ def pull(model: str, sha256: str) -> None:
     from autoreason.models.catalog import model_file
 
     pull_weights(model_file(model, sha256))
-
-
-@models.command("list", cls=HelpfulCommand)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_local(as_json: bool) -> None:
-    """Show the models that run in this process: here, or to be fetched by name."""
-    from autoreason.cli.embedded import local_models
-    from autoreason.cli.views.outcome import print_json
-
-    rows = local_models()
-    if as_json:
-        print_json([row._asdict() for row in rows])
-        return
-    for row in rows:
-        fetch = f"not here: autoreason models pull {row.name}"
-        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
-        memory = f"{row.memory} of memory" if row.memory else ""
-        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
-        click.echo(f"  {', '.join(part for part in about if part)}")
-        if row.good_for:
-            click.echo(f"  good for {row.good_for}")
 
 
 def _list(as_json: bool) -> None:
@@ -138,14 +138,14 @@ def _list(as_json: bool) -> None:
         print_json(
             {
                 "default": default,
-                "local": {"ready": weights.ready, "state": weights.said},
+                "local": {"ready": weights.ready, "state": weights.status},
                 "providers": rows,
                 "key_file": str(key_file()),
                 "config_file": str(config_file()),
             }
         )
         return
-    _print_table(rows, weights.said)
+    _print_table(rows, weights.status)
     click.echo(
         f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
         "Better models that run in this process: autoreason models list.\n"
@@ -204,32 +204,22 @@ def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
 
     from autoreason.cli.views.outcome import print_json
 
-    checks = asyncio.run(_reach(addresses, pool))
+    async def reach() -> list[Check]:
+        try:
+            return await pool.check_all(addresses)
+        finally:
+            await pool.close()
+
+    checks = asyncio.run(reach())
     if as_json:
         print_json(checks)
     else:
         for check in checks:
-            click.echo(f"{'fail' if check.problem else 'ok  '}  {check.address}  {_said(check)}")
+            click.echo(f"{'fail' if check.problem else 'ok  '}  {check.address}  {_status(check)}")
     return 1 if any(check.problem for check in checks) else 0
 
 
-async def _reach(addresses: tuple[str, ...], pool: ModelPool) -> list[Check]:
-    import asyncio
-
-    from autoreason.cli.runner import closing
-    from autoreason.models.open import Check
-
-    async def reach(address: str) -> Check:
-        try:
-            return await pool.check(address)
-        except InvalidInput as problem:
-            return Check(address=address, problem=str(problem))
-
-    async with closing(pool):
-        return list(await asyncio.gather(*(reach(address) for address in addresses)))
-
-
-def _said(check: Check) -> str:
+def _status(check: Check) -> str:
     if check.problem:
         return check.problem
     parts = (
@@ -238,4 +228,4 @@ def _said(check: Check) -> str:
         ("key accepted", check.key_accepted),
         ("model known", check.model_known),
     )
-    return ", ".join(name for name, holds in parts if holds) or "runs in this process"
+    return ", ".join(name for name, true in parts if true) or "runs in this process"

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened
-from autoreason.cli.selection import all_option, runs_argument, runs_meant
+from autoreason.cli.lookup import all_option, find_text_runs, open_journal, runs_argument
 from autoreason.errors import InvalidInput
-from autoreason.report import numbers
-
-if TYPE_CHECKING:
-    from autoreason.studies.pairs import Pairs
 
 
 @click.command(cls=HelpfulCommand)
@@ -81,6 +76,8 @@ def pairs(
       autoreason pairs amber-fox -o pairs.jsonl
       autoreason pairs --all --min-agreement 0.6 --format chat > pairs.jsonl
     """
+    import msgspec
+
     from autoreason.cli.views.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.studies.pairs import count_pairs, find_pairs
@@ -88,53 +85,22 @@ def pairs(
     if as_json and output is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with -o")
     check_output(output)
-    with opened(journal) as book:
-        meant = runs_meant(book, runs, every)
+    with open_journal(journal) as book:
         found = find_pairs(
-            meant, journal=book, min_agreement=min_agreement, winner_only=not all_pairs
+            find_text_runs(book, runs, every),
+            journal=book,
+            min_agreement=min_agreement,
+            winner_only=not all_pairs,
         )
-    lines = _lines(found, layout)
+    lines = msgspec.json.Encoder().encode_lines([pair.as_object(layout) for pair in found.pairs])
     if output is None:
-        sys.stdout.write(lines)
+        sys.stdout.write(lines.decode())
     elif lines:
-        write(output, lines)
+        write(output, lines.decode())
     else:
         # Not even an empty line: no reader takes that for a pair.
         output.write_bytes(b"")
-    print(_said(found, output), file=sys.stderr)
+    where = f"; written to {output}" if output else ""
+    print(f"{found.conclusion}{where}", file=sys.stderr)
     if as_json:
         print_json(count_pairs(found))
-
-
-def _lines(found: Pairs, layout: Literal["text", "chat"]) -> str:
-    import msgspec
-
-    encoder = msgspec.json.Encoder()
-    return encoder.encode_lines([pair.as_object(layout) for pair in found.pairs]).decode()
-
-
-def _said(found: Pairs, output: Path | None) -> str:
-    """The summary in one line."""
-    where = f" written to {output}" if output else ""
-    said = (
-        f"{numbers.count(len(found.pairs), 'pair')} from {numbers.count(found.panels, 'panel')} "
-        f"of {numbers.count(found.runs, 'run')}{where}"
-    )
-    notes = [
-        note
-        for number, note in (
-            (
-                found.merged,
-                f"{numbers.count(found.merged, 'repeated comparison')} added to the first",
-            ),
-            (found.ties, f"{numbers.count(found.ties, 'tie')} left out"),
-            (found.below, f"{numbers.count(found.below, 'pair')} below the agreement asked for"),
-            (
-                found.not_won,
-                f"{numbers.count(found.not_won, 'pair')} whose chosen text won no panel",
-            ),
-            (found.undecided, f"{numbers.count(found.undecided, 'panel')} without a verdict"),
-        )
-        if number
-    ]
-    return "; ".join([said, *notes])

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from autoreason.programs.assignment import Assignment
-    from autoreason.programs.problems.problem import Problem
-    from autoreason.programs.problems.sets import ProblemSet, Share
-
-_LEFT_OUT = 20
-"""Broken records that are told one by one."""
-
 source_argument = click.argument("source", metavar="SOURCE")
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def problems() -> None:
     """Look into sets of problems, and convert them.
 
@@ -41,12 +30,12 @@ def problems() -> None:
     """
 
 
-@problems.command(cls=Paged, short_help="Tell what is in a set, or in one problem.")
+@problems.command(cls=Paged, short_help="Show what is in a set, or in one problem.")
 @source_argument
 @click.option("--problem", "name", metavar="ID", help="One problem, without its private tests.")
 @options.json_option
 def show(source: str, name: str | None, as_json: bool) -> None:
-    """Tell what is in a set: kinds, difficulties, tests, and what cannot be used and why.
+    """Show what is in a set: kinds, difficulties, tests, and what cannot be used and why.
 
     Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
     and its public tests.
@@ -55,34 +44,10 @@ def show(source: str, name: str | None, as_json: bool) -> None:
       autoreason problems show problems.jsonl
       autoreason problems show problems.jsonl --problem HumanEval/0
     """
-    from autoreason.cli.views.outcome import print_json
-    from autoreason.programs.problems.formats import read_problems
-    from autoreason.programs.problems.sets import find_problem
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.run.problem_sets import describe_set
 
-    found = read_problems(source)
-    alone = len(found.problems) == 1 and not as_json
-    if name is not None or alone:
-        one = find_problem(found.problems, name) if name else found.problems[0]
-        _show_problem(one, as_json=as_json)
-        if name is None:
-            _tell_left_out(found)
-    elif as_json:
-        print_json(_as_object(found))
-    else:
-        _print_set(found)
-
-
-def _show_problem(problem: Problem, *, as_json: bool) -> None:
-    import msgspec
-
-    from autoreason.cli.views.outcome import print_json
-    from autoreason.programs.problems.problem import describe_comparison, to_assignment
-
-    assignment, how = to_assignment(problem), describe_comparison(problem)
-    if as_json:
-        print_json(msgspec.to_builtins(assignment) | {"compared": how})
-    else:
-        _tell_problem(assignment, how)
+    show_report(describe_set(source, name, as_set=as_json), as_json=as_json)
 
 
 @problems.command(cls=HelpfulCommand, short_help="Write a set in our own format, one a line.")
@@ -103,7 +68,7 @@ def _show_problem(problem: Problem, *, as_json: bool) -> None:
 def convert(source: str, target: Path | None, as_json: bool) -> None:
     """Write the problems of a set in our own format, one JSON object a line.
 
-    What cannot be used is left out and told, line by line; so are examples of HumanEval's docstrings
+    What cannot be used is left out and named, line by line; so are examples of HumanEval's docstrings
     that no program could pass.
 
     \b
@@ -114,26 +79,28 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
     from autoreason.programs.problems.native_format import encode_set
+    from autoreason.run.problem_sets import SetReport
 
     if as_json and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
     check_output(target, "--to")
     if target and target.exists() and Path(source).exists() and target.samefile(source):
         raise InvalidInput(
-            f"--to is {source} itself, and what cannot be used would be lost; name another file"
+            f"--to is {source} itself, and what cannot be used would be gone; name another file"
         )
-    found = read_problems(source)
-    lines = encode_set(found.problems).decode()
+    report = SetReport(read_problems(source))
+    lines = encode_set(report.found.problems).decode()
     if target is None:
         sys.stdout.write(lines)
     else:
         write(target, lines)
     where = f" written to {target}" if target else ""
-    _say(f"{numbers.count(len(found.problems), 'problem')} ({found.format}){where}")
-    for line in _left_out(found):
-        _say(line)
+    size = numbers.count(len(report.found.problems), "problem")
+    _print_note(f"{size} ({report.found.format}){where}")
+    for record in report.left_out():
+        _print_note(f"left out: {record}")
     if as_json:
-        print_json(_as_object(found))
+        print_json(report.to_dict())
 
 
 @problems.command("check", cls=HelpfulCommand, short_help="Run each problem's known solution.")
@@ -148,18 +115,18 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
 def check_set(source: str, unsafe: bool, as_json: bool) -> int:
     """Run the known solution of every problem of a set on all its tests.
 
-    For whoever makes a set: a solution that is not accepted means a wrong test, a wrong solution or
+    For the author of a set: a solution that is not accepted means a wrong test, a wrong solution or
     limits too narrow. Exit status 0 where all are accepted, 1 where one is not or where a record
     of the set cannot be used.
 
-    
+    \b
       autoreason problems check problems.jsonl
     """
     import asyncio
 
-    from autoreason.cli.views.console import stderr_console, stdout_console
-    from autoreason.cli.views.outcome import print_json, print_report
-    from autoreason.run.known_solutions import check_solutions
+    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.run.problem_sets import check_solutions
 
     with stderr_console().status("0 solutions") as status:
 
@@ -167,112 +134,11 @@ def check_set(source: str, unsafe: bool, as_json: bool) -> int:
             status.update(f"{done:,} of {numbers.count(total, 'solution')}")
 
         report = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=on_done))
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        print_report(report, stdout_console())
+    show_report(report, as_json=as_json)
     return 1 if report.failed or report.found.broken else 0
 
 
-def _as_object(found: ProblemSet) -> dict[str, Any]:
-    from autoreason.programs.problems.sets import shares
-
-    return {
-        "problems": len(found.problems),
-        "format": found.format,
-        "digest": found.digest,
-        "shares": shares(found.problems),
-        "broken": found.broken,
-        "notes": found.notes,
-    }
-
-
-def _left_out(found: ProblemSet) -> list[str]:
-    every = [*map(str, found.broken), *found.notes]
-    said = [f"left out: {each}" for each in every[:_LEFT_OUT]]
-    more = len(every) - len(said)
-    return [*said, f"left out: {more:,} more; --json tells all"] if more else said
-
-
-def _print_set(found: ProblemSet) -> None:
-    from autoreason.cli.views.console import print_line, print_table, stdout_console
-    from autoreason.programs.problems.sets import shares
-    from autoreason.report.table import Column, Table
-
-    columns = [
-        Column("kind", figures=False),
-        Column("difficulty", figures=False),
-        *map(Column, ("problems", "public tests", "private tests")),
-        Column("notes", figures=False),
-    ]
-    rows = [
-        (
-            share.kind,
-            share.difficulty or numbers.UNKNOWN,
-            f"{share.problems:,}",
-            f"{share.public_tests:,}",
-            f"{share.private_tests:,}",
-            _remarks(share),
-        )
-        for share in shares(found.problems)
-    ]
-    console = stdout_console()
-    size = numbers.count(len(found.problems), "problem")
-    print_line(console, f"{size} ({found.format}), digest {found.digest[:12]}")
-    print_table(console, Table(columns, rows))
-    _tell_left_out(found)
-
-
-def _remarks(share: Share) -> str:
-    counted = (
-        (share.without_public_tests, "without public tests"),
-        (share.unfair, "cannot be judged"),
-    )
-    return ", ".join(f"{number:,} {remark}" for number, remark in counted if number)
-
-
-def _tell_left_out(found: ProblemSet) -> None:
-    from autoreason.cli.views.console import print_line, stdout_console
-
-    for line in _left_out(found):
-        print_line(stdout_console(), line)
-
-
-def _tell_problem(assignment: Assignment, how: str) -> None:
-    from autoreason.cli.views.console import stdout_console
-    from autoreason.cli.views.outcome import print_rows
-
-    console = stdout_console()
-    title = f": {assignment.title}" if assignment.title else ""
-    calls = f" that defines {assignment.entry_point}" if assignment.entry_point else ""
-    public = numbers.count(len(assignment.public), "public test")
-    rows = [
-        ("", f"{assignment.id}{title}"),
-        ("Wanted", f"a program{calls}" if calls else "a program that reads and prints"),
-        ("Limits", f"{assignment.seconds:g} s, {assignment.memory_mb:,} MB"),
-        ("Tests", f"{public}, {assignment.private:,} private"),
-        ("Compared", how),
-    ]
-    if assignment.difficulty:
-        rows.insert(1, ("Level", assignment.difficulty))
-    if assignment.remark:
-        rows.append(("Note", f"it cannot be judged: {assignment.remark}"))
-    print_rows(rows, console)
-    console.print(f"\n{assignment.statement.rstrip()}", soft_wrap=True)
-    _tell_tests(assignment, console)
-
-
-def _tell_tests(assignment: Assignment, console: Console) -> None:
-    from rich.text import Text
-
-    for number, test in enumerate(assignment.public, 1):
-        console.print(Text(f"\nPublic test {number}", style="dim"), soft_wrap=True)
-        shown = (test.code,) if test.code else (test.input, "→", test.output)
-        for text in shown:
-            console.print(text.rstrip("\n"), soft_wrap=True)
-
-
-def _say(line: str) -> None:
+def _print_note(line: str) -> None:
     from autoreason.cli.views.console import print_line, stderr_console
 
     print_line(stderr_console(), line)

@@ -1,4 +1,4 @@
-"""`autoreason prompts`: what models are asked, and the variables a prompt of one's own may use."""
+"""`autoreason prompts`: what models are asked, and the variables that a user's prompt may use."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
-from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def _built_in(*, programs: bool, small: bool) -> PromptSet:
     return load(SMALL if small else None, code=programs)
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def prompts() -> None:
     """Show the prompts and their variables, or export them.
 
@@ -74,7 +73,7 @@ def list_(programs: bool, small: bool, as_json: bool) -> None:
 @_small
 @options.json_option
 def show(name: str, programs: bool, small: bool, as_json: bool) -> None:
-    """Show a prompt as it stands, and what each of its variables holds."""
+    """Show a prompt as it stands, and what each of its variables contains."""
     from autoreason.cli.views.outcome import print_json
 
     source = _built_in(programs=programs, small=small).only([name]).sources[name]
@@ -99,20 +98,9 @@ def export(folder: Path, programs: bool, small: bool, force: bool) -> None:
 
     Keep only those you change: what is not there is taken from ours.
     """
-    from autoreason.prompts import SMALL
-
-    sources = _built_in(programs=programs, small=small).sources
-    if folder == SMALL:
-        raise InvalidInput("`--prompts small` means our own; name another folder")
-    there = [name for name in sources if (folder / f"{name}.md").exists()]
-    if there and not force:
-        raise InvalidInput(
-            f"{folder / there[0]}.md is there already; name another folder, or add --force"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, source in sources.items():
-        (folder / f"{name}.md").write_text(source, "utf-8")
-    print(f"{numbers.count(len(sources), 'prompt')} written to {folder}", file=sys.stderr)
+    chosen = _built_in(programs=programs, small=small)
+    chosen.write(folder, force=force)
+    print(f"{numbers.count(len(chosen.sources), 'prompt')} written to {folder}", file=sys.stderr)
 
 
 def _variables(source: str) -> list[dict[str, Any]]:

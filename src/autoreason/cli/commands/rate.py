@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
 
 
-class InOrder(click.Group):
-    """A group that lists its commands in the order in which they are used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """As declared."""
-        return list(self.commands)
-
-
-@click.group(cls=InOrder)
+@click.group(cls=HelpfulGroup)
 def rate() -> None:
     """Let people rate texts blind, and count what they say.
 
@@ -101,23 +93,23 @@ def new(
     tasks += _from_runs(runs, journal)
     packet = build_packet(folder, tasks, seed=secrets.randbits(32) if seed is None else seed)
     number = numbers.count(sum(len(task.codes) for task in packet.tasks), "text")
-    _say(f"{number} for {numbers.count(len(packet.tasks), 'task')} in {folder}, under codes")
+    _print_note(f"{number} for {numbers.count(len(packet.tasks), 'task')} in {folder}, under codes")
     for task in tasks:
         for entry in task.entries:
             for leak in find_leaks(entry.text, task.task.brief)[:1]:
-                _say(f"note: {entry.name} may give itself away to whoever rates: “{leak}”")
-    _say(f"next: autoreason rate serve {folder}")
+                _print_note(f"note: {entry.name} may give itself away to raters: “{leak}”")
+    _print_note(f"next: autoreason rate serve {folder}")
 
 
 def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
     if not runs:
         return []
-    from autoreason.cli.lookup import opened, story_of
+    from autoreason.cli.lookup import open_journal
     from autoreason.studies.raters.sources import from_run
 
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         rows = [book.find(run) for run in runs]
-        return [from_run(row.id, story_of(book, row.id)) for row in rows]
+        return [from_run(row.id, book.story(row.id)) for row in rows]
 
 
 @rate.command(cls=HelpfulCommand, short_help="Let people rate them in a browser.")
@@ -130,7 +122,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
 def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> None:
     """Let people rate a packet in a browser on this machine, one at a time.
 
-    Only this machine can reach the page. Every click is saved at once; whoever comes back goes on
+    Only this machine can reach the page. Every click is saved at once; those who come back go on
     where they were. Ctrl-C ends it.
     """
     import asyncio
@@ -145,20 +137,22 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
 
         def ready(url: str) -> None:
             announce(url)
-            _say(f"rate at {url} (this machine only); Ctrl-C ends it, nothing is lost")
+            _print_note(f"rate at {url} (this machine only); Ctrl-C ends it, nothing is lost")
             if not no_open:
                 import webbrowser
 
                 webbrowser.open(url)
 
-        asyncio.run(serve_packet(folder, port=port, rater=rater, ready=ready, on_message=_say))
+        asyncio.run(
+            serve_packet(folder, port=port, rater=rater, ready=ready, on_message=_print_note)
+        )
         sheets = read_sheets(folder, packet)
     done = sum(sheet.finished for sheet in sheets)
     people = numbers.count(len(sheets), "person has", "people have")
-    _say(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
+    _print_note(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
 
 
-@rate.command(cls=Paged, short_help="Open the key and report what people said.")
+@rate.command(cls=Paged, short_help="Open the key and report how people rated.")
 @folder_argument
 @click.option("--yes", is_flag=True, help="Open the key without asking.")
 @click.option(
@@ -179,7 +173,7 @@ def report(
     as_json: bool,
     html: Path | None,
 ) -> None:
-    """Open the key of a packet and report what people said.
+    """Open the key of a packet and report how people rated.
 
     Scores and places with 95 % intervals, and how far people agree with each other and with a
     panel. The first report ends the blind part for good, and its time is recorded; later ones do
@@ -194,8 +188,7 @@ def report(
     """
     from importlib.util import find_spec
 
-    from autoreason.cli.views.console import stdout_console
-    from autoreason.cli.views.outcome import print_json, print_report, write_page
+    from autoreason.cli.views.outcome import show_report
     from autoreason.files import check_output
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
@@ -208,12 +201,7 @@ def report(
     _confirm(folder, opening(folder), yes)
     from autoreason.studies.raters.conclusion import conclude
 
-    found = conclude(folder, panel=rankings)
-    write_page(found, html, {})
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_report(found, stdout_console())
+    show_report(conclude(folder, panel=rankings), as_json=as_json, html=html)
 
 
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
@@ -231,12 +219,12 @@ def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None
 
 
 def _panel_of_run(run: str, journal: str | None) -> PanelRankings:
-    from autoreason.cli.lookup import opened, story_of
+    from autoreason.cli.lookup import open_journal
     from autoreason.studies.raters.panel import panel_of
 
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = book.find(run)
-        return panel_of(row.id, story_of(book, row.id))
+        return panel_of(row.id, book.story(row.id))
 
 
 def _confirm(folder: Path, opened: Opening | None, yes: bool) -> None:
@@ -247,12 +235,12 @@ def _confirm(folder: Path, opened: Opening | None, yes: bool) -> None:
         raise InvalidInput(
             f"the key of {folder} is still sealed, and opening it ends the rating; give --yes to open it"
         )
-    question = f"Open the key of {folder}? Nobody can rate these texts blind afterwards."
+    question = f"Open the key of {folder}? No one can rate these texts blind afterwards."
     if not click.confirm(question, err=True):
         raise InvalidInput("the key stays sealed; report again when everybody has rated")
 
 
-def _say(line: str) -> None:
+def _print_note(line: str) -> None:
     from autoreason.characters import without_controls
 
     print(without_controls(line), file=sys.stderr, flush=True)

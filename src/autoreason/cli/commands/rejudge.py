@@ -8,7 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened, pick, run_argument, story_of
+from autoreason.cli.lookup import find_run, open_journal, run_argument
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
@@ -35,21 +35,21 @@ def rejudge(run: str | None, **values: Any) -> int:
       autoreason rejudge --judges 15 --style holistic
     """
     from autoreason.cli import arguments
-    from autoreason.cli.commands.run import run_or_estimate
+    from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_rejudge
 
-    with opened(values["journal"]) as journal:
-        row = pick(
+    with open_journal(values["journal"]) as journal:
+        row = find_run(
             journal,
             run,
             lambda row: not row.live and _has_panels(journal, row.id),
-            "run that held a panel",
+            "run with a panel",
         )
     prepared = prepare_rejudge(row.id, **arguments.judge_options(values))
-    return run_or_estimate(prepared, values)
+    return run_prepared(prepared, values)
 
 
 def _has_panels(journal: Journal, run: str) -> bool:
-    """Whether a run held panels over texts of its own."""
-    story = story_of(journal, run)
-    return story.playoff is not None or any(held.ballots for held in story.passes)
+    """Whether a run has panels over texts of its own."""
+    story = journal.story(run)
+    return story.playoff is not None or any(one.ballots for one in story.passes)

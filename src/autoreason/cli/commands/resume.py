@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import InheritingCommand
-from autoreason.cli.lookup import finished, opened, pick, run_argument, story_of
+from autoreason.cli.lookup import find_run, open_journal, run_argument
 
 if TYPE_CHECKING:
     from autoreason.journal import RunRow
@@ -41,7 +41,8 @@ def resume(run: str | None, **values: Any) -> int:
       autoreason resume amber-fox --cost-limit 5
     """
     from autoreason.cli import arguments
-    from autoreason.cli.runner import OutputOptions, hold
+    from autoreason.cli.output import OutputOptions
+    from autoreason.cli.runner import drive_run
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.events import LIFECYCLE
     from autoreason.files import check_output
@@ -51,16 +52,16 @@ def resume(run: str | None, **values: Any) -> int:
 
     check_output(values["output"])
     check_output(values["html"], "--html")
-    with opened(values["journal"]) as journal:
+    with open_journal(values["journal"]) as journal:
 
         def waits(row: RunRow) -> bool:
-            return not (row.live or finished(row)) and bool(journal.events(row.id))
+            return not (row.live or row.finished) and bool(journal.events(row.id))
 
-        row = pick(journal, run, waits, "run that waits to be resumed")
+        row = find_run(journal, run, waits, "run that waits to be resumed")
         chosen = arguments.resume_options(values) | {"journal": journal}
-        _, before = task_and_settings(row.id, story_of(journal, row.id))
+        _, before = task_and_settings(row.id, journal.story(row.id))
         warn_of_failed_judges(resumed_settings(before, chosen))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
         took = working_time(row.id, journal=journal).seconds
         go_on = partial(resume_async, row.id, **chosen)
-        return hold(go_on, OutputOptions.of(values), run=row.id, known=known, worked=took)
+        return drive_run(go_on, OutputOptions.of(values), run=row.id, known=known, worked=took)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,9 +10,6 @@ from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
-
-if TYPE_CHECKING:
-    from autoreason.run.prepared import PreparedRun
 
 EPILOG = fill_examples("""\
 \b
@@ -66,6 +63,7 @@ def run(brief: str, **values: Any) -> int:
     The text alone goes to standard output; progress goes to standard error.
     """
     from autoreason.cli import arguments
+    from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
     from autoreason.run.refine import prepare_refine
     from autoreason.settings import DEFAULT_MODEL
@@ -76,28 +74,4 @@ def run(brief: str, **values: Any) -> int:
     model = values["model"] or DEFAULT_MODEL
     prepared = prepare_refine(task, model, **arguments.write_options(values))
     check_output(values["output"])
-    return run_or_estimate(prepared, values, verbose=values["verbose"])
-
-
-def run_or_estimate(
-    prepared: PreparedRun, values: dict[str, Any], *, verbose: bool | None = None
-) -> int:
-    """Drive a run to its end, or with --dry-run show what it would do."""
-    if not values["dry_run"]:
-        return drive(prepared, values)
-    from autoreason.cli.views.dry_run import dry_run
-
-    return dry_run(prepared, as_json=values["as_json"], verbose=verbose)
-
-
-def drive(prepared: PreparedRun, values: dict[str, Any]) -> int:
-    """Drive a run to its end."""
-    from autoreason.cli.embedded import notes_on, require_weights
-    from autoreason.cli.runner import OutputOptions, hold
-    from autoreason.cli.views.certificates import warn_of_failed_judges
-    from autoreason.files import check_output
-
-    check_output(values.get("html"), "--html")
-    require_weights(prepared.settings)
-    warn_of_failed_judges(prepared.settings)
-    return hold(prepared.run_async, OutputOptions.of(values), notes=notes_on(prepared.settings))
+    return run_prepared(prepared, values, verbose=values["verbose"])

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import complete_run, opened, state, story_of
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.lookup import complete_run, open_journal
 from autoreason.cli.times import Moment, when
 from autoreason.cli.views.pager import paged
-from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.errors import InvalidInput, RunLocked
 from autoreason.jobs import spending
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from autoreason.story import Story
 
 
-_EVERY = 2**63 - 1
-_STATUSES = (
-    *("live", "killed", "damaged", "converged", "capped", "done", "accepted"),
-    *("budget", "stopped", "panel_failed", "provider_failed"),
-)
 _deleting = options.group(
     "How",
     options.option("--yes", is_flag=True, help="Do not ask."),
@@ -39,21 +34,12 @@ _deleting = options.group(
 )
 
 
-class Runs(click.Group):
-    """A group that lists runs when it is called by itself."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Options by heading, then the commands."""
-        HelpfulCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
-        self.format_commands(ctx, formatter)
-
-
-@click.group(cls=Runs, invoke_without_command=True)
+@click.group(cls=HelpfulGroup, invoke_without_command=True)
 @options.group(
     "Which runs",
     options.option(
         "-n",
-        "most",
+        "limit",
         type=click.IntRange(1, 1_000_000),
         default=20,
         show_default=True,
@@ -61,27 +47,27 @@ class Runs(click.Group):
     ),
     options.option(
         "--status",
-        "statuses",
+        "states",
         multiple=True,
         metavar="STATUS",
         help="live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
         "panel_failed or provider_failed. Repeatable.",
     ),
     options.option(
-        "--strategy", metavar="NAME", help="Held with this strategy, or this kind: solve, compare …"
+        "--strategy", metavar="NAME", help="Of this strategy, or of this kind: solve, compare …"
     ),
-    options.option("--model", metavar="TEXT", help="Some model's address holds this."),
+    options.option("--model", metavar="TEXT", help="A model's address contains this."),
     options.option(
-        "--since", type=Moment(), metavar="WHEN", help="Begun at 2026-11-15 or 7d ago, or later."
+        "--since", type=Moment(), metavar="WHEN", help="Started at 2026-11-15 or 7d ago, or later."
     ),
-    options.option("--until", type=Moment(), metavar="WHEN", help="Begun before."),
-    options.option("--search", metavar="TEXT", help="The title or the name holds this."),
+    options.option("--until", type=Moment(), metavar="WHEN", help="Started before."),
+    options.option("--search", metavar="TEXT", help="The title or the name contains this."),
 )
 @options.journal_option
 @options.json_option
 @click.pass_context
 def runs(
-    ctx: click.Context, /, most: int, journal: str | None, as_json: bool, **wanted: Any
+    ctx: click.Context, /, limit: int, journal: str | None, as_json: bool, **wanted: Any
 ) -> None:
     """List, search, delete and prune runs.
 
@@ -100,15 +86,16 @@ def runs(
     """
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
+    from autoreason.journal.listing import readable_story, select_runs
 
     if ctx.invoked_subcommand:
         if any(wanted.values()):
             raise InvalidInput("options that choose runs go with the list; `delete` takes names")
         ctx.default_map = {ctx.invoked_subcommand: {"journal": journal, "as_json": as_json}}
         return
-    with opened(journal) as book:
-        rows = matching(book, **wanted)
-        found = [(row, _legible(book, row.id)) for row in rows[:most]]
+    with open_journal(journal) as book:
+        rows = select_runs(book, **wanted)
+        found = [(row, readable_story(book, row.id)) for row in rows[:limit]]
         empty = not rows and not book.count()
     if as_json:
         print_json([_as_object(row, story) for row, story in found])
@@ -117,57 +104,9 @@ def runs(
             print_table(stdout_console(), _table(found))
             click.echo(_total(rows, len(found)))
     elif empty:
-        click.echo("no runs yet; begin with `autoreason run`", err=True)
+        click.echo("no runs yet; start with `autoreason run`", err=True)
     else:
         click.echo("no run matches; `autoreason runs` lists them all", err=True)
-
-
-def matching(
-    book: Journal,
-    *,
-    statuses: tuple[str, ...] = (),
-    strategy: str | None = None,
-    model: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    search: str | None = None,
-) -> list[RunRow]:
-    """Runs that are wanted, newest first."""
-    unknown = set(statuses) - set(_STATUSES)
-    if unknown:
-        raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(_STATUSES)}")
-
-    from autoreason.plugins import short
-
-    def of_settings(run: str) -> bool:
-        if strategy is None and model is None:
-            return True
-        try:
-            settings = book.settings(run)
-        except JournalError:
-            return False
-        return settings is not None and (
-            strategy in (None, settings.strategy, short(settings.strategy))
-            and (model is None or any(model in each for each in settings.models.all()))
-        )
-
-    def of_status(row: RunRow) -> bool:
-        # Only a run that cannot be read is damaged, and reading them all takes a while.
-        return (
-            not statuses
-            or state(row) in statuses
-            or ("damaged" in statuses and _legible(book, row.id) is None)
-        )
-
-    return [
-        row
-        for row in book.runs(_EVERY)
-        if (since is None or row.created >= since)
-        and (until is None or row.created < until)
-        and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())
-        and of_status(row)
-        and of_settings(row.id)
-    ]
 
 
 def _total(rows: list[RunRow], shown: int) -> str:
@@ -193,7 +132,7 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
     RUN is a run's name or a part of it, last, or @2. A live run is never deleted. `autoreason
     journal compact` gives the space back.
     """
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         rows = {row.id: row for row in map(book.find, named)}
         _delete(book, list(rows.values()), as_json=as_json, **how)
 
@@ -209,7 +148,7 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
         help="Not worked on since, such as 30d, 12w or 2026-01-31.",
     ),
     options.option(
-        "--status", "statuses", multiple=True, metavar="STATUS", help="Only these. Repeatable."
+        "--status", "states", multiple=True, metavar="STATUS", help="Only these. Repeatable."
     ),
 )
 @_deleting
@@ -217,12 +156,12 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
 @options.json_option
 def prune(
     older_than: datetime,
-    statuses: tuple[str, ...],
+    states: tuple[str, ...],
     journal: str | None,
     as_json: bool,
     **how: bool,
 ) -> None:
-    """Delete runs that nobody has worked on for a while. There is no way back.
+    """Delete runs that were not worked on for a while. There is no way back.
 
     A live run is never deleted. `autoreason journal compact` gives the space back.
 
@@ -230,10 +169,12 @@ def prune(
       autoreason runs prune --older-than 30d --dry-run
       autoreason runs prune --older-than 30d --status stopped --yes
     """
-    with opened(journal) as book:
+    from autoreason.journal.listing import select_runs
+
+    with open_journal(journal) as book:
         rows = [
             row
-            for row in matching(book, statuses=statuses)
+            for row in select_runs(book, states=states)
             if row.updated < older_than and not row.live
         ]
         _delete(book, rows, as_json=as_json, **how)
@@ -247,7 +188,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
         raise RunLocked(f"{live[0]} is live; end it first with `autoreason stop {live[0]}`")
     if not as_json:
         for row in rows:
-            click.echo(f"{row.id}  {when(row.created)}  {state(row)}  {row.title}", err=True)
+            click.echo(f"{row.id}  {when(row.created)}  {row.state}  {row.title}", err=True)
     number = numbers.count(len(rows), "run")
     if rows and not (dry_run or yes):
         if as_json or not sys.stdin.isatty():
@@ -264,16 +205,8 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
         click.echo(f"{number} {'would be deleted' if dry_run else 'deleted'}", err=True)
 
 
-def _legible(book: Journal, run: str) -> Story | None:
-    """What is recorded of a run; None where the record is damaged, which must not hide the others."""
-    try:
-        return story_of(book, run)
-    except JournalError:
-        return None
-
-
 def _state(row: RunRow, story: Story | None) -> str:
-    return state(row) if story else "damaged"
+    return row.state if story else "damaged"
 
 
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
@@ -293,7 +226,7 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
 
 
 def _progress(story: Story | None) -> dict[str, Any]:
-    """How far a run has come: passes of a text, or programs that hold of those there are to be."""
+    """How far a run has come: passes of a text, or programs that pass of those there are to be."""
     score = _score(story)
     text = story if score is None else None
     return {
@@ -322,9 +255,10 @@ def _score(story: Story | None) -> _Score | None:
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
     from autoreason.events import FINISHED
+    from autoreason.journal.listing import STATES
     from autoreason.report.table import Column, Table, Tone
 
-    tones: dict[str, Tone] = dict.fromkeys(_STATUSES, "warning")
+    tones: dict[str, Tone] = dict.fromkeys(STATES, "warning")
     tones.update(dict.fromkeys(FINISHED, "good"), live="muted")
     columns = [
         Column("run", figures=False),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.lookup import opened, pick, run_argument, state, story_of
+from autoreason.cli.lookup import find_run, open_journal, run_argument, writes_programs
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output
@@ -104,16 +104,16 @@ def show(
     from autoreason.run.result import recorded_result
 
     check_output(html, "--html")
-    with opened(journal) as book:
-        row = pick(book, run, lambda _: True, "run in the journal")
-        story = story_of(book, row.id)
+    with open_journal(journal) as book:
+        row = find_run(book, run)
+        story = book.story(row.id)
         task_and_settings(row.id, story)
         whole = not (number is not None or wants_part or text_only or diff or report is not None)
         _check_page(html, whole)
         result = recorded_result(row, story, book)
         if report is not None:
             _write_report(result, report)
-        elif wants_part or (number is not None and _solves(story)):
+        elif wants_part or (number is not None and writes_programs(story)):
             _print_parts(book, row, story, problem, strategy, number)
         elif text_only or diff:
             _show_text(row, story, diff=diff)
@@ -138,7 +138,7 @@ def _print(
     from autoreason.cli.views.transcript import print_end, print_run
 
     story = result.story
-    one_problem = _solves(story) and _on_one_problem(story)
+    one_problem = writes_programs(story) and _on_one_problem(story)
     parts = partial(_print_parts, book, row, story) if one_problem else None
     if short:
         print_end(row, result)
@@ -167,12 +167,6 @@ def _is_table(story: Story) -> bool:
     )
 
 
-def _solves(story: Story) -> bool:
-    from autoreason.run.kinds import written_by
-
-    return written_by(story.settings) == "programs"
-
-
 def _on_one_problem(story: Story) -> bool:
     return story.task is not None and len(assignments_of(story.task)) == 1
 
@@ -186,7 +180,7 @@ def _print_parts(
     number: int | None = None,
 ) -> None:
     """How one problem was worked on."""
-    if not _solves(story):
+    if not writes_programs(story):
         raise InvalidInput(
             f"run {row.id} writes no programs; --problem and --strategy are for `autoreason solve`"
         )
@@ -221,7 +215,7 @@ def _show_table(
     # A certificate whose process died before it was kept is kept now.
     store_certificate(result, _warn, if_missing=True)
     show_study(result, book, as_json=as_json, html=html)
-    if _solves(result.story) and not (as_json or _on_one_problem(result.story)):
+    if writes_programs(result.story) and not (as_json or _on_one_problem(result.story)):
         click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
 
 
@@ -252,7 +246,7 @@ def as_object(row: RunRow, story: Story) -> dict[str, Any]:
     return {
         "run": row.id,
         "title": row.title,
-        "status": state(row),
+        "status": row.state,
         "reason": story.reason,
         "created": row.created,
         "updated": row.updated,

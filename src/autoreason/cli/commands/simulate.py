@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
-    from autoreason.report.report import Report
     from autoreason.studies.simulate.ballots import PanelVotes
-    from autoreason.studies.simulate.protocols import NamedProtocol
     from autoreason.studies.simulate.world import World
-
-
-class Study(click.Group):
-    """A group whose help shows its options by heading and then its commands."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Headings first."""
-        HelpfulCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
-        self.format_commands(ctx, formatter)
 
 
 _WORLDS = options.option(
@@ -111,7 +100,7 @@ _out = options.group(
 )
 
 
-@click.group(cls=Study, invoke_without_command=True)
+@click.group(cls=HelpfulGroup, invoke_without_command=True)
 @_what
 @_how
 @_fit
@@ -139,7 +128,7 @@ def simulate(
     """Try protocols in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
-    taste they share, and what position, newness and length are worth to them. Nobody in it knows
+    taste they share, and what position, newness and length are worth to them. No role in it knows
     which text is which; the table says what was true.
 
     \b
@@ -162,15 +151,17 @@ def simulate(
         raise InvalidInput(
             "--output and --judge-model belong to --fit; give that too or leave them out"
         )
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.plot import draw
+    from autoreason.studies.simulate.protocols import choose_protocols
     from autoreason.studies.simulate.study import Plan, run_study
 
     plan = Plan(runs, seed, budget, fast, curves=bool(plot or html))
     with ProgressLine("of the table", quiet=quiet) as progress:
-        report = run_study(_worlds(worlds), _entrants(protocols, changes), plan, progress)
+        report = run_study(_worlds(worlds), choose_protocols(protocols, changes), plan, progress)
     if plot:
         write(plot, draw(report.cells).svg)
-    _print(report, html, report.to_dict() if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Find the best settings at equal calls.")
@@ -211,11 +202,12 @@ def search(
     worst regret: how far a world's text falls short of the best that any of them delivered there.
     """
     _check(html)
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.search import search_protocols
 
     with ProgressLine("tried", quiet=quiet) as progress:
         report = search_protocols(_worlds(worlds), calls, runs, seed, progress)
-    _print(report, html, report.to_dict() if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
@@ -257,14 +249,12 @@ def split(
     it delivers and in how often it can say that a better text is better.
     """
     _check(html)
-    from msgspec.structs import asdict
-
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.split import compare_splits
 
     with ProgressLine("worlds", quiet=quiet) as progress:
         report = compare_splits(_worlds(worlds), calls, runs, seed, progress)
-    splits = [{**asdict(each), "regret": each.regret} for each in report.splits]
-    _print(report, html, splits if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 def _check(html: Path | None) -> None:
@@ -274,33 +264,10 @@ def _check(html: Path | None) -> None:
     check_output(html, "--html")
 
 
-def _print(report: Report, html: Path | None, fields: Any) -> None:
-    """The report on standard output, or its fields as JSON, and as a page."""
-    from autoreason.cli.views.console import stdout_console
-    from autoreason.cli.views.outcome import print_json, print_report, write_page
-
-    write_page(report, html, {})
-    if fields is None:
-        print_report(report, stdout_console())
-    else:
-        print_json(fields)
-
-
 def _worlds(names: tuple[str, ...]) -> list[World]:
     from autoreason.studies.simulate.world import built_in_worlds, load_world
 
     return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
-
-
-def _entrants(protocols: tuple[str, ...], changes: tuple[str, ...]) -> list[NamedProtocol]:
-    from autoreason.studies.simulate.protocols import NAMES, named_protocol, read_changes
-
-    chosen = [name for name in NAMES if name in protocols or not protocols]
-    entrants = [named_protocol(name) for name in chosen]
-    if changes:
-        last = next(name for name in NAMES if name == (protocols or chosen)[-1])
-        entrants.append(named_protocol(last, read_changes(changes)))
-    return entrants
 
 
 def _fit_judges(
@@ -312,6 +279,7 @@ def _fit_judges(
     *,
     as_json: bool,
 ) -> None:
+    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.ballots import of_judge
     from autoreason.studies.simulate.fit import fit_report
 
@@ -320,7 +288,7 @@ def _fit_judges(
     report = fit_report(panels, f"Judges as in {Path(source).name}{by}")
     if output:
         write(output, report.world_file())
-    _print(report, html, report.to_dict() if as_json else None)
+    show_report(report, as_json=as_json, html=html)
 
 
 def _recorded_panels(source: str, journal: str | None) -> list[PanelVotes]:
@@ -328,8 +296,8 @@ def _recorded_panels(source: str, journal: str | None) -> list[PanelVotes]:
 
     if Path(source).suffix or Path(source).is_file():
         return from_file(Path(source))
-    from autoreason.cli.lookup import opened
+    from autoreason.cli.lookup import open_journal
 
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = book.find(source)
         return from_events(row.id, [recorded.event for recorded in book.events(row.id)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,14 +14,14 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.programs.assignment import Assignment
-    from autoreason.programs.examiner.client import ExaminerClient
-    from autoreason.programs.problems.sets import BrokenRecord
+    from contextlib import AbstractAsyncContextManager
+
     from autoreason.run.options import RunHooks
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.result import Result
+    from autoreason.settings import Settings
 
-_SHOWN_LINES = 10
+_SHOWN_RECORDS = 10
 _EPILOG = fill_examples("""\
 \b
 Strategies, all with the same number of calls a problem:
@@ -121,7 +120,7 @@ def solve(problems: Path, **values: Any) -> int:
     """Write programs for problems with tests, and score them.
 
     PROBLEMS is one problem as JSON, a set with one problem per line, or - for standard input. Public
-    tests steer: models see them, and how their programs fail. Private tests only score: nobody sees
+    tests steer: models see them, and how their programs fail. Private tests only score: no model sees
     them, and they are run once, at the end. Programs are in Python
     and run in a sandbox, or not at all.
 
@@ -132,129 +131,71 @@ def solve(problems: Path, **values: Any) -> int:
     from autoreason.cli.standard_input import on_disk
     from autoreason.files import check_output
     from autoreason.programs.report_files import check_folder, try_folder
+    from autoreason.run.solve import open_problems, prepare_solve
+    from autoreason.settings import DEFAULT_MODEL
 
-    prepared = _prepare(values)
+    chosen = arguments.solve_options(values)
+    prepared = prepare_solve(values["model"] or DEFAULT_MODEL, **chosen)
     check_output(values["output"])
     check_output(values["html"], "--html")
     check_folder(values["report"])
-    arguments.require_positive(values, ("limit",))
-    arguments.require_limits(values["test_time_limit"], values["test_memory_limit"])
     if not values["dry_run"]:
         try_folder(values["report"])
     with on_disk(problems) as path:
-        work = _dry_run if values["dry_run"] else _begin
-        return work(path, prepared, values)
+        assigned = open_problems(prepared, path, **chosen)
+        if values["dry_run"]:
+            return _dry_run(assigned, values)
+        return _start(assigned, prepared.settings, values)
 
 
-def _prepare(values: dict[str, Any]) -> PreparedRun:
-    """The run, but for the problems, which are read later."""
-    from autoreason.cli import arguments
-    from autoreason.run.solve import prepare_solve
-    from autoreason.settings import DEFAULT_MODEL
-
-    prepared = prepare_solve(values["model"] or DEFAULT_MODEL, **arguments.solve_options(values))
-    if len(prepared.settings.strategy_options["strategies"]) > 1:
-        from autoreason.studies.panels.panel_report import require_statistics
-
-        require_statistics()
-    return prepared
-
-
-def _dry_run(problems: Path, prepared: PreparedRun, values: dict[str, Any]) -> int:
+def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[str, Any]) -> int:
     import asyncio
 
     from autoreason.cli.views.console import print_line, stderr_console
     from autoreason.cli.views.dry_run import dry_run
 
     async def look() -> PreparedRun:
-        examiner = await _open(problems, values)
-        try:
-            for each in examiner.broken[:_SHOWN_LINES]:
-                print_line(stderr_console(), _left_out(each))
-            return _assign(problems, examiner, prepared, values)
-        finally:
-            await examiner.close()
+        async with assigned as run:
+            _check_output(run, values)
+            return run
 
-    return dry_run(asyncio.run(look()), as_json=values["as_json"])
+    run = asyncio.run(look())
+    for note in _left_out(run):
+        print_line(stderr_console(), note)
+    return dry_run(run, as_json=values["as_json"], html=values["html"])
 
 
-def _begin(problems: Path, prepared: PreparedRun, values: dict[str, Any]) -> int:
-    """Open the set, check everything, then open the journal and drive the run."""
-    from autoreason.cli.embedded import notes_on, require_weights
-    from autoreason.cli.runner import OutputOptions, closing, hold
-    from autoreason.cli.views.certificates import warn_of_failed_judges
+def _start(
+    assigned: AbstractAsyncContextManager[PreparedRun], settings: Settings, values: dict[str, Any]
+) -> int:
+    from autoreason.cli.runner import start_run
     from autoreason.models.open import warm_up
 
-    settings = prepared.settings
-    require_weights(settings)
-    warn_of_failed_judges(settings)
     notes: list[str] = []
 
-    async def go(**hooks: Unpack[RunHooks]) -> Result:
+    async def drive(**hooks: Unpack[RunHooks]) -> Result:
         warm_up(settings.models.all())
-        async with closing(await _open(problems, values)) as examiner:
-            notes.extend((*_notes(examiner), *notes_on(settings)))
-            return await _assign(problems, examiner, prepared, values).run_async(**hooks)
+        async with assigned as run:
+            _check_output(run, values)
+            notes.extend(_left_out(run))
+            if values["unsafe"]:
+                notes.append("no sandbox: what the model writes can do whatever you can")
+            return await run.run_async(**hooks)
 
-    return hold(go, OutputOptions.of(values), notes=notes)
-
-
-def _notes(examiner: ExaminerClient) -> Iterator[str]:
-    """What a user should know before programs are written."""
-    yield from map(_left_out, examiner.broken[:_SHOWN_LINES])
-    if examiner.level == "none":
-        yield "no sandbox: what the model writes can do whatever you can"
+    return start_run(drive, settings, values, notes)
 
 
-async def _open(problems: Path, values: dict[str, Any]) -> ExaminerClient:
-    """The process that reads the set; only it ever sees the private tests."""
-    from autoreason.programs.examiner.client import ExaminerClient
+def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:
+    """Refuse one file for several programs."""
+    from autoreason.jobs.job import read_options
+    from autoreason.programs.solve import SolveTerms
 
-    return await ExaminerClient.open(
-        problems,
-        only=values["ids"],
-        unsafe=values["unsafe"],
-        seconds=values["test_time_limit"],
-        memory_mb=values["test_memory_limit"],
-    )
-
-
-def _assign(
-    problems: Path, examiner: ExaminerClient, prepared: PreparedRun, values: dict[str, Any]
-) -> PreparedRun:
-    """The run with what is to be programmed, and with settings that name the set."""
-    from autoreason.run.solve import assign
-
-    found = _meant(problems, examiner.assignments, values)
-    strategies = prepared.settings.strategy_options["strategies"]
-    if values["output"] and len(found) * len(strategies) * (values["repeats"] or 1) > 1:
+    parts = read_options(run.settings, SolveTerms).count_parts(run.task)
+    if values["output"] and parts > 1:
         raise InvalidInput("--output is for one program; use --report DIR for several")
-    terms = {
-        "set": examiner.digest,
-        "unsafe": values["unsafe"],
-        "broken": [str(each) for each in examiner.broken],
-    }
-    return assign(prepared, examiner, found, terms)
 
 
-def _meant(
-    problems: Path, assignments: tuple[Assignment, ...], values: dict[str, Any]
-) -> tuple[Assignment, ...]:
-    """Those of the difficulty and number that were asked for."""
-    found = list(assignments)
-    wanted = values["difficulty"]
-    if wanted is not None:
-        tiers = sorted({each.difficulty for each in found if each.difficulty})
-        found = [each for each in found if each.difficulty.lower() == wanted.lower()]
-        if not found:
-            there = f"there are {', '.join(tiers)}" if tiers else "its problems have none"
-            raise InvalidInput(f"{problems} has no problem of difficulty {wanted!r}; {there}")
-    found = found[: values["limit"]]
-    if found and all(each.remark for each in found):
-        first = found[0]
-        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
-    return tuple(found)
-
-
-def _left_out(broken: BrokenRecord) -> str:
-    return f"left out, {broken}"
+def _left_out(run: PreparedRun) -> list[str]:
+    """Records of the file that cannot be used, the first of them."""
+    broken = run.settings.strategy_options["broken"][:_SHOWN_RECORDS]
+    return [f"left out, {record}" for record in broken]

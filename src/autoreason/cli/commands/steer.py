@@ -1,4 +1,4 @@
-"""`autoreason guide`, `accept` and `stop`: a word to a run in another terminal."""
+"""`autoreason guide`, `accept` and `stop`: messages to a run in another terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import (
     complete_run,
-    finished,
-    opened,
-    pick,
+    find_run,
+    open_journal,
     run_argument,
-    state,
-    story_of,
+    writes_programs,
 )
 from autoreason.errors import InvalidInput
 
@@ -43,18 +41,18 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
         raise InvalidInput("the guidance is more than one argument; put quotes around it")
     text, run = given[-1], given[0] if len(given) == 2 else None
 
-    said = (read_input() if text == "-" else text).strip()
-    if not said:
+    guidance = (read_input() if text == "-" else text).strip()
+    if not guidance:
         raise InvalidInput("the guidance is empty; say what the next critic should look at")
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = _unfinished(book, run)
         _of_a_text(book, row, "no critic of a program reads guidance")
-        book.command(row.id, "guide", said)
+        book.command(row.id, "guide", guidance)
         if row.live:
             print(f"{row.id}: the critic of the next pass will read it", file=sys.stderr)
         else:
             again = f"kept for the first new pass after `autoreason resume {row.id}`"
-            print(f"{row.id} is {state(row)}; {again}", file=sys.stderr)
+            print(f"{row.id} is {row.state}; {again}", file=sys.stderr)
 
 
 @click.command(cls=HelpfulCommand)
@@ -66,7 +64,7 @@ def accept(run: str | None, journal: str | None) -> None:
     RUN defaults to the live one. Replies on their way are still taken in; nothing new is asked
     for. A paused run ends as soon as it is resumed.
     """
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = _unfinished(book, run)
         _of_a_text(book, row, "tests take or refuse a program, not a person")
         book.command(row.id, "accept", "")
@@ -74,7 +72,7 @@ def accept(run: str | None, journal: str | None) -> None:
             print(f"{row.id} ends with the text that stands now", file=sys.stderr)
         else:
             print(
-                f"{row.id} is {state(row)}; `autoreason resume {row.id}` will end it with its text",
+                f"{row.id} is {row.state}; `autoreason resume {row.id}` will end it with its text",
                 file=sys.stderr,
             )
 
@@ -88,11 +86,11 @@ def stop(run: str | None, journal: str | None) -> None:
     RUN defaults to the live one. Replies on their way are still taken in, because they are paid
     for; nothing new is asked for.
     """
-    with opened(journal) as book:
+    with open_journal(journal) as book:
         row = _unfinished(book, run)
         if not row.live:
             raise InvalidInput(
-                f"run {row.id} is {state(row)} and nobody is driving it; "
+                f"run {row.id} is {row.state} and not under way; "
                 f"go on with `autoreason resume {row.id}`"
             )
         book.command(row.id, "stop", "")
@@ -104,22 +102,20 @@ def stop(run: str | None, journal: str | None) -> None:
 
 
 def _unfinished(book: Journal, run: str | None) -> RunRow:
-    row = pick(book, run, lambda row: row.live, "live run")
-    if finished(row):
+    row = find_run(book, run, lambda row: row.live, "live run")
+    if row.finished:
         hint = f"`autoreason show {row.id}` shows its result"
-        more = "" if _writes_programs(book, row) else ", and `autoreason fork` goes on from a text"
+        more = (
+            ""
+            if writes_programs(book.story(row.id))
+            else ", and `autoreason fork` goes on from a text"
+        )
         raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}{more}")
     return row
 
 
-def _writes_programs(book: Journal, row: RunRow) -> bool:
-    from autoreason.run.kinds import written_by
-
-    return written_by(story_of(book, row.id).settings) == "programs"
-
-
 def _of_a_text(book: Journal, row: RunRow, why: str) -> None:
-    if _writes_programs(book, row):
+    if writes_programs(book.story(row.id)):
         raise InvalidInput(
-            f"run {row.id} writes programs: {why}; `autoreason show {row.id}` tells how far it is"
+            f"run {row.id} writes programs: {why}; `autoreason show {row.id}` shows how far it is"
         )

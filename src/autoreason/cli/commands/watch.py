@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.cli.lookup import opened, pick, run_argument
+from autoreason.cli.lookup import find_run, open_journal, run_argument
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,15 +34,16 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
 
     RUN defaults to the live one. Ctrl-C ends the watching, not the run.
     """
-    from autoreason.cli.runner import INTERRUPTED, OutputOptions, choose_view
+    from autoreason.cli.output import OutputOptions
+    from autoreason.cli.runner import INTERRUPTED, choose_view
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.live import Live
     from autoreason.run.result import recorded_result
 
     console = stderr_console()
-    with opened(journal) as book:
-        row = pick(book, run, lambda row: row.live, "live run")
+    with open_journal(journal) as book:
+        row = find_run(book, run, lambda row: row.live, "live run")
         view = choose_view(Live(row.id), OutputOptions(live=not no_live), console)
         try:
             view.open()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoreason.cli.views.console import stdout_console
-from autoreason.cli.views.outcome import print_json, print_report
+from autoreason.cli.views.outcome import show_report
 from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from autoreason.settings import Settings
 
 
-def dry_run(prepared: PreparedRun, *, as_json: bool, verbose: bool | None = None) -> int:
+def dry_run(
+    prepared: PreparedRun, *, as_json: bool, html: Path | None = None, verbose: bool | None = None
+) -> int:
     """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
     task, settings, found = prepared.task, prepared.settings, prepared.estimate()
     report = DryRun(task, settings, found, verbose=bool(verbose))
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        print_report(report, stdout_console())
-        if verbose is False:
-            print("\n--verbose shows every setting.")
+    show_report(report, as_json=as_json, html=html)
+    if verbose is False and not as_json:
+        print("\n--verbose shows every setting.")
     _warn(settings)
     return 0
 

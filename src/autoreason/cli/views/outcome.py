@@ -18,7 +18,7 @@ from autoreason.run.result import how_to_go_on
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.cli.runner import OutputOptions
+    from autoreason.cli.output import OutputOptions
     from autoreason.report.report import Report
     from autoreason.run import Result
 
@@ -81,6 +81,17 @@ def print_report(report: Report, console: Console | None) -> None:
         console.print(report, soft_wrap=True)
     else:
         print(report.to_text(terminal_width()), file=sys.stderr)
+
+
+def show_report(report: Report, *, as_json: bool, html: Path | None = None) -> None:
+    """A report that was asked for, on standard output and as a page."""
+    from autoreason.cli.views.console import stdout_console
+
+    write_page(report, html, {})
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_report(report, stdout_console())
 
 
 def took(result: Result) -> tuple[str, str]:

@@ -37,8 +37,7 @@ class Tally:
     def total(self) -> int:
         """How many parts there are: problems times strategies times repeats."""
         task = self._story.task
-        problems = sum(not each.remark for each in assignments_of(task)) if task else 0
-        return problems * len(self.terms.strategies) * self.terms.repeats
+        return self.terms.count_parts(task) if task else 0
 
     @property
     def done(self) -> int:

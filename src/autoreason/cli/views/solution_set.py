@@ -19,7 +19,7 @@ from autoreason.run.result import how_to_go_on
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.cli.runner import OutputOptions
+    from autoreason.cli.output import OutputOptions
     from autoreason.programs.solve_report import SolveReport
     from autoreason.run import Result
     from autoreason.story import Story

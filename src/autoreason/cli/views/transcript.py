@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from autoreason.cli.lookup import state
 from autoreason.cli.times import when
 from autoreason.cli.views import outcome, plain
 from autoreason.cli.views.console import stdout_console
@@ -84,7 +83,7 @@ class Transcript:
     def opening(self, row: RunRow, story: Story) -> None:
         """What was to be written, and by whom."""
         self._print(Text.assemble((row.id, "cyan"), "  ", (row.title, "bold")))
-        self._row("status", state(row))
+        self._row("status", row.state)
         if story.settings:
             models = ", ".join(story.settings.models.all())
             settings = story.settings

@@ -46,7 +46,7 @@ class _Entry(Struct):
 
 def read_problems(source: Path | str) -> ProblemSet:
     """The problems of a file, or of standard input for `-`; broken records are left out and listed."""
-    name = "standard input" if str(source) == "-" else str(source)
+    name = _name_of(source)
     problems: dict[str, Problem] = {}
     first: dict[str, str] = {}
     broken, formats, notes = [], set(), []
@@ -76,6 +76,15 @@ def read_problems(source: Path | str) -> ProblemSet:
     )
 
 
+def read_program(source: str) -> str:
+    """A program from a file, or from standard input for `-`."""
+    name = _name_of(source)
+    try:
+        return _read(source, name, "Python file").decode()
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8 text; save the program as UTF-8") from None
+
+
 def format_of(record: Record) -> str | None:
     """The name of a record's format, by its fields."""
     has = record.keys().__contains__
@@ -101,7 +110,11 @@ def _read_entry(entry: _Entry) -> tuple[str, Problem]:
     return name, READERS[name](entry.record)
 
 
-def _read(source: Path | str, name: str) -> bytes:
+def _name_of(source: Path | str) -> str:
+    return "standard input" if str(source) == "-" else str(source)
+
+
+def _read(source: Path | str, name: str, what: str = "file of problems") -> bytes:
     if str(source) == "-":
         data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     else:
@@ -112,7 +125,7 @@ def _read(source: Path | str, name: str) -> bytes:
             # The latter where a leading ~ names a user that does not exist.
             raise InvalidInput(f"no file {name}; check the name") from None
         except IsADirectoryError:
-            raise InvalidInput(f"{name} is a folder; name a file of problems in it") from None
+            raise InvalidInput(f"{name} is a folder; name a {what} in it") from None
         except OSError as error:
             raise InvalidInput(f"cannot read {name}: {error.strerror}; name another") from None
     if len(data) > MAX_FILE_BYTES:

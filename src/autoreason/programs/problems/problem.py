@@ -101,6 +101,17 @@ def check_problem(problem: Problem) -> Problem:
     return problem
 
 
+def check_test_limits(seconds: float | None, megabytes: int | None) -> None:
+    """Refuse limits for all problems that no problem may have either."""
+    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
+        raise InvalidInput(
+            f"`test_time_limit` is {seconds:g}; give more than 0 and at most {MAX_SECONDS} seconds"
+        )
+    low, high = MEMORY_RANGE_MB
+    if megabytes is not None and not low <= megabytes <= high:
+        raise InvalidInput(f"`test_memory_limit` is {megabytes:,}; give {low} to {high} MB")
+
+
 def _error(problem: Problem, why: str) -> InvalidInput:
     return InvalidInput(f"problem {problem.id[:MAX_ID_LENGTH]!r}: {why}")
 

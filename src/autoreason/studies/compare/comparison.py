@@ -90,6 +90,18 @@ def enough_repeats(strategies: int) -> int:
     return ceil(log2(2 * pairs / BEYOND_CHANCE))
 
 
+def few_repeats_note(settings: Settings) -> str:
+    """What a comparison with few repeats cannot show; empty where there are enough."""
+    options = read_options(settings, ComparisonOptions)
+    needed = enough_repeats(len(options.strategies))
+    if options.repeat_count >= needed:
+        return ""
+    return (
+        f"{count(options.repeat_count, 'repeat')} of {len(options.strategies)} strategies cannot show "
+        f"that one of them is best beyond chance; that takes {needed} or more"
+    )
+
+
 class _PartResult(NamedTuple):
     """What one strategy delivered in one repeat."""
 

@@ -9,18 +9,12 @@ from autoreason.errors import InvalidInput
 from autoreason.parsing.documents import same_text
 from autoreason.story import Story
 from autoreason.studies.raters.build import OpenTask
-from autoreason.task import Entry, read_task, read_text
+from autoreason.task import Entry, read_task, read_texts
 
 
 def from_files(brief: str, texts: Sequence[Path]) -> OpenTask:
     """A brief, as a file or in words, and files with texts that were written for it."""
-    names = [path.name for path in texts]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in texts]
-    entries = tuple(
-        Entry(name=name, text=read_text(path, "text"))
-        for name, path in zip(names, texts, strict=True)
-    )
+    entries = tuple(Entry(name=name, text=text) for name, text in read_texts(texts).items())
     return OpenTask(read_task(brief), entries, source=_short(brief))
 
 

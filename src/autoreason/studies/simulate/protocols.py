@@ -51,6 +51,16 @@ def named_protocol(protocol: Protocol, changes: Mapping[str, Any] | None = None)
     return NamedProtocol(label, make_settings(_MODELS, 0, protocol, **changes))
 
 
+def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[NamedProtocol]:
+    """The protocols of these names, or all; then the last of them once more with the changes."""
+    chosen = [name for name in NAMES if name in names or not names]
+    protocols = [named_protocol(name) for name in chosen]
+    if changes:
+        last = next(name for name in NAMES if name == (names or chosen)[-1])
+        protocols.append(named_protocol(last, read_changes(changes)))
+    return protocols
+
+
 def read_changes(changes_given: Sequence[str]) -> dict[str, Any]:
     """Changes written as NAME=VALUE."""
     import yaml

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
@@ -87,6 +87,11 @@ class SplitReport(Report, Struct, frozen=True, kw_only=True):
             Section(tables=[splits], sentences=[("Regret", regret)]),
             Section(f"By world, {best.playoff} + {best.confirmation}", tables=[worlds]),
         ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every split with how far it falls short."""
+        splits = [{**asdict(split), "regret": split.regret} for split in self.splits]
+        return {"conclusion": self.conclusion, "splits": splits}
 
 
 def splits_of(calls: int) -> list[tuple[int, int]]:

@@ -1,0 +1,38 @@
+"""How a run is shown and where its result goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """The options of a command that say how a run is shown and where its text goes."""
+
+    output: Path | None = None
+    as_json: bool = False
+    quiet: bool = False
+    live: bool = True
+    journal: str | None = None
+    report: Path | None = None
+    """The folder for a report on programs."""
+    html: Path | None = None
+    """The file for a report as a page."""
+    strict: bool = False
+    """A text that breaks its contract is a failure."""
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> OutputOptions:
+        """As the options of a command say."""
+        return cls(
+            values.get("output"),
+            values["as_json"],
+            values["quiet"],
+            not values["no_live"],
+            values["journal"],
+            values.get("report"),
+            values.get("html"),
+            values.get("fail_on_contract", False),
+        )

@@ -1,0 +1,65 @@
+"""Which runs of a journal are wanted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from autoreason.errors import InvalidInput, JournalError
+from autoreason.journal.journal import Journal
+from autoreason.journal.records import RunRow
+from autoreason.plugins import short
+from autoreason.story import Story
+
+STATES = (
+    *("live", "killed", "damaged", "converged", "capped", "done", "accepted"),
+    *("budget", "stopped", "panel_failed", "provider_failed"),
+)
+
+
+def select_runs(
+    journal: Journal,
+    *,
+    states: tuple[str, ...] = (),
+    strategy: str | None = None,
+    model: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    search: str | None = None,
+) -> list[RunRow]:
+    """Runs that are wanted, newest first."""
+    unknown = set(states) - set(STATES)
+    if unknown:
+        raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(STATES)}")
+    return [
+        row
+        for row in journal.runs(None)
+        if (since is None or row.created >= since)
+        and (until is None or row.created < until)
+        and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())
+        and (not states or _is_in(journal, row, states))
+        and ((strategy is None and model is None) or _has(journal, row.id, strategy, model))
+    ]
+
+
+def readable_story(journal: Journal, run: str) -> Story | None:
+    """What is recorded of a run; None where the record is damaged, which must not hide other runs."""
+    try:
+        return journal.story(run)
+    except JournalError:
+        return None
+
+
+def _is_in(journal: Journal, row: RunRow, states: tuple[str, ...]) -> bool:
+    # Only a run that cannot be read is damaged, and reading them all takes a while.
+    return row.state in states or ("damaged" in states and readable_story(journal, row.id) is None)
+
+
+def _has(journal: Journal, run: str, strategy: str | None, model: str | None) -> bool:
+    try:
+        settings = journal.settings(run)
+    except JournalError:
+        return False
+    return settings is not None and (
+        strategy in (None, settings.strategy, short(settings.strategy))
+        and (model is None or any(model in address for address in settings.models.all()))
+    )
