@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from autoreason.cli.lookup import opened
 from autoreason.cli.views import outcome
 from autoreason.cli.views.live import Live
-from autoreason.events import AnyEvent
-from autoreason.exchange import OnSignal
+from autoreason.cli.views.view import View
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
 if TYPE_CHECKING:
@@ -33,54 +32,6 @@ class _Closes(Protocol):
 
 
 Closable = TypeVar("Closable", bound=_Closes)
-
-
-class View(Protocol):
-    """Somewhere a run is shown."""
-
-    live: Live
-    period: float
-    """Seconds between two ticks."""
-
-    def open(self) -> None: ...
-    def close(self) -> None: ...
-    def emit(self, event: AnyEvent) -> None: ...
-    @property
-    def hear(self) -> OnSignal | None:
-        """Takes signs of life; None where nobody looks, so that nothing is streamed for it."""
-
-    def note(self, line: str) -> None: ...
-    def say(self, line: str) -> None: ...
-    def tick(self) -> None: ...
-
-
-class Silent:
-    """Keeps count and says nothing."""
-
-    period = 3600.0
-    hear = None
-
-    def __init__(self, live: Live) -> None:
-        self.live = live
-
-    def open(self) -> None:
-        """Nothing to show."""
-
-    def close(self) -> None:
-        """Nothing to take down."""
-
-    def emit(self, event: AnyEvent) -> None:
-        """Count along."""
-        self.live.emit(event)
-
-    def note(self, line: str) -> None:
-        """Keep it to oneself."""
-
-    def say(self, line: str) -> None:
-        """Keep it to oneself."""
-
-    def tick(self) -> None:
-        """Nothing to redraw."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +68,7 @@ class OutputOptions:
 def choose_view(live: Live, manner: OutputOptions, console: Console | None, known: int = 0) -> View:
     """The live view on a terminal that can redraw and shows no log, else a line per step."""
     if manner.quiet:
-        return Silent(live)
+        return View(live)
     redrawn = manner.live and not os.environ.get("AUTOREASON_LOG")
     if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
         from autoreason.cli.views.screen import Screen
@@ -191,7 +142,7 @@ async def _hold(drive: Drive, view: View, notes: Sequence[str], warnings: list[s
         if switch.stopped and not goes_on:
             raise KeyboardInterrupt
         for line in notes:
-            view.note(line)
+            view.print_note(line)
 
     ticking = asyncio.create_task(_tick(view))
     try:
@@ -200,8 +151,8 @@ async def _hold(drive: Drive, view: View, notes: Sequence[str], warnings: list[s
             return await drive(
                 on_ready=ready,
                 on_started=lambda run: setattr(view.live, "run", run),
-                on_event=view.emit,
-                on_signal=view.hear,
+                on_event=view.on_event,
+                on_signal=view.on_signal,
                 on_warning=warnings.append,
                 stop_switch=switch,
             )
@@ -213,7 +164,7 @@ async def _hold(drive: Drive, view: View, notes: Sequence[str], warnings: list[s
 async def _tick(view: View) -> None:
     while True:
         await asyncio.sleep(view.period)
-        view.tick()
+        view.refresh()
 
 
 class Interrupts:
@@ -248,8 +199,7 @@ class Interrupts:
 
     def _stop(self) -> None:
         self._switch.stop()
-        self._view.live.stopping = True
-        self._view.say(self._view.live.waiting())
+        self._view.on_stop()
 
     def _end_at_once(self) -> None:
         """Leave without tidying up: everything paid for and answered is in the journal already."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from autoreason.cli.views.console import stdout_console
-from autoreason.cli.views.progress import Tally
 from autoreason.cli.views.transcript import Transcript
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
 from autoreason.keys import PartName
 from autoreason.plugins import short
 from autoreason.programs.events import examined_in, solved_in
+from autoreason.programs.progress import SolveProgress
 from autoreason.programs.solve import part_name
 from autoreason.programs.statements import examined, lines, solved
 from autoreason.programs.task import assignments_of
@@ -36,7 +36,7 @@ def parts_of(
     """The stories of the parts that are meant, by name; of a run on one problem that is all of them."""
     assert story.task is not None
     assert story.settings is not None
-    terms = Tally(story).terms
+    terms = SolveProgress(story).terms
     problems = [each.id for each in assignments_of(story.task)]
     strategies = [short(each) for each in terms.strategies]
     if problem is None and len(problems) > 1:
@@ -84,7 +84,7 @@ def print_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int 
         for each in part.passes:
             transcript.one_pass(each, part)
         transcript.panels(part)
-        if len(parts) > 1 or not Tally(story).one:
+        if len(parts) > 1 or not SolveProgress(story).one:
             transcript.outcome(last.get(name))
 
 

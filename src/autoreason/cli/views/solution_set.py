@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from autoreason.characters import without_controls
 from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
-from autoreason.cli.views.progress import Tally
 from autoreason.files import write
 from autoreason.programs import statements as program_statements
 from autoreason.programs.events import solved_in
+from autoreason.programs.progress import SolveProgress
 from autoreason.programs.task import assignments_of
 from autoreason.run.result import how_to_go_on
 
@@ -31,7 +31,7 @@ UNSOLVED = 1
 def end(result: Result, manner: OutputOptions, console: Console) -> int:
     """Hand over what came of it, and return the exit status."""
     report = report_of(result.story)
-    one = Tally(result.story).one
+    one = SolveProgress(result.story).one
     program = program_of(result.story) if one else None
     finished = outcome.EXIT[result.status] == 0
     unsolved = finished and program_statements.is_unsolved(result.story, one=one)
@@ -61,7 +61,7 @@ def end(result: Result, manner: OutputOptions, console: Console) -> int:
 
 def _print_problem(result: Result, manner: OutputOptions) -> None:
     """The one sentence that is printed even where quiet was asked for; none where all is well."""
-    run, one = result.run, Tally(result.story).one
+    run, one = result.run, SolveProgress(result.story).one
     if outcome.EXIT[result.status]:
         again = f"{run} -o {manner.output}" if manner.output else run
         over_budget = result.status == "budget"
@@ -80,7 +80,7 @@ def _print_problem(result: Result, manner: OutputOptions) -> None:
 def _files(result: Result, manner: OutputOptions) -> list[tuple[str, str]]:
     """What was written, or how it will be."""
     finished = outcome.EXIT[result.status] == 0
-    one, run = Tally(result.story).one, result.run
+    one, run = SolveProgress(result.story).one, result.run
     lines = []
     if manner.output and one:
         written = "" if program_of(result.story) is None else f"written to {manner.output}"
@@ -106,7 +106,7 @@ def show(result: Result, *, as_json: bool, html: Path | None = None) -> None:
     if as_json:
         outcome.print_json(as_object(result, report))
         return
-    one = Tally(result.story).one
+    one = SolveProgress(result.story).one
     lines = [outcome.took(result)]
     if one:
         lines = [*rows(result, report), *lines]
@@ -133,7 +133,7 @@ def report_of(story: Story) -> SolveReport:
     from autoreason.plugins import short
     from autoreason.programs.solve_report import solve_report
 
-    terms = Tally(story).terms
+    terms = SolveProgress(story).terms
     return solve_report(
         solved_in(story),
         assignments_of(story.task) if story.task else (),
@@ -171,7 +171,7 @@ def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
         "conclusion": report.conclusion,
         "sandbox": sorted(report.levels),
     }
-    if Tally(result.story).one and solved_in(result.story):
+    if SolveProgress(result.story).one and solved_in(result.story):
         last = solved_in(result.story)[-1]
         found |= {name: getattr(last, name) for name in ("program", "public", "private")}
     return found | {"report": report}
@@ -182,7 +182,7 @@ def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
     story = result.story
     finished = outcome.EXIT.get(result.status) == 0
     paused = [] if finished else [("", result.sentence)]
-    one = Tally(story).one
+    one = SolveProgress(story).one
     lines = (
         [row for event in solved_in(story)[-1:] for row in program_statements.problem_rows(event)]
         if one
@@ -199,7 +199,7 @@ def _about(result: Result, report: SolveReport) -> dict[str, str]:
     """How the run worked, for the page."""
     from autoreason.plugins import short
 
-    story, terms = result.story, Tally(result.story).terms
+    story, terms = result.story, SolveProgress(result.story).terms
     assert story.settings is not None
     return {
         "Run": result.run,
