@@ -114,13 +114,15 @@ def hold(
     if view.live.solving:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
+        from autoreason.run.solution import solution_of
 
-        return solution_set.end(result, manner, console or stderr_console())
+        return solution_set.end(solution_of(result), manner, console or stderr_console())
     if view.live.study and result.finished:
-        from autoreason.cli.views import studies
+        from autoreason.run.reports import reported_result
 
         with opened(manner.journal) as journal:
-            studies.show(result, journal, as_json=manner.as_json, html=manner.html)
+            report = reported_result(result, journal)
+        outcome.show_report(report, as_json=manner.as_json, html=manner.html)
         return 0
     return outcome.end_run(result, manner, console)
 

@@ -64,10 +64,11 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, the conclusion first."""
-        import msgspec
+        return {"conclusion": self.conclusion, **plain_values(self)}
 
-        encoded = msgspec.json.Encoder(decimal_format="number").encode(self)
-        return {"conclusion": self.conclusion, **msgspec.json.decode(encoded)}
+    def run_fields(self) -> dict[str, Any]:
+        """What the JSON of the run that ended with it says of it."""
+        return {"conclusion": self.conclusion, "report": self}
 
     def to_markdown(
         self, about: Mapping[str, str] = NOTHING_KNOWN, plots: Mapping[str, str] = NOTHING_KNOWN
@@ -130,6 +131,14 @@ class Report:
         for section in self.sections():
             if not section.detail:
                 yield from _section_lines(section, width, room)
+
+
+def plain_values(fields: object) -> dict[str, Any]:
+    """Fields as JSON has them, sums of money as numbers."""
+    import msgspec
+
+    encoded = msgspec.json.Encoder(decimal_format="number").encode(fields)
+    return msgspec.json.decode(encoded, type=dict[str, Any])
 
 
 def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tuple[str, str]]]:

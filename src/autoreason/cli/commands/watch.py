@@ -57,9 +57,9 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         story = view.live.story
         result = recorded_result(row, story, book)
         if view.live.study and story.end:
-            from autoreason.cli.views import studies
+            from autoreason.run.reports import reported_result
 
-            studies.show(result, book)
+            outcome.show_report(reported_result(result, book))
             return 0
     outcome.print_report(result, console)
     return 0

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from autoreason.characters import without_controls
 from autoreason.errors import AutoreasonError
 from autoreason.files import write
-from autoreason.jobs import spending
 from autoreason.report.layout import WIDEST, lay_out
 from autoreason.run.result import how_to_go_on
 
@@ -38,41 +37,52 @@ USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
 
 
-def end_run(result: Result, manner: OutputOptions, console: Console | None) -> int:
+def end_run(result: Result, options: OutputOptions, console: Console | None) -> int:
     """Put the text where it was asked for, say how the run ended, and return the exit status."""
     status = EXIT[result.status]
-    _deliver(result, manner)
-    with _kept(result, str(manner.html)):
-        write_page(result, manner.html, about(result))
-    if not manner.quiet:
-        # The text is out: a standard error that nobody reads is no failure.
+    _deliver(result, options)
+    with _explain_failure(result, str(options.html)):
+        write_page(result, options.html, result.about())
+    if not options.quiet:
+        # The text is out: a standard error that no one reads is no failure.
         with suppress(OSError):
             print_report(result, console)
-            if manner.output and _is_usable(result):
-                print(without_controls(f"written to {manner.output}"), file=sys.stderr)
+            if options.output and _is_usable(result):
+                print(without_controls(f"written to {options.output}"), file=sys.stderr)
     elif status:
         over_budget = result.status == "budget"
         steps = how_to_go_on(result.run, has_text=result.text is not None, over_budget=over_budget)
-        _complain(f"{result.conclusion}; {steps}")
+        _print_problem(f"{result.conclusion}; {steps}")
     elif broken := result.broken_contract():
-        _complain(broken)
-    return CONTRACT_BROKEN if manner.strict and not status and result.violations else status
+        _print_problem(broken)
+    return CONTRACT_BROKEN if options.strict and not status and result.violations else status
 
 
-def _deliver(result: Result, manner: OutputOptions) -> None:
+def _deliver(result: Result, options: OutputOptions) -> None:
     usable = _is_usable(result)
-    if usable and manner.output:
-        with _kept(result, str(manner.output)):
-            write(manner.output, result.text or "")
-    with _kept(result, "to standard output"):
-        if manner.as_json:
+    if usable and options.output:
+        with _explain_failure(result, str(options.output)):
+            write(options.output, result.text or "")
+    with _explain_failure(result, "to standard output"):
+        if options.as_json:
             print_json(result.to_dict())
-        elif usable and not manner.output:
-            show_text(result.text or "", manner.quiet)
+        elif usable and not options.output:
+            show_text(result.text or "", options.quiet)
 
 
-def _complain(sentence: str) -> None:
+def _print_problem(sentence: str) -> None:
     print(without_controls(f"autoreason: {sentence}"), file=sys.stderr)
+
+
+def show_report(result: Result, *, as_json: bool = False, html: Path | None = None) -> None:
+    """The report of a run that wrote no text, on standard output."""
+    from autoreason.cli.views.console import stdout_console
+
+    write_page(result, html, result.about())
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_report(result, stdout_console())
 
 
 def print_report(report: Report, console: Console | None) -> None:
@@ -83,29 +93,13 @@ def print_report(report: Report, console: Console | None) -> None:
         print(report.to_text(terminal_width()), file=sys.stderr)
 
 
-def took(result: Result) -> tuple[str, str]:
-    """What a run took, as a labelled sentence."""
-    return "Took", spending.spending(result.spent, result.seconds)
-
-
-def about(result: Result) -> dict[str, str]:
-    """What a page says of the run it comes from."""
-    models = result.story.settings.models.all() if result.story.settings else ()
-    return {
-        "Run": result.run,
-        "Models": ", ".join(models),
-        "Seed": str(result.seed),
-        **dict([took(result)]),
-    }
-
-
 def _is_usable(result: Result) -> bool:
     return EXIT[result.status] in USABLE and result.text is not None
 
 
 @contextmanager
-def _kept(result: Result, where: str) -> Iterator[None]:
-    """Say, where the text cannot be written, that it is not lost."""
+def _explain_failure(result: Result, where: str) -> Iterator[None]:
+    """Where the text cannot be written, say that the journal has it."""
     try:
         yield
     except BrokenPipeError:
