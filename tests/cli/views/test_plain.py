@@ -79,6 +79,17 @@ def test_on_a_terminal_a_long_line_is_broken_between_words(monkeypatch: pytest.M
     ]
 
 
+def test_on_a_terminal_no_word_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    out, path = Tty(), "/home/a-user/some/folder/that-is-deep/set.jsonl"
+    Plain(Live(clock=Clock()), out).print_note(f"read {path} now")
+    assert [line.split() for line in out.getvalue().splitlines()] == [
+        ["0:00", "read"],
+        [path],
+        ["now"],
+    ]
+
+
 def test_trouble_is_worth_a_line() -> None:
     out = StringIO()
     view = Plain(Live(clock=Clock()), out)

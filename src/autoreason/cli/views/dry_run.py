@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def dry_run(prepared: PreparedRun, *, as_json: bool, verbose: bool | None = None) -> int:
     """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
-    task, settings, found = prepared.task, prepared.settings, prepared.estimate()
-    report = DryRun(task, settings, found, verbose=bool(verbose))
+    settings = prepared.settings
+    report = DryRun(prepared.task, settings, prepared.estimate(), verbose=bool(verbose))
     if as_json:
         print_json(report.to_dict())
     else:
@@ -33,7 +33,7 @@ def dry_run(prepared: PreparedRun, *, as_json: bool, verbose: bool | None = None
 
 
 def _warn(settings: Settings) -> None:
-    """Say what would be refused, without reaching for any server."""
+    """Print why a real run would be refused, without reaching any server."""
     try:
         pool = ModelPool.of(settings)
         require_prices(settings.budget, {each: rates(each) for each in settings.models.all()})

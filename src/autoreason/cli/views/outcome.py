@@ -1,4 +1,4 @@
-"""The end of a run on the command line: where its text and its report go, and its exit status."""
+"""The end of a run: where its text and its report go, and its exit status."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ USABLE = (0, 3)
 
 
 def end_run(result: Result, options: OutputOptions, console: Console | None) -> int:
-    """Put the text where it was asked for, say how the run ended, and return the exit status."""
+    """Print or write the text and the report, and return the exit status."""
     status = EXIT[result.status]
     _deliver(result, options)
     with _explain_failure(result, str(options.html)):
@@ -112,7 +112,7 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
 
 
 def show_text(text: str, bare: bool = False) -> None:
-    """The text alone; between two rules where a person is looking."""
+    """The text alone; on a terminal between two rules."""
     body = text if text.endswith("\n") else f"{text}\n"
     if sys.stdout.isatty():
         body = without_controls(body)
