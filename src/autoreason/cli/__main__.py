@@ -67,13 +67,13 @@ def run_cli(arguments: list[str]) -> int:
             mistake.show()
         return mistake.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED)
     except WritingFailed as error:
-        return _say(str(error), NOT_WRITTEN)
+        return _print_error(str(error), NOT_WRITTEN)
     except (InvalidInput, JournalError) as error:
-        return _say(str(error), 2)
+        return _print_error(str(error), 2)
     except AutoreasonError as error:
-        return _say(str(error), 1)
+        return _print_error(str(error), 1)
     except ModuleNotFoundError as missing:
         return _lacking(missing)
     except OSError as error:
@@ -120,22 +120,24 @@ def _refused(error: OSError) -> int:
         _abandon(sys.stdout)
         return BROKEN_PIPE
     if error.filename:
-        return _say(f"cannot use {error.filename}: {error.strerror}; name another", 2)
-    return _say(f"cannot write to standard output: {error.strerror or error}", 1)
+        return _print_error(f"cannot use {error.filename}: {error.strerror}; name another", 2)
+    return _print_error(f"cannot write to standard output: {error.strerror or error}", 1)
 
 
 def _lacking(missing: ModuleNotFoundError) -> int:
     """What only the tables need may be absent; nothing that was recorded is lost by it."""
     if (missing.name or "").partition(".")[0] not in _FOR_TABLES:
         raise missing
-    return _say("intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2)
+    return _print_error(
+        "intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2
+    )
 
 
-def _say(sentence: str, status: int) -> int:
-    from autoreason.characters import without_controls
+def _print_error(sentence: str, status: int) -> int:
+    from autoreason.cli.views.message import print_message
 
     with suppress(OSError):
-        print(f"autoreason: {without_controls(sentence)}", file=sys.stderr)
+        print_message(f"autoreason: {sentence}")
     return status
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from autoreason.cli.lookup import opened
 from autoreason.cli.views import outcome
 from autoreason.cli.views.live import Live
+from autoreason.cli.views.message import print_message
 from autoreason.cli.views.view import View
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
@@ -110,7 +111,7 @@ def hold(
     warnings: list[str] = []
     result = asyncio.run(_hold(drive, view, notes, warnings))
     for line in warnings:
-        print(f"autoreason: {line}", file=sys.stderr)
+        print_message(f"autoreason: {line}")
     if view.live.solving:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
@@ -210,5 +211,5 @@ class Interrupts:
             live = self._view.live
             steps = how_to_go_on(live.run, has_text=live.story.text is not None)
             again = f"; {steps}" if live.run else ""
-            print(f"autoreason: ended at once{again}", file=sys.stderr, flush=True)
+            print_message(f"autoreason: ended at once{again}")
         os._exit(INTERRUPTED)

@@ -118,7 +118,7 @@ class Report:
         whole = not console.is_terminal and options.overflow == "ignore"
         room = UNLIMITED if whole else options.max_width
         for line in self._lines(options.max_width, room):
-            text = Text(no_wrap=True, overflow="ignore" if whole else "fold")
+            text = Text(no_wrap=whole, overflow="ignore" if whole else "fold")
             for piece, style in line:
                 text.append(piece, style)
             text.rstrip()

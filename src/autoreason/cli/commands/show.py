@@ -212,6 +212,7 @@ def _show_table(
     book: Journal, row: RunRow, result: Result, *, as_json: bool, short: bool, html: Path | None
 ) -> None:
     """A finished study: every ballot, unless it is to be short, then its report."""
+    from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
     from autoreason.run.certificates import store_certificate
     from autoreason.run.reports import reported_result
@@ -223,7 +224,7 @@ def _show_table(
     store_certificate(result, _warn, if_missing=True)
     show_report(reported_result(result, book), as_json=as_json, html=html)
     if _solves(result.story) and not (as_json or _on_one_problem(result.story)):
-        click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
+        print_message(f"one problem, pass by pass: autoreason show {row.id} --problem ID")
 
 
 def _warn(line: str) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
-from autoreason.characters import without_controls
+from autoreason.cli.views.message import print_message
 from autoreason.paths import certificates_folder
 from autoreason.report.numbers import UNKNOWN
 
@@ -38,7 +37,7 @@ def warn_of_failed_judges(settings: Settings) -> None:
         warning = f"autoreason: warning: as a judge, {named}; see {see}"
         if settings.models.author in judges and needs_few_words(settings):
             warning += "; its prompts as an author are the short ones"
-        print(without_controls(warning), file=sys.stderr)
+        print_message(warning)
 
 
 def show(stored: StoredCertificate, *, as_json: bool) -> None:
@@ -84,5 +83,11 @@ def _table(certificates: list[StoredCertificate]) -> Table:
         judge = f"{one.model} at {one.base_url}" if one.base_url else one.model
         failed = ", ".join(one.failed) or UNKNOWN
         rows.append((judge, one.verdict, when(stored.date), stored.run, failed))
-    heads = ("judge", "verdict", "when", "run", "failed")
-    return Table([Column(head, figures=False) for head in heads], rows, tones={"fail": "bad"})
+    columns = [
+        Column("judge", figures=False),
+        Column("verdict", figures=False),
+        Column("when", figures=False, spare=1),
+        Column("run", figures=False, spare=2),
+        Column("failed", figures=False),
+    ]
+    return Table(columns, rows, tones={"fail": "bad"})

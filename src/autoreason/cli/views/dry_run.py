@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from autoreason.cli.views.console import stdout_console
+from autoreason.cli.views.message import print_message
 from autoreason.cli.views.outcome import print_json, print_report
 from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
@@ -40,4 +40,4 @@ def _warn(settings: Settings) -> None:
         for address in settings.models.all():
             pool.lend(address)
     except InvalidInput as refusal:
-        print(f"autoreason: a real run would be refused: {refusal}", file=sys.stderr)
+        print_message(f"autoreason: a real run would be refused: {refusal}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.characters import without_controls
+from autoreason.cli.views.message import print_message
 from autoreason.errors import AutoreasonError
 from autoreason.files import write
 from autoreason.report.layout import WIDEST, lay_out
@@ -48,13 +49,13 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         with suppress(OSError):
             print_report(result, console)
             if options.output and _is_usable(result):
-                print(without_controls(f"written to {options.output}"), file=sys.stderr)
+                print_message(f"written to {options.output}")
     elif status:
         over_budget = result.status == "budget"
         steps = how_to_go_on(result.run, has_text=result.text is not None, over_budget=over_budget)
-        _print_problem(f"{result.conclusion}; {steps}")
+        print_message(f"autoreason: {result.conclusion}; {steps}")
     elif broken := result.broken_contract():
-        _print_problem(broken)
+        print_message(f"autoreason: {broken}")
     return CONTRACT_BROKEN if options.strict and not status and result.violations else status
 
 
@@ -68,10 +69,6 @@ def _deliver(result: Result, options: OutputOptions) -> None:
             print_json(result.to_dict())
         elif usable and not options.output:
             show_text(result.text or "", options.quiet)
-
-
-def _print_problem(sentence: str) -> None:
-    print(without_controls(f"autoreason: {sentence}"), file=sys.stderr)
 
 
 def show_report(result: Result, *, as_json: bool = False, html: Path | None = None) -> None:
@@ -138,7 +135,7 @@ def write_page(report: Report, path: Path | None, about: Mapping[str, str]) -> N
     if path is None:
         return
     write(path, report.to_html(about))
-    print(without_controls(f"written to {path}"), file=sys.stderr)
+    print_message(f"written to {path}")
 
 
 def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:

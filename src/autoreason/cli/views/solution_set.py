@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from autoreason.characters import without_controls
 from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
+from autoreason.cli.views.message import print_message
 from autoreason.files import write
 from autoreason.run.result import how_to_go_on
 
@@ -74,7 +73,7 @@ def _print_problem(solution: Solution, options: OutputOptions) -> None:
         problem = f"not solved: {solution.unsolved}"
     else:
         return
-    print(without_controls(f"autoreason: {problem}"), file=sys.stderr)
+    print_message(f"autoreason: {problem}")
 
 
 def _files(solution: Solution, options: OutputOptions) -> list[tuple[str, str]]:
