@@ -85,7 +85,7 @@ def test_the_rules_read_as_sentences() -> None:
         ({"format": "json", "sections": ("Risks",)}, "format json has no headings"),
     ],
 )
-def test_a_contract_nobody_can_keep_is_refused(keys: dict[str, object], said: str) -> None:
+def test_a_contract_that_cannot_be_kept_is_refused(keys: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         Contract(**keys)  # type: ignore[arg-type]
 

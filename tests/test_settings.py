@@ -16,7 +16,7 @@ from autoreason.settings import Budget, Models, Settings, make_settings, provide
 ONE = Models.everywhere("echo/echo")
 
 
-def test_one_model_plays_every_role_unless_told_otherwise() -> None:
+def test_one_model_plays_every_role_unless_others_are_named() -> None:
     assert ONE.all() == ("echo/echo",)
     mixed = Models(author="a/x", critic="b/x", synthesizer="a/x", judges=("c/x", "b/x"))
     assert mixed.all() == ("a/x", "b/x", "c/x")
@@ -109,7 +109,7 @@ ADDRESSES = st.lists(
 
 
 @given(ADDRESSES)
-def test_a_url_alone_belongs_to_the_one_provider_in_use_or_to_nobody(addresses: list[str]) -> None:
+def test_a_url_alone_belongs_to_the_one_provider_in_use_or_to_none(addresses: list[str]) -> None:
     used = providers_of(addresses)
     if len(used) == 1:
         assert servers("http://h", addresses) == {used[0]: "http://h"}

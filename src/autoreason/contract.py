@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.plugins import absolute, describe, load, short
+from autoreason.plugins import absolute, function_errors, load_function, short
 from autoreason.regex import Regex, parsed
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
@@ -196,18 +196,13 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _load_check(name: str) -> Callable[[str], Iterable[str]]:
-    found = load("contract_checks", name)
-    if not callable(found):
-        raise InvalidInput(f"the check {name} is no function; make it one of a text")
-    return found
+    return load_function("contract_checks", name, "a text")
 
 
 def _run_check(name: str, text: str) -> list[str]:
     check = _load_check(name)
-    try:
+    with function_errors("contract_checks", name):
         return [str(each) for each in check(text)]
-    except Exception as error:
-        raise InvalidInput(f"the check {name} raised {describe(error)}; correct it") from error
 
 
 def _check_in_words(name: str) -> str:

@@ -48,7 +48,7 @@ class Schema(Struct, frozen=True):
     definition: dict[str, Any]
     """A JSON Schema that uses only what every provider understands."""
     plain: str
-    """What to add to the prompt for a model that cannot be held to a schema."""
+    """What to add to the prompt for a model that supports no schema."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def metered(self) -> bool:
-        """Whether the provider said how much was read and written."""
+        """Whether the provider reported how much was read and written."""
         return self.input is not None and self.output is not None
 
 
@@ -150,7 +150,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     """US dollars; None where the price is not known."""
     seconds: float = 0.0
     schema_refused: bool = False
-    """The server would not hold the model to a schema, so the form was asked for in words."""
+    """The server refused the schema, so the form was asked for in words."""
 
     @property
     def needs_room(self) -> bool:
@@ -178,7 +178,7 @@ class Spent(Struct, frozen=True, kw_only=True):
 
     @property
     def known_tokens(self) -> int:
-        """Tokens read and written, as far as providers said."""
+        """Tokens read and written, as far as providers reported it."""
         return self.input + self.output
 
     @property

@@ -33,7 +33,7 @@ def _try_output(path: Path, option: str) -> None:
     target = _target(path)
     if not target.parent.is_dir():
         raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
-    # Only trying tells for certain; even a user who is allowed everything cannot write everywhere.
+    # Only trying is certain; even a user who is allowed everything cannot write everywhere.
     handle, name = _beside(target)
     os.close(handle)
     Path(name).unlink()
@@ -71,7 +71,7 @@ def _target(path: Path) -> Path:
 
 
 def _is_a_stream(path: Path) -> bool:
-    """Whether somebody reads as it is written: a pipe, a device, a stream of this process."""
+    """Whether it is read as it is written: a pipe, a device, a stream of this process."""
     return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.errors import InvalidInput
 
@@ -51,6 +52,28 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
     raise InvalidInput(f"no {_NOUNS[kind]} {name!r}; {there_are} your own as file.py:Name")
 
 
+def load_function(
+    kind: Kind, name: str, takes: str, built_in: Iterable[str] = ()
+) -> Callable[..., Any]:
+    """The same for a function; `takes` are its arguments in words, for a message."""
+    found = load(kind, name, dict.fromkeys(built_in, ""))
+    if not callable(found):
+        raise InvalidInput(f"the {_NOUNS[kind]} {name} is no function; make it one of {takes}")
+    return found
+
+
+@contextmanager
+def function_errors(kind: Kind, name: str) -> Iterator[None]:
+    """Turn what a user's function raises into one sentence for its author."""
+    file = absolute(name).rpartition(":")[0] if is_in_file(name) else None
+    try:
+        yield
+    except Exception as error:
+        raise InvalidInput(
+            f"the {_NOUNS[kind]} {name} raised {describe(error, file)}; correct it"
+        ) from error
+
+
 def installed(kind: Kind) -> list[str]:
     """The names that installed packages announce."""
     return sorted(point.name for point in _entry_points(kind))
@@ -86,7 +109,7 @@ def describe(error: BaseException, file: str | None = None) -> str:
 
 
 def _entry_points(kind: Kind) -> EntryPoints:
-    # Looking through every installed package takes its time, and few runs name one of theirs.
+    # Looking through every installed package takes its time, and few runs name one of them.
     from importlib.metadata import entry_points
 
     return entry_points(group=f"autoreason.{kind}")

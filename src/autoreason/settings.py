@@ -85,7 +85,7 @@ class Budget(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Everything about a run that is not its task; options of the command line say what is said here."""
+    """Everything about a run that is not its task; the help of the command line quotes these sentences."""
 
     models: Models
     seed: int

@@ -35,7 +35,9 @@ async def work(part: int, steps: int, luck: random.Random, emit: Emit) -> int:
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 4), max_size=5), st.integers(0, 2**16))
-async def test_events_come_part_after_part_whoever_is_quicker(steps: list[int], seed: int) -> None:
+async def test_events_come_part_after_part_whichever_is_quicker(
+    steps: list[int], seed: int
+) -> None:
     told: list[AnyEvent] = []
     luck = random.Random(seed)
     works = [partial(work, part, count, luck) for part, count in enumerate(steps)]
@@ -103,7 +105,7 @@ async def test_nothing_goes_on_after_a_caller_that_was_broken_off(where: str) ->
     assert len(before) < 19
 
 
-async def test_the_first_failure_in_order_is_told_and_no_other_is_lost_in_silence(
+async def test_the_first_failure_in_order_is_raised_and_no_other_is_left_unretrieved(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def fail(number: int) -> Any:
@@ -174,7 +176,7 @@ async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
         assert own == [event(part, s) for s in range(count)]
 
 
-async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_begun() -> None:
+async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_started() -> None:
     told: list[AnyEvent] = []
     begun: list[int] = []
 
@@ -192,7 +194,7 @@ async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_b
     assert told == [event(part, 0) for part in begun if part != 2]
 
 
-async def test_a_slow_part_does_not_keep_the_others_from_being_told() -> None:
+async def test_a_slow_part_does_not_delay_the_events_of_others() -> None:
     told: list[AnyEvent] = []
     others_told = asyncio.Event()
 

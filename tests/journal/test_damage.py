@@ -140,7 +140,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "text"
 
 
-def test_a_lost_file_is_not_replaced_while_a_part_of_it_is_left(path: Path) -> None:
+def test_a_missing_file_is_not_replaced_while_a_part_of_it_is_left(path: Path) -> None:
     code = """
     import os
     journal = Journal.open(sys.argv[1], create=True)

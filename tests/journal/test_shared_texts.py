@@ -139,7 +139,7 @@ def test_the_schemas_of_ballots_differ_in_their_labels_alone(journal: Journal) -
         assert connection.execute("SELECT count(*) FROM pieces").fetchone() == (2,)
 
 
-def test_a_piece_that_is_lost_is_damage(journal: Journal) -> None:
+def test_a_missing_piece_is_damage(journal: Journal) -> None:
     asyncio.run(journal.record_reply(RUN, a_request(text="Rank these. " * 20), a_reply()))
     with closing(sqlite3.connect(journal.path)) as connection, connection:
         connection.execute("DELETE FROM pieces")

@@ -144,7 +144,9 @@ async def test_a_journal_that_was_closed_says_so(path: Path) -> None:
 # When something goes wrong.
 
 
-async def test_a_lost_event_is_heard_of_by_the_next_to_wait_and_on_closing(path: Path) -> None:
+async def test_an_event_that_was_not_written_is_reported_to_the_next_to_wait_and_on_closing(
+    path: Path,
+) -> None:
     journal = Journal.open(str(path), create=True)
     create_run(journal, RUN)
     await journal.record_reply(RUN, a_request("before"), a_reply())

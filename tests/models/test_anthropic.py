@@ -269,4 +269,4 @@ def test_an_error_inside_a_stream_is_an_error() -> None:
 
 def test_models_are_listed() -> None:
     payload = b'{"data":[{"type":"model","id":"claude-sonnet-4-5-20250929"}],"has_more":false}'
-    assert anthropic.read_models(payload) == ["claude-sonnet-4-5-20250929"]
+    assert anthropic.DIALECT.read_models(payload) == ["claude-sonnet-4-5-20250929"]

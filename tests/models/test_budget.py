@@ -112,7 +112,7 @@ def test_a_limit_in_money_needs_every_price() -> None:
     require_prices(Budget(cost=Decimal(5)), {"acme/large": prices["acme/large"]})
 
 
-async def test_a_call_without_a_price_cannot_be_held_to_a_limit_in_money() -> None:
+async def test_a_call_without_a_price_is_refused_under_a_limit_in_money() -> None:
     with pytest.raises(InvalidInput, match="price"):
         await BudgetTracker(Budget(cost=Decimal(1))).reserve(CostBound(1, 10, None))
     await BudgetTracker(Budget(calls=1)).reserve(CostBound(1, 10, None))

@@ -238,7 +238,7 @@ def test_it_recovers_by_itself() -> None:
 
 
 @pytest.mark.parametrize("reported", [(20,), (20, 10), (10, 20)])
-def test_when_told_to_wait_everyone_waits(reported: tuple[float, ...]) -> None:
+def test_when_asked_to_wait_every_call_waits(reported: tuple[float, ...]) -> None:
     async def work() -> None:
         limiter = ConcurrencyLimiter(4)
         for seconds in reported:

@@ -133,7 +133,7 @@ async def test_https_to_a_server_without_it_says_so(
         (502, Failure.CONNECTION, ""),
     ],
 )
-async def test_what_a_proxy_says_is_not_told_of_the_provider(
+async def test_the_answer_of_a_proxy_is_not_reported_as_the_provider_s(
     monkeypatch: pytest.MonkeyPatch, status: int, failure: Failure, fix: str
 ) -> None:
     monkeypatch.delenv("no_proxy", raising=False)
@@ -157,7 +157,7 @@ async def test_a_proxy_that_wants_a_password_for_plain_http_is_named_too(
     assert str(found).startswith(f"the proxy at {at} answered 407")
 
 
-async def test_a_proxy_that_is_away_is_not_told_as_the_provider_being_away(
+async def test_a_proxy_that_is_away_is_not_reported_as_the_provider_being_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("no_proxy", raising=False)

@@ -89,7 +89,7 @@ def test_a_request_is_passed_on_without_retries_of_its_own() -> None:
     }
 
 
-def test_a_model_that_cannot_be_held_to_a_schema_is_asked_in_words() -> None:
+def test_a_model_that_supports_no_schema_is_asked_in_words() -> None:
     body = arguments(REQUEST, "bedrock/old", shaped=False, stream=True)
     assert "response_format" not in body
     assert body["messages"][-1]["content"] == "Which is better?\n\nAnswer in JSON."

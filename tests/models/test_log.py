@@ -52,7 +52,7 @@ def mind(body: Any) -> Answer:
         return Answer(text=thread.submit(answer, body).result() if body else "")
 
 
-async def test_a_run_shows_each_request_and_nothing_that_was_said(
+async def test_a_run_shows_each_request_and_none_of_its_texts(
     provider: FakeProvider,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,

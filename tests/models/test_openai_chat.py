@@ -337,4 +337,4 @@ def test_thinking_is_parted_wherever_the_pieces_are_cut(
     [b'{"object":"list","data":[{"id":"a"},{"id":"b"}]}', b'[{"id":"a"},{"id":"b","type":"chat"}]'],
 )
 def test_models_are_listed_with_or_without_wrapping(payload: bytes) -> None:
-    assert openai_chat.read_models(payload) == ["a", "b"]
+    assert openai_chat.DIALECT.read_models(payload) == ["a", "b"]

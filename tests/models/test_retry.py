@@ -108,7 +108,7 @@ async def test_a_wait_asked_for_is_kept() -> None:
     assert 20 <= trial.waits[0] <= 21
 
 
-async def test_a_wait_beyond_patience_is_not_begun() -> None:
+async def test_a_wait_beyond_patience_is_not_started() -> None:
     trial = Trial(failed(Failure.RATE_LIMIT, retry_after=3600), "too late")
     with pytest.raises(ProviderFailed, match="acme asks us to wait 3600 seconds"):
         await trial.ask()

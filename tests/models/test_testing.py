@@ -126,7 +126,7 @@ async def test_it_remembers_what_it_was_asked() -> None:
     await model.close()
 
 
-async def test_latency_is_waited_for_and_told() -> None:
+async def test_latency_is_waited_for_and_reported() -> None:
     waits = []
 
     async def note(seconds: float) -> None:

@@ -568,7 +568,7 @@ async def test_a_model_that_only_responses_serve_is_asked_there(
     assert asked == ["/v1/chat/completions", "/v1/responses", "/v1/responses"]
 
 
-async def test_what_the_provider_behind_a_router_said_is_shown(
+async def test_the_message_of_the_provider_behind_a_router_is_shown(
     provider: FakeProvider, opened: Opened
 ) -> None:
     raw = '{"error": {"message": "The prompt is too long", "code": "insufficient_quota"}}'

@@ -128,7 +128,7 @@ def test_the_placeholders_of_the_form_are_no_problem() -> None:
     assert read.dropped == 0
 
 
-def test_a_problem_said_twice_is_one() -> None:
+def test_a_problem_stated_twice_is_one() -> None:
     read = read_critique(json.dumps({"problems": [problem("May")] * 30}), TEXT)
     assert read is not None
     assert len(read.problems) == 1

@@ -315,7 +315,7 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
 
 
 @pytest.mark.parametrize("places", [1, 32])
-async def test_a_stop_ends_such_a_wait_though_nobody_listens(journal: Journal, places: int) -> None:
+async def test_a_stop_ends_such_a_wait_without_a_listener(journal: Journal, places: int) -> None:
     switch = StopSwitch()
 
     def balk(_: Request) -> Exception:

@@ -50,7 +50,7 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
     assert "coffee machine" in (folder / "calls/pass_1_judge_1_try_1.md").read_text()
 
 
-async def test_tokens_that_nobody_counted_are_unknown(journal: Journal, tmp_path: Path) -> None:
+async def test_tokens_that_were_not_counted_are_unknown(journal: Journal, tmp_path: Path) -> None:
     result = await start_run(journal, Looping())
     folder = tmp_path / "out"
     export(result.run, folder, journal=journal)

@@ -34,7 +34,9 @@ ENDED = PartEvent(part="1/search/1", event=DELIVERED)
 
 
 @pytest.mark.parametrize("event", [ENDED, solved("p1")])
-def test_how_a_problem_was_left_may_be_said_in_other_words_but_not_be_another(event: Any) -> None:
+def test_the_reason_why_a_problem_ended_may_be_worded_differently_but_not_be_another(
+    event: Any,
+) -> None:
     def told(**changes: Any) -> AnyEvent:
         if isinstance(event, PartEvent):
             return replace(event, event=replace(event.event, **changes))

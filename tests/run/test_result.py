@@ -25,16 +25,19 @@ def result(story: Story | None = None, **changes: object) -> Result:
         "run": "amber-fox",
         "status": story.status,
         "reason": story.reason,
-        "text": story.text,
-        "origin": story.delivered.origin,
-        "passes": len(story.trajectory),
         "spent": Spent(calls=40, input=9000, output=3000),
-        "seed": 7,
-        "evidence": story.delivered.evidence,
         "story": story,
         "seconds": 192.0,
     }
     return Result(**(fields | changes))  # type: ignore[arg-type]
+
+
+def story_with(text: str) -> Story:
+    """A whole run that delivered this text."""
+    story = build_story(made_up.whole_run())
+    assert story.delivered is not None
+    story.end = replace(story.delivered, text=text)
+    return story
 
 
 def test_it_concludes_how_the_run_ended_and_shows_the_evidence() -> None:
@@ -61,7 +64,7 @@ def test_no_word_is_broken_on_a_terminal(width: int) -> None:
 
 
 def test_its_page_has_the_text_a_table_and_a_plot_and_neither_acts() -> None:
-    page = result(text="One line.\n\n<script>x</script>\n").to_html()
+    page = result(story_with("One line.\n\n<script>x</script>\n")).to_html()
     assert "One line.\n\n&lt;script&gt;" in page
     assert "<svg" in page
     assert page.count("<tr>") == 1 + len(build_story(made_up.whole_run()).trajectory)
@@ -69,7 +72,7 @@ def test_its_page_has_the_text_a_table_and_a_plot_and_neither_acts() -> None:
 
 
 def test_a_text_with_fences_stays_inside_its_fence() -> None:
-    assert "````\na\n```\nb\n````" in result(text="a\n```\nb").to_markdown()
+    assert "````\na\n```\nb\n````" in result(story_with("a\n```\nb")).to_markdown()
 
 
 def test_programs_get_the_fields_they_always_got_and_the_conclusion() -> None:

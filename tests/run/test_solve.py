@@ -146,7 +146,7 @@ async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: J
         prepare_fork(result.run, journal=journal)
 
 
-async def test_tests_that_could_not_be_held_are_left_out_and_the_rest_goes_on(
+async def test_tests_that_could_not_be_run_are_left_out_and_the_rest_goes_on(
     journal: Journal,
 ) -> None:
     def author(request: object) -> str:

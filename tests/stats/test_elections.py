@@ -18,7 +18,7 @@ from autoreason.stats.elections import (
     names_in,
     win_matrix,
 )
-from autoreason.tournament.voting import borda as panel_borda
+from autoreason.tournament.voting import count_votes
 
 steady = settings(derandomize=True)
 elections = st.lists(st.permutations("ABCD"), min_size=1, max_size=6)
@@ -80,7 +80,7 @@ def test_there_is_a_circle_exactly_if_majorities_can_be_walked_round(
 @given(elections)
 @steady
 def test_borda_points_are_those_of_a_panel(rankings: list[list[str]]) -> None:
-    assert borda(rankings) == pytest.approx(panel_borda(rankings, "ABCD").scores)
+    assert borda(rankings) == pytest.approx(count_votes("borda", rankings, "ABCD").scores)
     assert sum(first_places(rankings).values()) == len(rankings)
 
 

@@ -51,7 +51,7 @@ def test_every_panel_adds_up_to_its_recorded_points_and_first_places(records: Pa
         assert panel["kind"] == "pairwise" or borda(cast) == panel["borda"], panel["panel_id"]
 
 
-def test_no_panel_has_lost_points(records: Path) -> None:
+def test_no_panel_misses_points(records: Path) -> None:
     for panel in recorded(records, "panels"):
         if panel["kind"] == "rank":
             n = len(panel["methods"])

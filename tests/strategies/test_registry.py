@@ -60,7 +60,7 @@ def test_each_of_ours_is_a_strategy_and_says_what_it_does(name: str) -> None:
     assert 0 < sum(least.values()) <= sum(likely.values()) <= sum(most.values())
 
 
-def test_an_unknown_name_is_told_with_those_there_are() -> None:
+def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     message = refusal("autoraeson")
     assert "no strategy 'autoraeson'" in message
     assert all(name in message for name in BUILT_IN)
@@ -188,7 +188,7 @@ def test_a_package_that_is_broken_is_named() -> None:
     assert "is no strategy" in refusal("thing")
 
 
-def test_finished_texts_are_refused_by_whoever_has_no_use_for_them() -> None:
+def test_finished_texts_are_refused_by_strategies_that_have_no_use_for_them() -> None:
     from autoreason.task import Entry
 
     task = Task(brief="x", entries=(Entry(name="a", text="A."), Entry(name="b", text="B.")))

@@ -41,7 +41,7 @@ def plug_in(folder: Path, methods: str) -> str:
     return f"{file}:Mine"
 
 
-async def test_a_strategy_of_ones_own_is_held_like_any_other(
+async def test_a_strategy_of_ones_own_is_run_like_any_other(
     journal: Journal, tmp_path: Path
 ) -> None:
     name = plug_in(tmp_path, GOOD)
@@ -130,7 +130,7 @@ async def test_what_fails_later_keeps_what_was_paid_for_and_goes_on_once_mended(
     assert (result.status, second.asked) == ("done", [])
 
 
-async def test_a_text_that_was_never_told_is_not_delivered(
+async def test_a_text_that_was_never_emitted_is_not_delivered(
     journal: Journal, tmp_path: Path
 ) -> None:
     name = plug_in(

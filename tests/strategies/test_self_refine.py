@@ -72,7 +72,7 @@ async def test_author_and_critic_are_one_model_in_one_voice() -> None:
     assert len({(request.model, request.temperature) for request in played.requests}) == 1
 
 
-async def test_what_the_author_thinks_is_told_and_shown_to_the_refiner() -> None:
+async def test_what_the_author_thinks_is_emitted_and_shown_to_the_refiner() -> None:
     played = await refined("Name the hook.", passes=1)
     assert [made.prose for made in played.of(CritiqueWritten)] == ["Name the hook."]
     assert "Name the hook." in played.asked("reviser")[0].messages[-1].text

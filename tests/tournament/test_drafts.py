@@ -137,7 +137,9 @@ async def test_the_paper_writes_one_draft() -> None:
     assert not [each for each in played.asked("author") if each.key.startswith("drafts/")]
 
 
-async def test_another_draft_is_begun_only_if_the_budget_pays_for_a_pass_and_the_end_too() -> None:
+async def test_another_draft_is_started_only_if_the_budget_pays_for_a_pass_and_the_end_too() -> (
+    None
+):
     played = await drafted(
         LONG,
         contract=SHORT,

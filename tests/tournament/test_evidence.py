@@ -19,7 +19,7 @@ from autoreason.tournament.evidence import (
     chance_of_survival,
 )
 from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.voting import VoteResult, borda, count_votes
+from autoreason.tournament.voting import VoteResult, count_votes
 
 steady = settings(derandomize=True)
 
@@ -35,7 +35,7 @@ def every_panel(judges: int, candidates: int, rule: str = "borda") -> Iterator[V
 def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Iterator[VoteResult]:
     names, rng = "ABCDEFGHIJ"[:candidates], random.Random(seed)
     for _ in range(panels):
-        yield borda([rng.sample(names, candidates) for _ in range(judges)], names)
+        yield count_votes("borda", [rng.sample(names, candidates) for _ in range(judges)], names)
 
 
 @pytest.mark.parametrize(("judges", "candidates"), SMALL)

@@ -72,7 +72,7 @@ async def test_the_stable_part_is_first_and_the_same_in_every_request() -> None:
     assert len(openings) == 1
 
 
-async def test_no_judge_is_told_which_text_is_the_incumbent() -> None:
+async def test_no_judge_can_see_which_text_is_the_incumbent() -> None:
     played = await play()
     for request in played.asked("judge"):
         prompt = request.messages[-1].text
@@ -119,9 +119,7 @@ async def test_a_quote_that_is_not_in_the_text_drops_the_problem_and_is_counted(
     assert played.delivered.evidence.dropped_quotes == 2
 
 
-async def test_a_critic_nobody_can_read_makes_the_pass_inconclusive_and_then_fails_the_run() -> (
-    None
-):
+async def test_an_unreadable_critic_makes_the_pass_inconclusive_and_then_fails_the_run() -> None:
     played = await play({"critic": "I would rather talk about the weather."})
     assert [d.outcome for d in played.of(PassDecided)] == ["inconclusive", "inconclusive"]
     assert isinstance(played.interruption, PanelFailed)
@@ -393,7 +391,7 @@ async def test_the_confirmation_shows_draft_and_delivered_text_alone_in_both_ord
     assert {"First text.", played.delivered.text} == set(first)
 
 
-async def test_where_the_draft_is_delivered_nobody_is_asked_to_confirm_it() -> None:
+async def test_where_the_draft_is_delivered_no_judge_is_asked_to_confirm_it() -> None:
     assert not [r for r in (await play()).asked("judge") if r.key.startswith("confirmation/")]
 
 

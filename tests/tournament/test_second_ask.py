@@ -63,7 +63,7 @@ async def context(provider: FakeProvider, told: list[Any]) -> AsyncIterator[JobC
     await model.close()
 
 
-async def test_a_judge_gives_its_ballot_once_it_is_told_the_form(
+async def test_a_judge_gives_its_ballot_once_it_is_shown_the_form(
     context: JobContext, provider: FakeProvider
 ) -> None:
     texts = {"A": TEXT, "B": TEXT + " Mostly.", "AB": "Tides come and go."}
@@ -72,7 +72,7 @@ async def test_a_judge_gives_its_ballot_once_it_is_told_the_form(
     assert len(provider.requests) == 2
 
 
-async def test_a_judge_who_can_be_held_to_no_schema_is_asked_for_reasons_first(
+async def test_a_judge_without_schemas_is_asked_for_reasons_first(
     context: JobContext, provider: FakeProvider
 ) -> None:
     provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
@@ -103,7 +103,7 @@ async def test_what_a_judge_copies_beside_a_label_is_no_boundary(
     assert len(set(boundaries)) == 1
 
 
-async def test_a_critic_gives_its_problems_once_it_is_told_the_form(
+async def test_a_critic_gives_its_problems_once_it_is_shown_the_form(
     context: JobContext, provider: FakeProvider, told: list[Any]
 ) -> None:
     findings = await criticise(context, 1, TEXT, "")
@@ -114,7 +114,7 @@ async def test_a_critic_gives_its_problems_once_it_is_told_the_form(
     assert len(provider.requests) == 2
 
 
-async def test_a_form_is_said_once_where_no_schema_can_be_sent(
+async def test_a_form_is_stated_once_where_no_schema_can_be_sent(
     context: JobContext, provider: FakeProvider
 ) -> None:
     provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
@@ -124,7 +124,7 @@ async def test_a_form_is_said_once_where_no_schema_can_be_sent(
     assert [each.count("Answer with one JSON object") for each in said] == [1] * len(said)
 
 
-async def test_the_prompts_of_an_older_run_still_say_what_they_said(context: JobContext) -> None:
+async def test_the_prompts_of_an_older_run_render_as_before(context: JobContext) -> None:
     older = PromptSet(
         load(None).sources | {"critique_again": "{#- variables: none -#}\nGive them again."}
     )

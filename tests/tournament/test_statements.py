@@ -104,7 +104,7 @@ def test_survival_is_set_against_chance() -> None:
     assert "nothing is known" in statements.survival(None)
 
 
-def test_tau_is_told_as_agreement_on_pairs() -> None:
+def test_tau_is_stated_as_agreement_on_pairs() -> None:
     assert "73 % of the time (tau 0.46; chance is 50 %)" in shared.agreement(0.46)
     assert shared.agreement(None).startswith("unknown")
 
@@ -152,7 +152,7 @@ def test_evidence_prints_what_it_left_out() -> None:
     assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"
 
 
-def test_position_effects_are_told_against_even_shares() -> None:
+def test_position_effects_are_stated_against_even_shares() -> None:
     assert "50 % / 25 % / 25 % of 8 (33 % each" in shared.positions((4, 2, 2))
     assert shared.positions((0, 0, 0)) == ""
 
@@ -171,7 +171,7 @@ def test_the_ballots_that_chose_a_text_are_sentence_to_prove_nothing() -> None:
     assert "6 of 7 ballots put it above the first draft, which proves nothing" in sentence
 
 
-def test_a_draft_in_breach_of_its_contract_is_why_nobody_compared_it() -> None:
+def test_a_draft_in_breach_of_its_contract_is_why_no_judge_compared_it() -> None:
     draft = DraftReady(text="…", words=612, given=False, violations=made_up.BROKEN)
     assert "the first draft breaks the contract" in statements.preference(None, "pass 1 B", draft)
 

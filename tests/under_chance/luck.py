@@ -14,7 +14,7 @@ from autoreason.stats.results import Estimate
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.orders import balanced_orders
-from autoreason.tournament.voting import borda
+from autoreason.tournament.voting import count_votes
 
 NAMES = "abcdefg"
 Ranking = tuple[str, ...]
@@ -74,7 +74,7 @@ def judged(rankings: Iterable[Ranking], cluster: int = 0) -> list[CountedBallot]
 
 def verdict_of(rankings: Sequence[Ranking]) -> Verdict:
     """What a panel decides."""
-    tally = borda(rankings, sorted(rankings[0]))
+    tally = count_votes("borda", rankings, sorted(rankings[0]))
     return Verdict(
         winner=tally.winner,
         scores=tally.scores,

@@ -12,7 +12,7 @@ Unit = Literal["calls", "tokens", "cost"]
 
 
 class Allowance:
-    """A limit that the next pass must not exceed; a pass that has begun is finished."""
+    """A limit that the next pass must not exceed; a pass that was started is finished."""
 
     def __init__(self, unit: Unit, amount: Decimal | None = None) -> None:
         self.unit = unit

@@ -56,7 +56,7 @@ class Job:
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
-        """Calls by role, from the fewest to the most, without a given draft; None where that is not known."""
+        """Calls by role, from the least to the most, without a given draft; None where that is not known."""
         return None
 
     @classmethod

@@ -78,9 +78,7 @@ def _build(path: Path) -> None:
             " put the file back, or move that away too"
         )
     new = path.with_name(path.name + ".new")
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        new.with_name(new.name + suffix).unlink(missing_ok=True)
-    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    create_private(new)
     with journal_errors(path), closing(_connect(new)) as connection:
         for statement in sql.FOR_CREATION:
             connection.execute(statement)
@@ -90,6 +88,18 @@ def _build(path: Path) -> None:
     to_disk(new)
     new.replace(path)
     to_disk(path.parent)
+
+
+def create_private(path: Path) -> None:
+    """An empty file that the user alone may read, in place of what a killed process left there."""
+    remove(path)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def remove(path: Path) -> None:
+    """Remove a database with SQLite's own files next to it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def to_disk(path: Path) -> None:

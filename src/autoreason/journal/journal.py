@@ -38,7 +38,6 @@ from autoreason.settings import Settings
 
 T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
-_GUIDE: tuple[CommandKind, ...] = ("guide",)
 _MAX_INTEGER = 2**63 - 1
 """The largest integer of SQLite."""
 _WITH_SETTINGS = (RunStarted, RunResumed)
@@ -324,7 +323,7 @@ class Journal:
 
     async def record_guidance(self, run: str, query: GuidanceQuery) -> str:
         """All pending guidance; taken and recorded in one commit."""
-        if not self.pending_commands(run, _GUIDE):
+        if not self.pending_commands(run, writes.GUIDE):
             # No guidance needs no wait: it is on the disk no later than the next request.
             self._get_writer().send(run, writes.add_reply(codec.answer_row(run, query, "")))
             return ""

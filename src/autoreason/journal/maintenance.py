@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,8 +123,7 @@ def back_up(path: Path, target: Path) -> None:
         raise InvalidInput(f"{target} exists already; name another file")
     new = target.with_name(target.name + ".new")
     try:
-        new.unlink(missing_ok=True)
-        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        file.create_private(new)
         with (
             journal_errors(path),
             closing(Reader(path)) as reader,
@@ -139,9 +137,8 @@ def back_up(path: Path, target: Path) -> None:
     except OSError as error:
         raise InvalidInput(f"cannot write {target}: {error.strerror}; name another file") from None
     finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            with suppress(OSError):
-                new.with_name(new.name + suffix).unlink(missing_ok=True)
+        with suppress(OSError):
+            file.remove(new)
 
 
 def compact(path: Path, on_progress: OnProgress) -> tuple[int, int]:
@@ -175,16 +172,11 @@ def _store_once(
     rows = [row for (row,) in connection.execute(table.whole)]
     for done in range(0, len(rows), _BATCH):
         on_progress(f"older {table.name}", done, len(rows))
-        connection.begin()
-        try:
+        with connection.transaction():
             for row in rows[done : done + _BATCH]:
                 (texts,) = connection.execute(table.read, (row,)).fetchall()
                 packed = [_pack(text) for text in texts]
                 connection.execute(table.write, (*map(connection.put, packed), row))
-            connection.execute(sql.COMMIT)
-        except BaseException:
-            connection.roll_back()
-            raise
 
 
 def _pack(json: str) -> shared_texts.PackedJson | str:
@@ -196,23 +188,14 @@ def _pack(json: str) -> shared_texts.PackedJson | str:
 
 
 def _drop_orphans(connection: shared_texts.JournalConnection, on_progress: OnProgress) -> None:
-    connection.begin()
-    try:
-        on_progress("texts that no run needs", 0, 1)
+    on_progress("texts that no run needs", 0, 1)
+    with connection.transaction():
         needed = {
             number
             for table in sql.PACKED_TABLES
             for row in connection.execute(table.all)
-            for number in _numbers(row)
+            for text in row
+            for number in shared_texts.numbers_in(text)
         }
         orphans = [row for row in connection.execute(sql.PIECE_IDS) if row[0] not in needed]
         connection.executemany(sql.DROP_PIECE, orphans)
-        connection.execute(sql.COMMIT)
-    except BaseException:
-        connection.roll_back()
-        raise
-
-
-def _numbers(row: Iterable[str]) -> Iterator[int]:
-    for text in row:
-        yield from shared_texts.numbers_in(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -57,6 +58,17 @@ class JournalConnection(sqlite3.Connection):
         self._forget()
         if self.in_transaction:
             self.execute(sql.ROLLBACK)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything within is committed together, or undone."""
+        self.begin()
+        try:
+            yield
+            self.execute(sql.COMMIT)
+        except BaseException:
+            self.roll_back()
+            raise
 
     def put(self, value: str | PackedJson) -> str:
         """Store the pieces of packed JSON; returns what to write in its place."""

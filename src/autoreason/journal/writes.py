@@ -14,7 +14,7 @@ from autoreason.journal.records import Command, CommandKind
 from autoreason.journal.shared_texts import JournalConnection, Row
 from autoreason.journal.writer import Change
 
-_GUIDE: tuple[CommandKind, ...] = ("guide",)
+GUIDE: tuple[CommandKind, ...] = ("guide",)
 
 
 def begin_run(row: Row, first_event: Row) -> Change[None]:
@@ -98,7 +98,7 @@ def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
     """Answer a query with all pending guidance; marked as taken in the same transaction."""
 
     def change(connection: JournalConnection) -> str:
-        guides = pending(connection, run, _GUIDE)
+        guides = pending(connection, run, GUIDE)
         text = "\n\n".join(guide.text for guide in guides)
         add_reply(answer_row(run, query, text))(connection)
         _mark_taken(connection, guides, query.key)

@@ -1,4 +1,4 @@
-"""Ending calls that only wait, for their turn or for a retry: no request of theirs is under way."""
+"""Ending calls that only wait, for their turn or for a retry: none of their requests is under way."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.models.log import LOG
+from autoreason.models.wrapper import WrapperModel
 
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -119,23 +120,14 @@ def failure_message(failed: CallFailed) -> str:
     return str(failed).rstrip(". ") or failed.failure.value.replace("_", " ")
 
 
-class GuardedModel:
+class GuardedModel(WrapperModel):
     """A model whose calls pass a circuit breaker."""
 
     def __init__(self, model: Model, breaker: CircuitBreaker) -> None:
-        self._model = model
+        super().__init__(model)
         self._breaker = breaker
-
-    @property
-    def address(self) -> str:
-        """`provider/model`."""
-        return self._model.address
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request, unless the provider is down."""
         with self._breaker.track():
             return await self._model.ask(request, on_signal)
-
-    async def close(self) -> None:
-        """Close the model within."""
-        await self._model.close()

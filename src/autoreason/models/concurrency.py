@@ -10,6 +10,7 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.models.cancellation import idle_section
 from autoreason.models.log import LOG, kind_of
+from autoreason.models.wrapper import WrapperModel
 
 REMOTE = 32
 
@@ -109,17 +110,12 @@ class ConcurrencyLimiter:
                 turn.set_result(None)
 
 
-class LimitedModel:
+class LimitedModel(WrapperModel):
     """A model whose calls go through a shared limiter."""
 
     def __init__(self, model: Model, limiter: ConcurrencyLimiter) -> None:
-        self._model = model
+        super().__init__(model)
         self._limiter = limiter
-
-    @property
-    def address(self) -> str:
-        """`provider/model`."""
-        return self._model.address
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request when there is a place for it."""
@@ -136,7 +132,3 @@ class LimitedModel:
             raise
         finally:
             self._limiter.leave()
-
-    async def close(self) -> None:
-        """Close the model within."""
-        await self._model.close()

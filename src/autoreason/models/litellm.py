@@ -15,7 +15,7 @@ from typing import Any
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
 from autoreason.models.dialects.anthropic import text_block
-from autoreason.models.dialects.base import count, credible, last_stable, messages_of
+from autoreason.models.dialects.base import count, credible, last_stable, messages_of, outcome_of
 from autoreason.models.dialects.openai_chat import shape
 from autoreason.models.quirks import Quirks
 from autoreason.models.repetition import LoopDetector, check_repetition
@@ -27,11 +27,7 @@ _PREFIXES = {
     "vertex": "vertex_ai/",
     "azure": "azure/",
 }
-_OUTCOMES = {
-    "length": Outcome.TRUNCATED,
-    "max_tokens": Outcome.TRUNCATED,
-    "content_filter": Outcome.REFUSED,
-}
+_CUT = ("length", "max_tokens")
 _FAILURES = {
     "AuthenticationError": Failure.BAD_KEY,
     "PermissionDeniedError": Failure.BAD_KEY,
@@ -163,10 +159,9 @@ def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float)
         raise CallFailed(Failure.BROKEN_REPLY, f"{model} sent a reply without an answer")
     text = choice.message.content or ""
     finish = choice.finish_reason or ""
-    usual = Outcome.OK if text.strip() else Outcome.EMPTY
     return check_repetition(
         Reply(
-            outcome=_OUTCOMES.get(finish, usual),
+            outcome=outcome_of(text, cut=finish in _CUT, refused=finish == "content_filter"),
             text=text,
             model=model,
             reasoning=getattr(choice.message, "reasoning_content", None) or "",

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,13 +23,13 @@ from autoreason.exchange import (
     REPEATS,
     Message,
     OnSignal,
-    Outcome,
     Reply,
     Request,
     TextArrived,
     Usage,
 )
 from autoreason.models.catalog import CATALOG
+from autoreason.models.dialects.base import outcome_of, turns
 from autoreason.models.gguf import trained_context
 from autoreason.models.repetition import LoopDetector
 from autoreason.models.weights import is_pulled, named_path
@@ -170,8 +169,8 @@ def _turns(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Messages as a chat; one turn a speaker, because many models' templates insist on it."""
     return [
         # A chat marker within a text would end its turn; broken up, it is just characters.
-        {"role": speaker, "content": _MARKER.sub("< |", "\n\n".join(each.text for each in group))}
-        for speaker, group in groupby(messages, key=lambda each: each.speaker)
+        {"role": speaker, "content": _MARKER.sub("< |", text)}
+        for speaker, text in turns(messages)
     ]
 
 
@@ -231,7 +230,7 @@ class _Answer:
             raise CallFailed(Failure.CONNECTION, f"{self._request.model} was closed while it wrote")
         read = self._usage.get("prompt_tokens_details", {})
         return Reply(
-            outcome=_outcome(self._finish, text),
+            outcome=outcome_of(text, cut=self._finish in ("length", REPEATS), refused=False),
             text=text,
             model=self._request.model,
             reasoning="".join(self._reasoning),
@@ -244,12 +243,6 @@ class _Answer:
             cost=Decimal(0),
             seconds=self.seconds,
         )
-
-
-def _outcome(finish: str, text: str) -> Outcome:
-    if finish in ("length", REPEATS):
-        return Outcome.TRUNCATED
-    return Outcome.OK if text.strip() else Outcome.EMPTY
 
 
 def _failed(model: str, error: dict[str, Any]) -> CallFailed:

@@ -11,6 +11,7 @@ from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
 from autoreason.models.cancellation import idle_section
 from autoreason.models.circuit_breaker import CircuitBreaker, Sleep, failure_message
 from autoreason.models.log import LOG, attempt, kind_of
+from autoreason.models.wrapper import WrapperModel
 
 _FIXES = {
     Failure.BAD_KEY: "{provider} does not accept the key ({why}); check the key for {provider}, "
@@ -50,7 +51,7 @@ class RetryPolicy:
         return (retry_after or 0.0) + rng.uniform(ceiling / 2, ceiling)
 
 
-class RetryingModel:
+class RetryingModel(WrapperModel):
     """A model that is asked again when a call fails temporarily."""
 
     def __init__(
@@ -62,17 +63,12 @@ class RetryingModel:
         rng: Random | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._model = model
+        super().__init__(model)
         self._breaker = breaker or CircuitBreaker(model.address.partition("/")[0])
         self._policy = policy or RetryPolicy()
         # Only spreads calls over time; nothing a run records depends on it.
         self._rng = rng or Random()
         self._sleep = sleep
-
-    @property
-    def address(self) -> str:
-        """`provider/model`."""
-        return self._model.address
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request, trying as often as the policy allows, or raise `ProviderFailed`."""
@@ -96,10 +92,6 @@ class RetryingModel:
                 on_signal(CallRetried(request.key, reason, wait))
             with idle_section():
                 await self._breaker.wait(wait, self._sleep)
-
-    async def close(self) -> None:
-        """Close the model within."""
-        await self._model.close()
 
     def _give_up(self, failed: CallFailed, failures: int) -> str | None:
         """Why there is no further try, as one sentence with the fix."""

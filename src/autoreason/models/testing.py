@@ -185,7 +185,7 @@ class _Echo:
 
 
 def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
-    """A valid instance of a JSON Schema made of objects, arrays, enums and plain values."""
+    """A valid instance of a JSON Schema of objects, arrays, enums and plain values."""
     if "enum" in schema:
         return echo.pick(schema["enum"], path)
     if "const" in schema:

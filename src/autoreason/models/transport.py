@@ -48,7 +48,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     first_byte: float = 300.0
     """Until a stream begins: reasoning models are silent for minutes."""
     stall: float = 60.0
-    """Between two pieces of a stream that has begun."""
+    """Between two pieces of a stream."""
 
 
 class HttpCall(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
@@ -42,6 +43,7 @@ from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, rerun
+from autoreason.run.record import task_and_settings
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
@@ -88,7 +90,7 @@ async def start(
             on_started(run)
         if on_event:
             on_event(started)
-        drive = _Drive(run, journal, task, settings, prompts, [], {}, {}, on_event, Recovery())
+        drive = _Drive(run, journal, task, settings, prompts, on_event)
         return await drive.go(pool, on_signal, switch, examiner)
 
 
@@ -114,9 +116,7 @@ async def resume(
                 else f"`autoreason show {run}` shows its result"
             )
             raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
-        task, settings = story.task, story.settings
-        if task is None or settings is None:
-            raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
+        task, settings = task_and_settings(run, story)
         changed, recovery = replace(settings, **(changes or {})), _recover(story)
         emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
@@ -142,7 +142,7 @@ async def resume(
             on_event(recorded[0])
             on_event(resumed)
         drive = _Drive(
-            run, journal, task, changed, prompts, emitted, replies, answers, on_event, recovery
+            run, journal, task, changed, prompts, on_event, recovery, emitted, replies, answers
         )
         return await drive.go(pool, on_signal, switch, examiner)
 
@@ -160,32 +160,20 @@ def _recover(story: Story) -> Recovery:
     return replace(before, redrafts=max(before.redrafts, *failed, 0))
 
 
+@dataclass(frozen=True)
 class _Drive:
     """A job joined to journal and models."""
 
-    def __init__(
-        self,
-        run: str,
-        journal: Journal,
-        task: Task,
-        settings: Settings,
-        prompts: PromptSet,
-        recorded: Sequence[AnyEvent],
-        replies: Mapping[str, RecordedReply],
-        answers: Mapping[str, RecordedAnswer],
-        on_event: OnEvent | None,
-        recovery: Recovery,
-    ) -> None:
-        self._run = run
-        self._journal = journal
-        self._task = task
-        self._settings = settings
-        self._prompts = prompts
-        self._replies = replies
-        self._answers = answers
-        self._on_event = on_event
-        self._recovery = recovery
-        self._emit = EventRecorder(recorded, lambda event: journal.append(run, event), on_event)
+    run: str
+    journal: Journal
+    task: Task
+    settings: Settings
+    prompts: PromptSet
+    on_event: OnEvent | None
+    recovery: Recovery = field(default_factory=Recovery)
+    recorded: Sequence[AnyEvent] = ()
+    replies: Mapping[str, RecordedReply] = field(default_factory=dict)
+    answers: Mapping[str, RecordedAnswer] = field(default_factory=dict)
 
     async def go(
         self,
@@ -198,54 +186,50 @@ class _Drive:
         budget_tracker = self._track_budget()
         async with AsyncExitStack() as exits:
             if pool is None:
-                pool = ModelPool.of(self._settings)
+                pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
-            if examiner is None and assignments_of(self._task):
+            if examiner is None and assignments_of(self.task):
                 from autoreason.run.lazy_examiner import LazyExaminer
 
-                examiner = LazyExaminer(self._settings)
+                examiner = LazyExaminer(self.settings)
                 exits.push_async_callback(examiner.close)
             asker = Asker(
-                self._run,
-                self._journal,
-                Memory(self._replies, self._answers),
+                self.run,
+                self.journal,
+                Memory(self.replies, self.answers),
                 pool,
                 budget_tracker,
                 switch or StopSwitch(),
                 on_signal,
                 examiner,
             )
-            context = JobContext(
-                self._task,
-                self._settings,
-                self._prompts,
-                asker,
-                self._emit,
-                recovery=self._recovery,
+            emit = EventRecorder(
+                self.recorded, lambda event: self.journal.append(self.run, event), self.on_event
             )
-            job = build_job(job_class(self._settings), context)
+            context = JobContext(
+                self.task, self.settings, self.prompts, asker, emit, recovery=self.recovery
+            )
+            job = build_job(job_class(self.settings), context)
             watcher = asyncio.create_task(asker.watch_for_commands())
             # While the first reply is awaited there is time to compile the other prompts.
             compiling = asyncio.get_running_loop().call_later(
-                _COMPILE_DELAY, self._prompts.compile_all
+                _COMPILE_DELAY, self.prompts.compile_all
             )
             try:
                 end = await self._run_job(job, asker)
             finally:
                 watcher.cancel()
                 compiling.cancel()
-                await self._journal.flush()
+                await self.journal.flush()
         return self._result(job.story, end, budget_tracker)
 
     def _track_budget(self) -> BudgetTracker:
         """The budget that is left; what earlier processes spent counts."""
-        limited = self._settings.budget.seconds is not None
-        before = working_time(self._run, journal=self._journal).seconds if limited else 0.0
+        limited = self.settings.budget.seconds is not None
+        before = working_time(self.run, journal=self.journal).seconds if limited else 0.0
         started = monotonic()
-        budget_tracker = BudgetTracker(
-            self._settings.budget, lambda: before + monotonic() - started
-        )
-        for request, reply in self._replies.values():
+        budget_tracker = BudgetTracker(self.settings.budget, lambda: before + monotonic() - started)
+        for request, reply in self.replies.values():
             budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
         return budget_tracker
 
@@ -263,20 +247,20 @@ class _Drive:
             if not isinstance(failure, StrategyError):
                 raise
             raise StrategyError(
-                f"{failure}, then go on with `autoreason resume {self._run}`"
+                f"{failure}, then go on with `autoreason resume {self.run}`"
             ) from failure
         if isinstance(end, RunPaused):
             self._pause(end)
         else:
-            self._journal.set_status(self._run, end.status)
-        self._journal.take_command(self._run)
+            self.journal.set_status(self.run, end.status)
+        self.journal.take_command(self.run)
         return end
 
     def _pause(self, paused: RunPaused) -> None:
-        self._journal.append(self._run, paused)
-        if self._on_event:
-            self._on_event(paused)
-        self._journal.set_status(self._run, paused.status)
+        self.journal.append(self.run, paused)
+        if self.on_event:
+            self.on_event(paused)
+        self.journal.set_status(self.run, paused.status)
 
     def _accept(self, job: Job) -> Delivered | RunPaused:
         chosen = job.story.chosen
@@ -288,15 +272,10 @@ class _Drive:
 
     def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         return Result(
-            run=self._run,
+            run=self.run,
             status=end.status,
             reason=end.reason,
-            text=story.text,
-            origin=story.origin,
-            passes=sum(p.decided is not None for p in story.passes),
             spent=budget_tracker.spent,
-            seed=self._settings.seed,
-            evidence=end.evidence if isinstance(end, Delivered) else None,
             story=story,
-            seconds=working_time(self._run, journal=self._journal).seconds,
+            seconds=working_time(self.run, journal=self.journal).seconds,
         )

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from autoreason.jobs.job import read_options
 from autoreason.models.prices import rates
+from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
 from autoreason.report.numbers import count, duration, money
@@ -49,28 +51,28 @@ class DryRun(Report):
     @property
     def conclusion(self) -> str:
         """What a run would most likely take."""
-        found = self.estimate
+        estimate = self.estimate
         parts = [
-            count(found.calls.likely, "call") if found.calls else "",
-            count(found.tokens.likely, "token") if found.tokens else "",
-            money(found.cost[1]) if found.cost else "",
+            count(estimate.calls.likely, "call") if estimate.calls else "",
+            count(estimate.tokens.likely, "token") if estimate.tokens else "",
+            money(estimate.cost[1]) if estimate.cost else "",
         ]
         takes = listed([part for part in parts if part] or ["an unknown number of calls"])
         return f"nothing was called and nothing was written; a run takes about {takes}"
 
     def sections(self) -> list[Section]:
         """Estimate, settings and the first prompt."""
-        found = self.estimate
+        estimate = self.estimate
         rows = [
-            ("calls", _numbers(found.calls)),
-            ("tokens", _numbers(found.tokens)),
-            ("cost", _cost(found, self.settings)),
-            *_reasoning(found, self.settings),
+            ("calls", _numbers(estimate.calls)),
+            ("tokens", _numbers(estimate.tokens)),
+            ("cost", _cost(estimate, self.settings)),
+            *_reasoning(estimate, self.settings),
         ]
         sections = [Section("Estimate", rows), Section("Settings", plan(self.task, self.settings))]
         if self.verbose:
             sections.append(Section("Every setting", list(every_setting(self.settings).items())))
-        if request := found.request:
+        if request := estimate.request:
             title = f"First prompt, to the {request.role} ({request.model})"
             messages = [f"── {each.speaker} ──\n{each.text}" for each in request.messages]
             sections.append(Section(title, text="\n".join(messages)))
@@ -78,12 +80,12 @@ class DryRun(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """The task, the settings, the first request and the estimate as plain values."""
-        found = self.estimate
-        spans = {"calls": found.calls, "tokens": found.tokens, "cost": found.cost}
+        estimate = self.estimate
+        spans = {"calls": estimate.calls, "tokens": estimate.tokens, "cost": estimate.cost}
         fields = {
             "task": self.task,
             "settings": self.settings,
-            "request": found.request,
+            "request": estimate.request,
             "estimate": {
                 name: span and dict(zip(("low", "likely", "high"), span, strict=True))
                 for name, span in spans.items()
@@ -92,14 +94,17 @@ class DryRun(Report):
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
-def _reasoning(found: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
+def _reasoning(estimate: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
     """That what models reason is not in the estimate, where they do."""
     models = settings.models
-    asked = [(address, settings.judge_effort) for address in models.judges]
+    efforts = [(address, settings.judge_effort) for address in models.judges]
     if models.author:
-        asked += [(models.author, settings.author_effort), (models.critic, settings.critic_effort)]
-    room = max(reasoning_room(address, effort) for address, effort in asked)
-    if not room or not found.tokens:
+        efforts += [
+            (models.author, settings.author_effort),
+            (models.critic, settings.critic_effort),
+        ]
+    room = max(reasoning_room(address, effort) for address, effort in efforts)
+    if not room or not estimate.tokens:
         return []
     most = f"up to {room:,} tokens a call come on top and are charged as output"
     return [("reasoning", f"not counted: {most}")]
@@ -130,8 +135,6 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
-    from autoreason.jobs.job import read_options
-    from autoreason.plugins import short
     from autoreason.programs.solve import SolveTerms
 
     terms = read_options(settings, SolveTerms)
@@ -147,8 +150,6 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
 
 def _compared(settings: Settings) -> list[tuple[str, str]]:
     """Which strategies, how often, at what, and who judges what they deliver."""
-    from autoreason.jobs.job import read_options
-    from autoreason.plugins import short
     from autoreason.studies.compare.comparison import ComparisonOptions
 
     terms = read_options(settings, ComparisonOptions)
@@ -249,9 +250,9 @@ def _numbers(span: Span | None) -> str:
     return _span(*(f"{number:,}" for number in span))
 
 
-def _cost(found: RunEstimate, settings: Settings) -> str:
-    if found.cost is not None:
-        return _span(*map(money, found.cost))
+def _cost(estimate: RunEstimate, settings: Settings) -> str:
+    if estimate.cost is not None:
+        return _span(*map(money, estimate.cost))
     unpriced = [each for each in settings.models.all() if rates(each) is None]
     if unpriced:
         return f"unknown: the price of {' and '.join(unpriced)} is not known"

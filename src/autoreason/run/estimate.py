@@ -60,7 +60,7 @@ class _NoReply(AutoreasonError):
 async def estimate_run(
     task: Task, settings: Settings, prompts: PromptSet | None = None
 ) -> RunEstimate:
-    """Calls, tokens and cost of a run, from the fewest to the most, without calling anything."""
+    """Calls, tokens and cost of a run, from the least to the most, without calling anything."""
     kind = job_class(settings)
     prompts = prompts or built_in(code=kind.writes == "programs")
     requests = await first_requests(task, settings, prompts)

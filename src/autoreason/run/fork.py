@@ -15,7 +15,7 @@ from autoreason.prompts import PromptSet
 from autoreason.run.models import ModelChoice, change_servers
 from autoreason.run.options import ForkOptions, check_options
 from autoreason.run.prepared import PreparedRun, prepare_with
-from autoreason.run.record import read_story, use_journal
+from autoreason.run.record import read_story, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.result import Result
 from autoreason.run.resume import change_budget
@@ -123,15 +123,12 @@ def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str
 
 
 def _forked_task(story: Story, run: str, at_pass: int | None) -> tuple[Task, Settings]:
-    if story.task is None or story.settings is None:
-        raise InvalidInput(
-            f"run {run} was killed before anything was recorded; there is nothing to fork"
-        )
-    if story.task.entries:
+    task, settings = task_and_settings(run, story, "there is nothing to fork")
+    if task.entries:
         raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
-    if assignments_of(story.task):
+    if assignments_of(task):
         raise InvalidInput(f"run {run} writes programs; there is no text to fork")
-    return replace(story.task, draft=_text(story, run, at_pass)), story.settings
+    return replace(task, draft=_text(story, run, at_pass)), settings
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:

@@ -40,8 +40,10 @@ def read_story(journal: Journal, run: str) -> Story:
     return build_story([recorded.event for recorded in journal.events(run)])
 
 
-def task_and_settings(run: str, story: Story) -> tuple[Task, Settings]:
+def task_and_settings(
+    run: str, story: Story, remedy: str = "start it again"
+) -> tuple[Task, Settings]:
     """A run's task and settings; there are none where it was killed in its first moment."""
     if story.task is None or story.settings is None:
-        raise InvalidInput(f"run {run} was killed before anything was recorded; start it again")
+        raise InvalidInput(f"run {run} was killed before anything was recorded; {remedy}")
     return story.task, story.settings

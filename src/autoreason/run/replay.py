@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autoreason.errors import InvalidInput
 from autoreason.events import LIFECYCLE
 from autoreason.prompts import PromptSet
 from autoreason.run.options import JournalPlace
 from autoreason.run.recall import Memory, rerun
-from autoreason.run.record import use_journal
+from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.sync import wait_for
 from autoreason.story import build_story
 
@@ -61,12 +60,8 @@ async def replay_async(run: str, *, journal: JournalPlace = None) -> ReplayResul
         recorded = [item.event for item in book.events(run)]
         memory = Memory(book.replies(run), book.answers(run))
     story = build_story(recorded)
-    if story.task is None or story.settings is None:
-        raise InvalidInput(
-            f"run {run} was killed before anything was recorded; there is nothing to replay"
-        )
+    task, settings = task_and_settings(run, story, "there is nothing to replay")
     emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
-    rerun_result = await rerun(
-        story.task, story.settings, PromptSet(story.prompts), emitted, memory, story.recovery
-    )
-    return ReplayResult(run, rerun_result.events, rerun_result.difference)
+    prompts = PromptSet(story.prompts)
+    result = await rerun(task, settings, prompts, emitted, memory, story.recovery)
+    return ReplayResult(run, *result)

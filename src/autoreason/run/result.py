@@ -33,17 +33,35 @@ class Result(Report):
     run: str
     status: Status
     reason: str
-    text: str | None
-    """Delivered, or the incumbent when the run paused; None where there is no first draft."""
-    origin: str
-    """Where the text came from: `draft`, or the pass it won."""
-    passes: int
     spent: Spent
-    seed: int
-    evidence: Evidence | None
     story: Story
     seconds: float | None = None
     """How long it was worked on, pauses left out; None where that is not known."""
+
+    @property
+    def text(self) -> str | None:
+        """Delivered, or the incumbent when the run paused; None where there is no first draft."""
+        return self.story.text
+
+    @property
+    def origin(self) -> str:
+        """Where the text came from: `draft`, or the pass it won."""
+        return self.story.origin
+
+    @property
+    def passes(self) -> int:
+        """Passes that are over."""
+        return len(self.story.trajectory)
+
+    @property
+    def seed(self) -> int | None:
+        """Where all randomness came from; None where nothing was recorded of the run."""
+        return self.story.settings.seed if self.story.settings else None
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What supports the delivered text; None where none was delivered."""
+        return self.story.delivered.evidence if self.story.delivered else None
 
     @property
     def calls(self) -> int:
@@ -186,12 +204,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         run=row.id,
         status=story.status,
         reason=story.reason or ("under way" if row.live else "killed before it ended"),
-        text=story.text,
-        origin=story.origin,
-        passes=len(story.trajectory),
         spent=row.spent,
-        seed=story.settings.seed if story.settings else 0,
-        evidence=story.delivered.evidence if story.delivered else None,
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,
     )

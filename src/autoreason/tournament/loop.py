@@ -138,9 +138,9 @@ class Tournament(Strategy):
         """The candidates, in the order in which ties are decided: the texts that break the fewest limits."""
         texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
         breaches_by_slot = {slot: violations(self.context, text) for slot, text in texts.items()}
-        fewest = min(map(len, breaches_by_slot.values()))
+        minimum = min(map(len, breaches_by_slot.values()))
         for slot, breaches in breaches_by_slot.items():
-            if len(breaches) > fewest:
+            if len(breaches) > minimum:
                 detail = "; ".join(breach.message for breach in breaches)
                 self.emit(
                     CandidateDropped(
@@ -152,7 +152,7 @@ class Tournament(Strategy):
                     )
                 )
         order = sorted(texts, key=self.settings.tie_order.index)
-        return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == fewest}
+        return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == minimum}
 
     def _author_failed(self) -> bool:
         """Whether an author refused or sent nothing, which says nothing about A."""

@@ -140,14 +140,14 @@ def candidate(event: CandidateReady) -> str:
     """A challenger's length and what was done to it on the way."""
     notes = [
         note
-        for note, holds in (
+        for note, applies in (
             ("a fresh draft", event.fresh),
             (f"breaks the contract: {violations(event.violations)}", event.violations),
             ("repaired to keep the contract", event.repaired and not event.violations),
             ("rewritten because it gave itself away", event.rewritten),
             (f"still gives itself away: {', '.join(event.leaks)}", event.leaks),
         )
-        if holds
+        if applies
     ]
     return "; ".join((count(event.words, "word"), *notes))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autoreason.errors import InvalidInput
-from autoreason.plugins import describe, load, short
+from autoreason.plugins import function_errors, load_function, short
 from autoreason.settings import Settings
 from autoreason.story import Story
 
@@ -52,17 +51,11 @@ def user_rules(settings: Settings) -> StopRule:
 
 
 def _load(name: str) -> StopRule:
-    found = load("stop_rules", name)
-    if not callable(found):
-        raise InvalidInput(f"the stop rule {name} is no function; make it one of a story")
+    function = load_function("stop_rules", name, "a story")
 
     def rule(story: Story) -> str:
-        try:
-            reason = found(story)
-        except Exception as error:
-            raise InvalidInput(
-                f"the stop rule {name} raised {describe(error)}; correct it"
-            ) from error
+        with function_errors("stop_rules", name):
+            reason = function(story)
         if not reason:
             return ""
         return f"{short(name)} stopped it: {reason}" if isinstance(reason, str) else short(name)

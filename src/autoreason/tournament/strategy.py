@@ -96,10 +96,10 @@ class Strategy(Job):
         self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
 
     def check_pass_started(self, number: int) -> None:
-        """Refuse to work in a pass that has not begun, before any request or event of it."""
+        """Refuse to work in a pass that was not started, before any request or event of it."""
         if not self.story.passes or self.story.passes[-1].number != number:
             raise StrategyError(
-                f"the strategy {self.settings.strategy} works in pass {number}, which has not begun; "
+                f"the strategy {self.settings.strategy} works in pass {number}, which was not started; "
                 f"call self.begin_pass({number}) first"
             )
 
@@ -165,7 +165,7 @@ class Strategy(Job):
         survival_chance: float | None = None,
         reason: str = "",
     ) -> None:
-        """End a pass that somebody won, by a vote or unopposed; A survives it only if it keeps its contract."""
+        """End a pass that has a winner, by a vote or unopposed; A survives it only if it keeps its contract."""
         survived = winner == "A" and self.incumbent.keeps_contract
         self.end_pass(
             number,

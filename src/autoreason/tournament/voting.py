@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput
-from autoreason.plugins import describe, is_in_file, load
+from autoreason.plugins import function_errors, load_function
 
 Ranking = Sequence[str]
 """Names, best first."""
@@ -25,24 +25,12 @@ class VoteResult(NamedTuple):
     """Another candidate has the winner's score."""
 
 
-def borda(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
-    """Points by place: n for the best of n, down to 1 for the last."""
-    return _decide(_points_by_place, rankings, tie_order)
-
-
-def majority(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
-    """A point for every first place."""
-    return _decide(_first_places, rankings, tie_order)
-
-
-def copeland(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
-    """Two points for every rival that most judges put lower, one for every rival they are split on."""
-    return _decide(_duels, rankings, tie_order)
-
-
 def count_votes(rule: str, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
     """The result by a rule, by its name."""
-    return _decide(_scoring(rule).score, rankings, tie_order)
+    if not rankings:
+        raise ValueError("an empty panel has no winner: there is not one ranking to count")
+    _check(rankings, tie_order)
+    return from_scores(_scoring(rule).score(rankings, tie_order), tie_order)
 
 
 def check_rule(rule: str) -> None:
@@ -196,6 +184,7 @@ def _batch_end(seats_asked: int, start: int, step: int, limit: int, grow: bool) 
 
 
 def _points_by_place(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+    """Borda: n points for the best of n, down to 1 for the last."""
     scores = dict.fromkeys(names, 0)
     for ranking in rankings:
         for place, name in enumerate(ranking):
@@ -204,6 +193,7 @@ def _points_by_place(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[
 
 
 def _first_places(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+    """Majority: a point for every first place."""
     scores = dict.fromkeys(names, 0)
     for ranking in rankings:
         scores[ranking[0]] += 1
@@ -211,6 +201,7 @@ def _first_places(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str
 
 
 def _duels(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+    """Copeland: two points for every rival that most judges put lower, one where they are split."""
     scores = dict.fromkeys(names, 0)
     places = [{name: place for place, name in enumerate(ranking)} for ranking in rankings]
     for one, other in combinations(names, 2):
@@ -249,29 +240,13 @@ def _scoring(rule: str) -> _Scoring:
 
 @lru_cache
 def _user_scoring(rule: str) -> _Scoring:
-    found = load("voting_rules", rule, dict.fromkeys(_SCORING, ""))
-    if not callable(found):
-        raise InvalidInput(
-            f"the voting rule {rule} is no function; make it one of rankings and names"
-        )
-    file = rule.rpartition(":")[0] if is_in_file(rule) else None
+    function = load_function("voting_rules", rule, "rankings and names", _SCORING)
 
     def score(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
-        try:
-            return dict(found(rankings, names))
-        except Exception as error:
-            raise InvalidInput(
-                f"the voting rule {rule} raised {describe(error, file)}; correct it"
-            ) from error
+        with function_errors("voting_rules", rule):
+            return dict(function(rankings, names))
 
     return _Scoring(score, reach=None, is_additive=False)
-
-
-def _decide(score: _Score, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
-    if not rankings:
-        raise ValueError("an empty panel has no winner: there is not one ranking to count")
-    _check(rankings, tie_order)
-    return from_scores(score(rankings, tie_order), tie_order)
 
 
 def _check(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from autoreason.studies.audit.record import (
     AuditedVote,
     shared_order,
 )
-from autoreason.tournament.voting import borda
+from autoreason.tournament.voting import count_votes
 
 ORDERS = (("A", "B", "AB"), ("B", "AB", "A"), ("AB", "A", "B"))
 
@@ -33,7 +33,7 @@ def vote(
 def panel(*votes: AuditedVote, **changes: Any) -> AuditedPanel:
     """What these votes come to, with a tie to A."""
     cast = [v.ranking for v in votes if v.ranking and len(v.ranking) == len(SLOTS)]
-    tally = borda(cast, ("A", "AB", "B")) if cast else None
+    tally = count_votes("borda", cast, ("A", "AB", "B")) if cast else None
     known: dict[str, Any] = {
         "candidates": SLOTS,
         "rule": "borda",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from autoreason.exchange import Message, Reply, Request, Usage
@@ -18,6 +17,7 @@ from autoreason.models.dialects.base import (
     last_stable,
     messages_of,
     outcome_of,
+    read_models,
     word,
 )
 from autoreason.models.failures import ErrorReply, read_error
@@ -25,11 +25,6 @@ from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
-
-
-def path(model: str, stream: bool) -> str:  # noqa: ARG001 - other formats need both
-    """Where requests go."""
-    return "/v1/messages"
 
 
 def headers(key: Secret | None) -> Headers:
@@ -145,58 +140,45 @@ def read(payload: bytes, address: str) -> Reply:
         raise ErrorReply(read_error(payload))
     if answer.content is None:
         raise UnreadableReply("the reply has no content")
-    collected = _Collected()
-    collected.count(answer.usage)
+    reply = Stream()
+    reply.count(answer.usage)
     for block in answer.content:
-        collected.add(block)
-    collected.stop_reason = word(answer.stop_reason)
-    return collected.reply(address)
+        reply.add(block)
+    reply.stop_reason = word(answer.stop_reason)
+    reply.whole = True
+    return reply.finish(address)
 
 
 class Stream:
-    """Puts a streamed reply together."""
+    """Puts a reply together, streamed or whole."""
 
     def __init__(self) -> None:
-        self._collected = _Collected()
         self.whole = False
         self.ended = False
+        self.stop_reason = ""
+        self._accounts: dict[str, Any] = {}
+        self._text: list[str] = []
+        self._thinking: list[str] = []
 
     def feed(self, payload: bytes) -> str:
         """Take one event; give the text in it that can be shown."""
         event = _decode_event(payload)
-        collected = self._collected
         if event.type == "content_block_delta" and event.delta:
-            return collected.add(event.delta)
+            return self.add(event.delta)
         if event.type == "content_block_start" and event.content_block:
-            return collected.add(event.content_block)
+            return self.add(event.content_block)
         if event.type == "message_start" and event.message:
-            collected.count(event.message.usage)
+            self.count(event.message.usage)
         elif event.type == "message_delta":
-            collected.count(event.usage)
+            self.count(event.usage)
             if event.delta and (reason := word(event.delta.stop_reason)):
-                collected.stop_reason = reason
+                self.stop_reason = reason
                 self.whole = True
         elif event.type == "message_stop":
             self.whole = self.ended = True
         elif event.type == "error":
             raise ErrorReply(read_error(payload))
         return ""
-
-    def finish(self, address: str) -> Reply:
-        """The whole reply."""
-        if not self.whole:
-            raise UnreadableReply("the stream ended before its end mark")
-        return self._collected.reply(address)
-
-
-class _Collected:
-    """The text and usage so far."""
-
-    def __init__(self) -> None:
-        self.stop_reason = ""
-        self._accounts: dict[str, Any] = {}
-        self._text: list[str] = []
-        self._thinking: list[str] = []
 
     def count(self, accounts: Any) -> None:
         """Later counts of a stream replace earlier ones; what they leave out is kept."""
@@ -211,8 +193,10 @@ class _Collected:
             self._text.append(part.text)
         return part.text
 
-    def reply(self, address: str) -> Reply:
-        """The complete reply."""
+    def finish(self, address: str) -> Reply:
+        """The whole reply."""
+        if not self.whole:
+            raise UnreadableReply("the stream ended before its end mark")
         text = "".join(self._text)
         return Reply(
             outcome=outcome_of(
@@ -226,21 +210,8 @@ class _Collected:
         )
 
 
-class _ModelEntry(Struct):
-    id: str
-
-
-class _ModelList(Struct):
-    data: list[_ModelEntry]
-
-
-def read_models(payload: bytes) -> list[str]:
-    """The names the server offers."""
-    return [each.id for each in msgspec.json.decode(payload, type=_ModelList).data]
-
-
 DIALECT = Dialect(
-    path=path,
+    path=lambda _model, _stream: "/v1/messages",
     headers=headers,
     body=body,
     read=read,

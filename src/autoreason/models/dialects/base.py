@@ -38,7 +38,7 @@ class Reducer(Protocol):
         ...
 
     def finish(self, address: str) -> Reply:
-        """The whole reply, or `Unreadable` if the stream ended early."""
+        """The whole reply, or `UnreadableReply` if the stream ended early."""
         ...
 
 
@@ -47,7 +47,7 @@ class Dialect:
     """One wire format, as pure functions."""
 
     path: Callable[[str, bool], str]
-    """Where to send a request, from the model's name and whether to stream."""
+    """Where to send a request, below the base URL, from the model's name and whether to stream."""
     headers: Callable[[Secret | None], Headers]
     body: Callable[[Request, str, Quirks, bool], dict[str, Any]]
     """What to send, from the request, the model's name, its quirks and whether to stream."""
@@ -143,6 +143,20 @@ def turns(messages: Iterable[Message]) -> list[tuple[str, str]]:
         else:
             joined.append((message.speaker, message.text))
     return joined
+
+
+class _ModelEntry(msgspec.Struct):
+    id: str
+
+
+class _ModelList(msgspec.Struct):
+    data: list[_ModelEntry] | None = None
+
+
+def read_models(payload: bytes) -> list[str]:
+    """The names a server offers; a few send the list without its wrapping."""
+    models = msgspec.json.decode(payload, type=_ModelList | list[_ModelEntry])
+    return [each.id for each in (models if isinstance(models, list) else models.data or [])]
 
 
 def decoder(kind: type[Kind]) -> Callable[[bytes], Kind]:

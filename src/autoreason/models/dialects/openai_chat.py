@@ -20,6 +20,7 @@ from autoreason.models.dialects.base import (
     messages_of,
     money,
     outcome_of,
+    read_models,
     turns,
     word,
 )
@@ -30,11 +31,6 @@ from autoreason.models.quirks import Quirks
 
 _CUT = frozenset({"length", "model_length", "max_tokens"})
 _BROKEN = frozenset({"error", "insufficient_system_resource"})
-
-
-def path(model: str, stream: bool) -> str:  # noqa: ARG001 - other formats need both
-    """Where requests go, below a base that ends in the version."""
-    return "/chat/completions"
 
 
 def headers(key: Secret | None) -> Headers:
@@ -167,20 +163,25 @@ def read(payload: bytes, address: str) -> Reply:
     answer = _decode_answer(payload)
     if not answer.choices:
         raise UnreadableReply("the reply has no choice")
-    collected = _Collected()
-    collected.add(answer.choices[0].message)
-    collected.finish_reason = word(answer.choices[0].finish_reason)
-    collected.usage = answer.usage
-    return collected.reply(address)
+    reply = Stream()
+    reply.add(answer.choices[0].message)
+    reply.finish_reason = word(answer.choices[0].finish_reason)
+    reply.usage = answer.usage
+    reply.whole = True
+    return reply.finish(address)
 
 
 class Stream:
-    """Puts a streamed reply together."""
+    """Puts a reply together, streamed or whole."""
 
     def __init__(self) -> None:
-        self._collected = _Collected()
         self.whole = False
         self.ended = False
+        self.finish_reason = ""
+        self.usage: Any = None
+        self._thinking = Thinking()
+        self._separate_reasoning: list[str] = []
+        self._refusal: list[str] = []
 
     def feed(self, payload: bytes) -> str:
         """Take one event; give the text in it that can be shown."""
@@ -189,31 +190,14 @@ class Stream:
             return ""
         answer = _decode_answer(payload)
         if answer.usage is not None:
-            self._collected.usage = answer.usage
+            self.usage = answer.usage
         if not answer.choices:
             return ""
         choice = answer.choices[0]
         if finish := word(choice.finish_reason):
-            self._collected.finish_reason = finish
+            self.finish_reason = finish
             self.whole = True
-        return self._collected.add(choice.delta or choice.message)
-
-    def finish(self, address: str) -> Reply:
-        """The whole reply."""
-        if not self.whole:
-            raise UnreadableReply("the stream ended before its end mark")
-        return self._collected.reply(address)
-
-
-class _Collected:
-    """The text and usage so far."""
-
-    def __init__(self) -> None:
-        self.finish_reason = ""
-        self.usage: Any = None
-        self._thinking = Thinking()
-        self._separate_reasoning: list[str] = []
-        self._refusal: list[str] = []
+        return self.add(choice.delta or choice.message)
 
     def add(self, message: _Message) -> str:
         """Take a message or a piece of one; give the text that can be shown."""
@@ -224,8 +208,10 @@ class _Collected:
         text = message.text()
         return self._thinking.feed(text) if text else ""
 
-    def reply(self, address: str) -> Reply:
-        """The complete reply."""
+    def finish(self, address: str) -> Reply:
+        """The whole reply."""
+        if not self.whole:
+            raise UnreadableReply("the stream ended before its end mark")
         if self.finish_reason in _BROKEN:
             raise UnreadableReply(f"the reply broke off ({self.finish_reason})")
         self._thinking.end()
@@ -252,22 +238,8 @@ def _decode_answer(payload: bytes) -> _Answer:
     return answer
 
 
-class _ModelEntry(Struct):
-    id: str
-
-
-class _ModelList(Struct):
-    data: list[_ModelEntry] | None = None
-
-
-def read_models(payload: bytes) -> list[str]:
-    """The names a server offers; a few send the list without its wrapping."""
-    models = msgspec.json.decode(payload, type=_ModelList | list[_ModelEntry])
-    return [each.id for each in (models if isinstance(models, list) else models.data or [])]
-
-
 DIALECT = Dialect(
-    path=path,
+    path=lambda _model, _stream: "/chat/completions",
     headers=headers,
     body=body,
     read=read,

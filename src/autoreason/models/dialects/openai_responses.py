@@ -9,17 +9,19 @@ from msgspec import Struct
 
 from autoreason.exchange import Reply, Request
 from autoreason.models.dialects import openai_chat
-from autoreason.models.dialects.base import Dialect, UnreadableReply, decoder, outcome_of, word
+from autoreason.models.dialects.base import (
+    Dialect,
+    UnreadableReply,
+    decoder,
+    outcome_of,
+    read_models,
+    word,
+)
 from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.quirks import Quirks
 
 _ENDED = frozenset({"completed", "incomplete", "failed", "cancelled"})
 _COMMENTARY = "commentary"
-
-
-def path(model: str, stream: bool) -> str:  # noqa: ARG001 - other formats need both
-    """Where requests go, below a base that ends in the version."""
-    return "/responses"
 
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:
@@ -167,11 +169,11 @@ class Stream:
 
 
 DIALECT = Dialect(
-    path=path,
+    path=lambda _model, _stream: "/responses",
     headers=openai_chat.headers,
     body=body,
     read=read,
     reducer=Stream,
     models_path=openai_chat.DIALECT.models_path,
-    read_models=openai_chat.read_models,
+    read_models=read_models,
 )
