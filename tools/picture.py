@@ -27,7 +27,7 @@ WIDTH, HEIGHT = 96, 30
 
 
 def main() -> None:
-    """Hold a run and keep the last moment at which two of three judges had voted."""
+    """Drive a run and keep the last moment at which two of three judges had voted."""
     brief, model = [
         *sys.argv[1:],
         *(str(ROOT / "examples" / "brief.md"), DEFAULT_MODEL)[len(sys.argv) - 1 :],
@@ -35,7 +35,7 @@ def main() -> None:
     live = Live()
 
     def watch(event: AnyEvent) -> None:
-        live.emit(event)
+        live.on_event(event)
         if isinstance(event, BallotCast) and event.stage != "playoff" and event.seat == 1:
             take_picture(live)
 
@@ -51,7 +51,7 @@ def main() -> None:
                 journal=journal,
                 prompts=built_in(small=model == DEFAULT_MODEL),
                 on_event=watch,
-                on_signal=live.hear,
+                on_signal=live.on_signal,
                 on_started=lambda run: setattr(live, "run", run),
             )
         )

@@ -125,8 +125,8 @@ from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch
 from autoreason.run.resume import resume as resume
 from autoreason.run.resume import resume_async as resume_async
+from autoreason.run.solution import Solution as Solution
 from autoreason.run.solve import Problems as Problems
-from autoreason.run.solve import Solution as Solution
 from autoreason.run.solve import solve as solve
 from autoreason.run.solve import solve_async as solve_async
 from autoreason.run.studies import certify as certify

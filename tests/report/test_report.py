@@ -64,6 +64,26 @@ def test_text_has_labels_and_no_controls_and_leaves_details_to_pages() -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+class Quotation(Report, Struct, frozen=True):
+    """A report that shows a text as it is."""
+
+    @property
+    def conclusion(self) -> str:
+        return "a text"
+
+    def sections(self) -> list[Section]:
+        return [Section("Text", text="somewhat " * 20)]
+
+
+@pytest.mark.parametrize("soft_wrap", [True, False])
+def test_on_a_terminal_no_word_of_a_text_is_broken(soft_wrap: bool) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=40, force_terminal=True, color_system=None)
+    console.print(Quotation(), soft_wrap=soft_wrap)
+    assert out.getvalue().count("somewhat") == 20
+    assert all(len(line) <= 40 for line in out.getvalue().splitlines())
+
+
 def test_a_terminal_gets_what_fits_and_a_pipe_everything() -> None:
     shown = on_console(terminal=True, soft_wrap=False)
     assert all(len(line) <= 80 for line in shown.splitlines())

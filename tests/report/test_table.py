@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -62,6 +65,12 @@ def test_columns_line_up_in_markdown_too(table: Table) -> None:
     assert len(lines) == len(table.rows) + 2
 
 
+@given(tables())
+def test_a_spreadsheet_reads_back_the_cells(table: Table) -> None:
+    _, *rows = csv.reader(io.StringIO(table.to_csv()))
+    assert rows == [list(row) for row in table.rows]
+
+
 def test_spare_columns_go_in_their_order_and_are_named() -> None:
     columns = [
         Column("name", figures=False),
@@ -102,9 +111,10 @@ def test_a_cell_may_have_several_lines() -> None:
 
 def test_nothing_in_a_cell_acts() -> None:
     table = Table([Column("<b>", figures=False)], [("=1+1|<script>\x1b[31m",)])
-    assert "\x1b" not in table.to_text() + table.to_markdown() + table.to_html()
+    assert "\x1b" not in table.to_text() + table.to_markdown() + table.to_html() + table.to_csv()
     assert "<script>" not in table.to_markdown() + table.to_html()
     assert "\\|" in table.to_markdown()
+    assert "'=1+1" in table.to_csv()
 
 
 def test_a_tone_colours_a_cell_on_a_terminal_and_on_a_page() -> None:

@@ -27,13 +27,8 @@ from autoreason.programs.task import assignments_of
 from autoreason.prompts import built_in
 from autoreason.run import check, estimate_run, export, replay_async
 from autoreason.run.fork import prepare_fork
-from autoreason.run.solve import (
-    assign,
-    open_problems,
-    prepare_solve,
-    solution_of,
-    solving_task,
-)
+from autoreason.run.solution import solution_of
+from autoreason.run.solve import assign, open_problems, prepare_solve, solving_task
 from autoreason.settings import Budget
 from autoreason.task import Task
 

@@ -67,13 +67,13 @@ def run_cli(arguments: list[str]) -> int:
             mistake.show()
         return mistake.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED)
     except WritingFailed as error:
-        return _fail(str(error), NOT_WRITTEN)
+        return _print_error(str(error), NOT_WRITTEN)
     except (InvalidInput, JournalError) as error:
-        return _fail(str(error), 2)
+        return _print_error(str(error), 2)
     except AutoreasonError as error:
-        return _fail(str(error), 1)
+        return _print_error(str(error), 1)
     except ModuleNotFoundError as missing:
         return _name_missing(missing)
     except OSError as error:
@@ -120,22 +120,24 @@ def _explain(error: OSError) -> int:
         _abandon(sys.stdout)
         return BROKEN_PIPE
     if error.filename:
-        return _fail(f"cannot use {error.filename}: {error.strerror}; name another", 2)
-    return _fail(f"cannot write to standard output: {error.strerror or error}", 1)
+        return _print_error(f"cannot use {error.filename}: {error.strerror}; name another", 2)
+    return _print_error(f"cannot write to standard output: {error.strerror or error}", 1)
 
 
 def _name_missing(missing: ModuleNotFoundError) -> int:
     """What only the tables need may be absent; no record suffers."""
     if (missing.name or "").partition(".")[0] not in _FOR_TABLES:
         raise missing
-    return _fail("intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2)
+    return _print_error(
+        "intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2
+    )
 
 
-def _fail(sentence: str, status: int) -> int:
-    from autoreason.characters import without_controls
+def _print_error(sentence: str, status: int) -> int:
+    from autoreason.cli.views.message import print_message
 
     with suppress(OSError):
-        print(f"autoreason: {without_controls(sentence)}", file=sys.stderr)
+        print_message(f"autoreason: {sentence}")
     return status
 
 

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from autoreason.cli.embedded import notes_on, require_weights
 from autoreason.cli.lookup import open_journal
@@ -17,8 +17,8 @@ from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
 from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.cli.views.live import Live
-from autoreason.events import AnyEvent
-from autoreason.exchange import OnSignal
+from autoreason.cli.views.message import print_message
+from autoreason.cli.views.view import View
 from autoreason.files import check_output
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
@@ -33,58 +33,10 @@ _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
 
 
-class View(Protocol):
-    """Somewhere a run is shown."""
-
-    live: Live
-    period: float
-    """Seconds between two ticks."""
-
-    def open(self) -> None: ...
-    def close(self) -> None: ...
-    def emit(self, event: AnyEvent) -> None: ...
-    @property
-    def hear(self) -> OnSignal | None:
-        """Takes signs of life; None where nobody looks, so that nothing is streamed for it."""
-
-    def note(self, line: str) -> None: ...
-    def say(self, line: str) -> None: ...
-    def tick(self) -> None: ...
-
-
-class Silent:
-    """Keeps count and says nothing."""
-
-    period = 3600.0
-    hear = None
-
-    def __init__(self, live: Live) -> None:
-        self.live = live
-
-    def open(self) -> None:
-        """Nothing to show."""
-
-    def close(self) -> None:
-        """Nothing to take down."""
-
-    def emit(self, event: AnyEvent) -> None:
-        """Count along."""
-        self.live.emit(event)
-
-    def note(self, line: str) -> None:
-        """Keep it to oneself."""
-
-    def say(self, line: str) -> None:
-        """Keep it to oneself."""
-
-    def tick(self) -> None:
-        """Nothing to redraw."""
-
-
 def choose_view(live: Live, output: OutputOptions, console: Console | None, known: int = 0) -> View:
     """The live view on a terminal that can redraw and shows no log, else a line per step."""
     if output.quiet:
-        return Silent(live)
+        return View(live)
     redrawn = output.live and not os.environ.get("AUTOREASON_LOG")
     if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
         from autoreason.cli.views.screen import Screen
@@ -143,17 +95,19 @@ def drive_run(
     warnings: list[str] = []
     result = asyncio.run(_drive(drive, view, notes, warnings))
     for line in warnings:
-        print(f"autoreason: {line}", file=sys.stderr)
+        print_message(f"autoreason: {line}")
     if view.live.solving:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
+        from autoreason.run.solution import solution_of
 
-        return solution_set.end(result, output, console or stderr_console())
+        return solution_set.end(solution_of(result), output, console or stderr_console())
     if view.live.study and result.finished:
-        from autoreason.cli.views import studies
+        from autoreason.run.reports import reported_result
 
         with open_journal(output.journal) as journal:
-            studies.show(result, journal, as_json=output.as_json, html=output.html)
+            report = reported_result(result, journal)
+        outcome.show_report(report, as_json=output.as_json, html=output.html)
         return 0
     return outcome.end_run(result, output, console)
 
@@ -175,7 +129,7 @@ async def _drive(drive: Drive, view: View, notes: Sequence[str], warnings: list[
         if switch.stopped and not goes_on:
             raise KeyboardInterrupt
         for line in notes:
-            view.note(line)
+            view.print_note(line)
 
     ticking = asyncio.create_task(_tick(view))
     try:
@@ -184,8 +138,8 @@ async def _drive(drive: Drive, view: View, notes: Sequence[str], warnings: list[
             return await drive(
                 on_ready=ready,
                 on_started=lambda run: setattr(view.live, "run", run),
-                on_event=view.emit,
-                on_signal=view.hear,
+                on_event=view.on_event,
+                on_signal=view.on_signal,
                 on_warning=warnings.append,
                 stop_switch=switch,
             )
@@ -197,7 +151,7 @@ async def _drive(drive: Drive, view: View, notes: Sequence[str], warnings: list[
 async def _tick(view: View) -> None:
     while True:
         await asyncio.sleep(view.period)
-        view.tick()
+        view.refresh()
 
 
 class Interrupts:
@@ -232,8 +186,7 @@ class Interrupts:
 
     def _stop(self) -> None:
         self._switch.stop()
-        self._view.live.stopping = True
-        self._view.say(self._view.live.waiting())
+        self._view.on_stop()
 
     def _end_at_once(self) -> None:
         """Leave without tidying up: everything paid for and answered is in the journal already."""
@@ -242,5 +195,5 @@ class Interrupts:
             live = self._view.live
             steps = how_to_go_on(live.run, has_text=live.story.text is not None)
             again = f"; {steps}" if live.run else ""
-            print(f"autoreason: ended at once{again}", file=sys.stderr, flush=True)
+            print_message(f"autoreason: ended at once{again}")
         os._exit(INTERRUPTED)

@@ -102,12 +102,14 @@ def _passes_some(event: Solved) -> bool:
     return event.program is not None and (result is None or result.passed > 0)
 
 
+def problem(event: Solved) -> str:
+    """How the work on one problem ended."""
+    return f"{_ended(event)}: {event.reason}"
+
+
 def problem_rows(event: Solved) -> list[tuple[str, str]]:
     """What came of one problem."""
-    rows = [
-        ("", f"{_ended(event)}: {event.reason}"),
-        ("Attempts", count(event.attempts, "program")),
-    ]
+    rows = [("Attempts", count(event.attempts, "program"))]
     if event.program is None:
         return [*rows, ("Program", "none")]
     tests = (("Public", event.public), ("Private", event.private))

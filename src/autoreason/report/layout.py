@@ -14,10 +14,12 @@ _HARD = "\u00a0"
 _TOGETHER = re.compile(r"p [<=] \S+|(?:\d+ / )+\d+ %|\d+ %|\(\w+ %\)")
 
 
-def wrap(sentence: str, width: int) -> list[str]:
-    """Lines of whole words that never part a number from its sign."""
+def wrap(sentence: str, width: int, indent: str = "") -> list[str]:
+    """Lines of whole words that never part a number from its sign; `indent` begins all but the first."""
     joined = _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), sentence)
-    lines = textwrap.wrap(joined, width, break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(
+        joined, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
     return [line.replace(_HARD, " ") for line in lines]
 
 

@@ -54,6 +54,10 @@ class Report:
         """What the conclusion may begin with that is written as it is."""
         return ()
 
+    def about(self) -> Mapping[str, str]:
+        """What a page says of where it comes from."""
+        return NOTHING_KNOWN
+
     @property
     def sentence(self) -> str:
         """The conclusion with a capital and a full stop; a name stays as it is written."""
@@ -64,10 +68,11 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, the conclusion first."""
-        import msgspec
+        return {"conclusion": self.conclusion, **plain_values(self)}
 
-        encoded = msgspec.json.Encoder(decimal_format="number").encode(self)
-        return {"conclusion": self.conclusion, **msgspec.json.decode(encoded)}
+    def run_fields(self) -> dict[str, Any]:
+        """What the JSON of the run that ended with it says of it."""
+        return {"conclusion": self.conclusion, "report": self}
 
     def to_markdown(
         self, about: Mapping[str, str] = NOTHING_KNOWN, plots: Mapping[str, str] = NOTHING_KNOWN
@@ -117,7 +122,7 @@ class Report:
         whole = not console.is_terminal and options.overflow == "ignore"
         room = UNLIMITED if whole else options.max_width
         for line in self._lines(options.max_width, room):
-            text = Text(no_wrap=True, overflow="ignore" if whole else "fold")
+            text = Text(no_wrap=whole, overflow="ignore" if whole else "fold")
             for piece, style in line:
                 text.append(piece, style)
             text.rstrip()
@@ -130,6 +135,14 @@ class Report:
         for section in self.sections():
             if not section.detail:
                 yield from _section_lines(section, width, room)
+
+
+def plain_values(fields: object) -> dict[str, Any]:
+    """Fields as JSON has them, sums of money as numbers."""
+    import msgspec
+
+    encoded = msgspec.json.Encoder(decimal_format="number").encode(fields)
+    return msgspec.json.decode(encoded, type=dict[str, Any])
 
 
 def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tuple[str, str]]]:

@@ -1,11 +1,13 @@
-"""One table, for a terminal and for a page in Markdown or HTML."""
+"""One table, for a terminal, a page in Markdown or HTML, and a spreadsheet."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from autoreason.characters import in_markdown, in_markup, without_controls
+from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -96,6 +98,14 @@ class Table(NamedTuple):
         return "\n".join(
             "| " + " | ".join(map(_aligned, row, widths, self._figures())) + " |" for row in rows
         )
+
+    def to_csv(self) -> str:
+        """The table for a spreadsheet."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        rows: list[Sequence[Cell]] = [self._titles(), *self.rows]
+        writer.writerows([in_csv(" ".join(_lines_of(cell))) for cell in row] for row in rows)
+        return out.getvalue()
 
     def to_html(self) -> str:
         """The table as an element of a page."""

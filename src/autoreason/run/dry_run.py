@@ -14,7 +14,7 @@ from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
 from autoreason.report.numbers import count, duration, money
-from autoreason.report.report import Report, Section
+from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.statements import listed
 from autoreason.run.estimate import RunEstimate, Span
 from autoreason.settings import Budget, Models, Settings, make_settings
@@ -91,8 +91,7 @@ class DryRun(Report):
                 for name, span in spans.items()
             },
         }
-        encoded = msgspec.json.Encoder(decimal_format="number").encode(fields)
-        return {"conclusion": self.conclusion, **msgspec.json.decode(encoded)}
+        return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
 def _reasoning(estimate: RunEstimate, settings: Settings) -> list[tuple[str, str]]:

@@ -2,14 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from autoreason.journal import Journal
+from autoreason.report.report import Report, Section, plain_values
+from autoreason.run.kinds import written_by
+from autoreason.run.result import Result
 from autoreason.story import Story
 
-if TYPE_CHECKING:
-    from autoreason.report.report import Report
+_FIELDS = ("run", "status", "calls", "tokens", "cost", "seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyResult(Result):
+    """The result of a run that judged texts: its report, and what the run took."""
+
+    report: Report
+
+    @property
+    def heading(self) -> str:  # type: ignore[override]
+        """That of the report."""
+        return self.report.heading
+
+    @property
+    def conclusion(self) -> str:
+        """That of the report."""
+        return self.report.conclusion
+
+    def names(self) -> Sequence[str]:
+        """Those of the report."""
+        return self.report.names()
+
+    def sections(self) -> list[Section]:
+        """Those of the report, then what the run took."""
+        return [*self.report.sections(), Section(sentences=[self.took, *self.next_steps()])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The end of the run, and the report under the names of its kind."""
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        return plain_values(fields | self.report.run_fields())
+
+
+def reported_result(result: Result, journal: Journal) -> Result:
+    """The result of any finished run as the report on what it was for."""
+    product = written_by(result.story.settings)
+    if product == "programs":
+        from autoreason.run.solution import solution_of
+
+        return solution_of(result)
+    if product == "text":
+        return result
+    return StudyResult(**vars(result), report=report_of(result.run, result.story, journal))
 
 
 def report_of(run: str, story: Story, journal: Journal) -> Report:

@@ -11,7 +11,7 @@ from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.report.numbers import count
-from autoreason.report.report import Report, Section
+from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
 from autoreason.tournament import statements
 
@@ -94,9 +94,14 @@ class Result(Report):
         return f"{self.story.task.title}: run {self.run}" if self.story.task else f"Run {self.run}"
 
     @property
+    def ending(self) -> str:
+        """How it ended or paused, and why."""
+        return f"{statements.ENDINGS[self.status]}: {self.reason}"
+
+    @property
     def conclusion(self) -> str:
         """How it ended."""
-        return f"{statements.ENDINGS[self.status]}: {self.reason}"
+        return self.ending
 
     def sections(self) -> list[Section]:
         """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
@@ -112,12 +117,20 @@ class Result(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, without the story behind it."""
-        import msgspec
-
         fields = {name: getattr(self, name) for name in _FIELDS}
         fields["violations"] = [each.message for each in self.violations]
-        encoded = msgspec.json.Encoder(decimal_format="number").encode(fields)
-        return {"conclusion": self.conclusion, **msgspec.json.decode(encoded)}
+        return {"conclusion": self.conclusion, **plain_values(fields)}
+
+    def about(self) -> dict[str, str]:
+        """How the run worked, for a page."""
+        models = self.story.settings.models.all() if self.story.settings else ()
+        about = {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
+        return about | dict([self.took])
+
+    @property
+    def took(self) -> tuple[str, str]:
+        """What the run took, as a labelled sentence."""
+        return "Took", spending(self.spent, self.seconds)
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
@@ -130,7 +143,7 @@ class Result(Report):
             )
         if self.text is not None:
             rows.append(("Text", self._origin()))
-        return [*rows, ("Took", spending(self.spent, self.seconds))]
+        return [*rows, self.took]
 
     def _origin(self) -> str:
         origin = f"{self.origin}, {count(count_words(self.text or ''), 'word')}"
@@ -167,7 +180,8 @@ class Result(Report):
     def next_steps(self) -> list[tuple[str, str]]:
         """Which command goes on from here."""
         if self.finished:
-            more = " [--text | --diff | --html FILE]" if self.story.draft else ""
+            of_program = " [--text]" if self.text else ""
+            more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
             return [("More", f"autoreason show {self.run}{more}")]
         higher = _HIGHER if self.status == "budget" else ""
         steps = [("Resume", f"autoreason resume {self.run}{higher}")]

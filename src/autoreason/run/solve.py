@@ -6,8 +6,6 @@ import dataclasses
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -15,11 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.events import Status
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
-from autoreason.programs.assignment import Assignment, Examined
-from autoreason.programs.events import Solved, solved_in
+from autoreason.programs.assignment import Assignment
 from autoreason.programs.examination import Examiner
 from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.registry import DEFAULT, strategies_named
@@ -27,7 +23,7 @@ from autoreason.programs.task import Assignments
 from autoreason.run.models import ModelChoice
 from autoreason.run.options import SolveOptions, check_options
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.result import Result
+from autoreason.run.solution import Solution, solution_of
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.task import Task
@@ -36,36 +32,6 @@ Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
 
 _TERMS: tuple[Literal["repeats", "calls", "width"], ...] = ("repeats", "calls", "width")
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The result for a problem, or for a set of them."""
-
-    run: str
-    status: Status
-    reason: str
-    program: str | None
-    """What was handed in for one problem; None where nothing was written, and for a set."""
-    solved: tuple[Solved, ...]
-    """Every problem by every strategy, as often as it was repeated."""
-    calls: int
-    tokens: int | None
-    """Read and written; None where a provider did not say."""
-    cost: Decimal | None
-    """US dollars; None where a price is not known."""
-    level: str
-    """The sandbox level, by name; empty where nothing was run."""
-
-    @property
-    def public(self) -> Examined | None:
-        """The public tests of the one program; None for a set."""
-        return self.solved[0].public if len(self.solved) == 1 else None
-
-    @property
-    def private(self) -> Examined | None:
-        """The private tests of the one program; None for a set, and where there are none."""
-        return self.solved[0].private if len(self.solved) == 1 else None
 
 
 def solve(
@@ -236,20 +202,3 @@ def solving_task(assignments: Sequence[Assignment]) -> Task:
     if len(assignments) > 1:
         brief += f" and {len(assignments) - 1} more"
     return Task(brief=brief, work=Assignments(tuple(assignments)))
-
-
-def solution_of(result: Result) -> Solution:
-    """A run that solved problems, as its caller sees it."""
-    solved = tuple(solved_in(result.story))
-    levels = (each.level for one in solved for each in (one.private, one.public) if each)
-    return Solution(
-        run=result.run,
-        status=result.status,
-        reason=result.reason,
-        program=result.text or None,
-        solved=solved,
-        calls=result.calls,
-        tokens=result.tokens,
-        cost=result.cost,
-        level=next((level for level in levels if level), ""),
-    )

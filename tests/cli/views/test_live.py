@@ -48,13 +48,13 @@ def in_pass_three() -> Live:
         made_up.critique(3),
         made_up.challengers(3)[0],
     ):
-        live.emit(event)
+        live.on_event(event)
     return live
 
 
 def test_roles_wait_work_and_finish() -> None:
     live = in_pass_three()
-    live.hear(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
+    live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
     assert live.stage == "pass 3"
     assert [(step.name, step.state) for step in live.steps()] == [
         ("critic", "done"),
@@ -65,47 +65,47 @@ def test_roles_wait_work_and_finish() -> None:
 
 def test_a_first_draft_is_a_stage_of_its_own() -> None:
     live = Live(clock=Clock())
-    live.emit(made_up.STARTED)
+    live.on_event(made_up.STARTED)
     assert (live.stage, live.steps()[0].state) == ("first draft", "waiting")
-    live.hear(CallStarted("draft/try/0", "author", "m"))
+    live.on_signal(CallStarted("draft/try/0", "author", "m"))
     assert live.steps()[0].state == "working"
-    live.emit(made_up.DRAFTED)
+    live.on_event(made_up.DRAFTED)
     assert live.stage == ""
 
 
 def test_drafts_are_listed_while_more_are_written_and_judged() -> None:
     live = Live("amber-fox", clock=Clock())
     broken = Violation("max_words", "9 words, at most 4 allowed")
-    live.emit(made_up.STARTED)
-    live.emit(DraftWritten(number=1, text="Text.", words=9, violations=(broken,)))
-    live.emit(DraftWritten(number=2, text="Text.", words=1))
-    live.hear(CallStarted("drafts/3/try/0", "author", "m"))
+    live.on_event(made_up.STARTED)
+    live.on_event(DraftWritten(number=1, text="Text.", words=9, violations=(broken,)))
+    live.on_event(DraftWritten(number=2, text="Text.", words=1))
+    live.on_signal(CallStarted("drafts/3/try/0", "author", "m"))
     assert live.stage == "drafts"
     assert [(step.name, step.state) for step in live.steps()] == [
         ("draft 1", "failed"),
         ("draft 2", "done"),
         ("author", "working"),
     ]
-    live.hear(CallStarted("drafts/judge/0/try/0", "judge", "m"))
+    live.on_signal(CallStarted("drafts/judge/0/try/0", "judge", "m"))
     assert [seat.state for seat in live.seats()] == ["working"]
 
 
 def test_a_dropped_candidate_failed() -> None:
     live = Live(clock=Clock())
     for event in (made_up.STARTED, made_up.DRAFTED, PassStarted(number=1, words=9), made_up.LOST):
-        live.emit(event)
+        live.on_event(event)
     synthesizer = live.steps()[2]
     assert synthesizer.state == "failed"
-    assert "612 words" in synthesizer.said
+    assert "612 words" in synthesizer.text
 
 
 def test_ballots_land_seat_by_seat() -> None:
     live = in_pass_three()
     for seat in range(3):
-        live.hear(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
-    live.hear(ended("pass/3/judge/1/try/0"))
-    live.emit(made_up.ballot("pass/3", 0, "B", "A", "AB"))
-    assert [(seat.state, seat.said) for seat in live.seats()] == [
+        live.on_signal(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
+    live.on_signal(ended("pass/3/judge/1/try/0"))
+    live.on_event(made_up.ballot("pass/3", 0, "B", "A", "AB"))
+    assert [(seat.state, seat.text) for seat in live.seats()] == [
         ("done", "B > A > AB"),
         ("done", "voted"),
         ("working", ""),
@@ -115,21 +115,21 @@ def test_ballots_land_seat_by_seat() -> None:
 def test_the_playoff_has_seats_too() -> None:
     live = Live(clock=Clock())
     for event in made_up.whole_run()[:-2]:
-        live.emit(event)
+        live.on_event(event)
     assert live.stage == "playoff"
     assert len(live.seats()) == 7
     for event in made_up.whole_run()[-2:]:
-        live.emit(event)
+        live.on_event(event)
     assert live.stage == ""
 
 
 def test_streamed_text_only_counts() -> None:
     live = in_pass_three()
-    live.hear(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
+    live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
     arrived = [TextArrived("pass/3/synthesizer/try/0", "some words ") for _ in range(400)]
     before = process_time()
     for signal in arrived:
-        live.hear(signal)
+        live.on_signal(signal)
     assert process_time() - before < 0.05
     call = live.calls["pass/3/synthesizer/try/0"]
     assert call.tokens == 1100
@@ -138,31 +138,31 @@ def test_streamed_text_only_counts() -> None:
 
 def test_a_retry_is_in_sight_until_text_arrives() -> None:
     live = in_pass_three()
-    live.hear(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
-    live.hear(CallRetried("pass/3/synthesizer/try/0", "overloaded", 4))
+    live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
+    live.on_signal(CallRetried("pass/3/synthesizer/try/0", "overloaded", 4))
     assert live.calls["pass/3/synthesizer/try/0"].trouble == "overloaded; again in 4.0 s"
-    live.hear(TextArrived("pass/3/synthesizer/try/0", "x"))
+    live.on_signal(TextArrived("pass/3/synthesizer/try/0", "x"))
     assert live.calls["pass/3/synthesizer/try/0"].trouble == ""
 
 
 def test_money_tokens_and_calls_add_up() -> None:
     live = in_pass_three()
-    live.hear(ended("a"))
-    live.hear(ended("b"))
+    live.on_signal(ended("a"))
+    live.on_signal(ended("b"))
     assert live.budget() == "2 of 120 calls · 300 tokens · $0.02 of $1.50"
 
 
 def test_a_call_of_unknown_price_is_never_free() -> None:
     live = in_pass_three()
-    live.hear(ended("a", None))
+    live.on_signal(ended("a", None))
     assert "cost unknown of $1.50" in live.budget()
-    live.hear(ended("b"))
+    live.on_signal(ended("b"))
     assert "$0.01 of $1.50 and 1 call of unknown price" in live.budget()
 
 
 def test_a_call_without_a_reply_is_not_counted() -> None:
     live = in_pass_three()
-    live.hear(ended("a", None, Outcome.PROVIDER_ERROR))
+    live.on_signal(ended("a", None, Outcome.PROVIDER_ERROR))
     assert live.spent.calls == 0
 
 
@@ -170,7 +170,7 @@ def test_the_view_says_what_would_end_the_run() -> None:
     live = in_pass_three()
     assert live.needs() == "A needs 1 more survival, pass 3 of 15"
     fresh = Live(clock=Clock())
-    fresh.emit(made_up.STARTED)
+    fresh.on_event(made_up.STARTED)
     assert fresh.needs() == "A needs 2 survivals in a row, at most 15 passes"
 
 
@@ -179,4 +179,4 @@ def test_a_watcher_sees_votes_leave_the_list_of_calls() -> None:
     judge = Call("pass/3/judge/1/try/0", "judge", "m", 90.0)
     live.under_way({judge.key: judge})
     live.under_way({})
-    assert [(seat.number, seat.said) for seat in live.seats()] == [(1, "voted")]
+    assert [(seat.name, seat.text) for seat in live.seats()] == [("2", "voted")]

@@ -59,14 +59,14 @@ def begun(problems: int = 4, strategies: tuple[str, ...] = STRATEGIES, **own: An
 def at_work(clock: Clock) -> Live:
     """Three of eight parts are done, and three things are under way."""
     live = Live("amber-fox", clock=clock)
-    live.emit(begun())
+    live.on_event(begun())
     clock.now += 30
     for event in (solved("p1", "single", private=WRONG), solved("p1"), solved("p2", "single")):
-        live.emit(event)
-    live.hear(CallStarted("2/tournament/1/draft/try/0", "author", "m"))
-    live.hear(TextArrived("2/tournament/1/draft/try/0", "import sys"))
-    live.hear(QueryStarted("3/single/1/draft/examined", "examination"))
-    live.hear(CallStarted("3/tournament/1/pass/1/critic/0", "critic", "m"))
+        live.on_event(event)
+    live.on_signal(CallStarted("2/tournament/1/draft/try/0", "author", "m"))
+    live.on_signal(TextArrived("2/tournament/1/draft/try/0", "import sys"))
+    live.on_signal(QueryStarted("3/single/1/draft/examined", "examination"))
+    live.on_signal(CallStarted("3/tournament/1/pass/1/critic/0", "critic", "m"))
     return live
 
 
@@ -83,10 +83,10 @@ def test_a_set_shows_how_far_it_is_and_how_long_it_may_take() -> None:
 
 def test_a_strategy_is_ticked_off_when_all_of_it_is_done() -> None:
     live = Live("amber-fox", clock=Clock())
-    live.emit(begun(2, ("single", "critique_revise", "tournament")))
+    live.on_event(begun(2, ("single", "critique_revise", "tournament")))
     for event in (solved("p1", "single"), solved("p2", "single"), solved("p1")):
-        live.emit(event)
-    found = [(step.name, step.state, step.said[:6]) for step in live.steps()]
+        live.on_event(event)
+    found = [(step.name, step.state, step.text[:6]) for step in live.steps()]
     assert found == [
         ("single", "done", "2 of 2"),
         ("critique_revise", "waiting", "0 of 2"),
@@ -98,9 +98,9 @@ def test_a_strategy_is_ticked_off_when_all_of_it_is_done() -> None:
 def crowded() -> Live:
     """Thirty problems at once."""
     live = Live("amber-fox", clock=Clock())
-    live.emit(begun(30, ("single",), repeats=2))
+    live.on_event(begun(30, ("single",), repeats=2))
     for number in range(30, 0, -1):
-        live.hear(CallStarted(f"{number}/single/1/draft/try/0", "author", "m"))
+        live.on_signal(CallStarted(f"{number}/single/1/draft/try/0", "author", "m"))
     return live
 
 
@@ -122,7 +122,7 @@ def test_a_run_that_is_being_stopped_counts_down_what_it_waits_for() -> None:
     live.stopping = True
     assert "waiting for 30 replies" in " ".join(seen(live, terminal(100)))
     for number in range(2, 31):
-        live.hear(CallEnded(f"{number}/single/1/draft/try/0", Outcome.OK, 0.4))
+        live.on_signal(CallEnded(f"{number}/single/1/draft/try/0", Outcome.OK, 0.4))
     assert "waiting for 1 reply already" in " ".join(seen(live, terminal(100)))
 
 
@@ -133,20 +133,20 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 def test_running_tests_is_no_call_that_is_paid_for() -> None:
     live = at_work(Clock())
-    live.hear(QueryEnded("3/single/1/draft/examined"))
+    live.on_signal(QueryEnded("3/single/1/draft/examined"))
     assert "3/single/1/draft/examined" not in live.calls
     assert live.spent.calls == 0
-    live.hear(CallEnded("2/tournament/1/draft/try/0", Outcome.OK, 0.4))
+    live.on_signal(CallEnded("2/tournament/1/draft/try/0", Outcome.OK, 0.4))
     assert live.spent.calls == 1
 
 
 def test_a_log_has_a_line_a_problem() -> None:
     out = StringIO()
     plain = Plain(Live("amber-fox", clock=Clock()), out)
-    plain.emit(begun())
-    plain.emit(solved("p1", "single"))
+    plain.on_event(begun())
+    plain.on_event(solved("p1", "single"))
     lost = solved("p1", program=None, public=None, private=None, reason="nobody can say why")
-    plain.emit(lost)
+    plain.on_event(lost)
     lines = [line[8:] for line in out.getvalue().splitlines()]
     assert lines == [
         "run amber-fox: Solve them · scripted/scripted · seed 7",
@@ -164,16 +164,16 @@ class Watcher:
         self.plain = Plain(Live("amber-fox"), self.out)
         self.drawn: list[str] = []
 
-    def emit(self, event: AnyEvent) -> None:
+    def on_event(self, event: AnyEvent) -> None:
         """Something happened."""
-        self.live.emit(event)
-        self.plain.emit(event)
+        self.live.on_event(event)
+        self.plain.on_event(event)
         self._draw()
 
-    def hear(self, signal: Signal) -> None:
+    def on_signal(self, signal: Signal) -> None:
         """A sign of life."""
-        self.live.hear(signal)
-        self.plain.hear(signal)
+        self.live.on_signal(signal)
+        self.plain.on_signal(signal)
         self._draw()
 
     def _draw(self) -> None:
@@ -211,8 +211,8 @@ async def test_every_moment_of_a_set_can_be_drawn(
         Writing(),
         task=start.task,
         settings=chosen,
-        on_event=watcher.emit,
-        on_signal=watcher.hear,
+        on_event=watcher.on_event,
+        on_signal=watcher.on_signal,
         examiner=MadeUpExaminer(),
     )
     assert result.status == "done"

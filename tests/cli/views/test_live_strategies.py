@@ -47,15 +47,15 @@ class Watcher:
         self.drawn: list[str] = []
         self.lines: list[str] = []
 
-    def emit(self, event: AnyEvent) -> None:
+    def on_event(self, event: AnyEvent) -> None:
         """Something happened."""
-        self.live.emit(event)
+        self.live.on_event(event)
         self.lines.append(step(event, self.live.story))
         self._draw()
 
-    def hear(self, signal: Signal) -> None:
+    def on_signal(self, signal: Signal) -> None:
         """A sign of life."""
-        self.live.hear(signal)
+        self.live.on_signal(signal)
         if not isinstance(signal, TextArrived):
             self._draw()
 
@@ -96,8 +96,8 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
         Breaking(SCRIPT, luck=1),
         task=task,
         settings=chosen,
-        on_event=watcher.emit,
-        on_signal=watcher.hear,
+        on_event=watcher.on_event,
+        on_signal=watcher.on_signal,
     )
     assert result.status in ("done", "capped", "converged")
     assert watcher.live.spent.calls == result.calls
@@ -112,7 +112,11 @@ async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name:
     paused = await start_run(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)
     watcher = Watcher()
     result = await go_on(
-        journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
+        journal,
+        paused.run,
+        Breaking(SCRIPT),
+        on_event=watcher.on_event,
+        on_signal=watcher.on_signal,
     )
     assert watcher.live.story.end == result.story.end
 
@@ -124,7 +128,11 @@ async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
     assert paused.status == "panel_failed"
     watcher = Watcher()
     await go_on(
-        journal, paused.run, Breaking(SCRIPT), on_event=watcher.emit, on_signal=watcher.hear
+        journal,
+        paused.run,
+        Breaking(SCRIPT),
+        on_event=watcher.on_event,
+        on_signal=watcher.on_signal,
     )
     assert any("playoff" in drawn for drawn in watcher.drawn)
     assert any("confirmation" in drawn for drawn in watcher.drawn[-12:])

@@ -18,7 +18,7 @@ def test_a_whole_run_is_a_line_a_step() -> None:
     view = Plain(Live("amber-fox", clock=Clock()), out)
     events = made_up.whole_run()
     for event in events:
-        view.emit(event)
+        view.on_event(event)
     lines = out.getvalue().splitlines()
     assert len(lines) == len(events)
     assert lines[0].endswith(
@@ -35,10 +35,10 @@ def test_a_whole_run_is_a_line_a_step() -> None:
 def test_what_was_told_before_a_resume_is_not_told_again() -> None:
     out = StringIO()
     view = Plain(Live(clock=Clock()), out, skip=2)
-    view.emit(made_up.STARTED)
-    view.emit(made_up.DRAFTED)
+    view.on_event(made_up.STARTED)
+    view.on_event(made_up.DRAFTED)
     for event in made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4)):
-        view.emit(event)
+        view.on_event(event)
     lines = out.getvalue().splitlines()
     assert "seed 4711" in lines[0]
     assert "critique" in lines[1]
@@ -47,15 +47,15 @@ def test_what_was_told_before_a_resume_is_not_told_again() -> None:
 def test_long_silence_is_broken() -> None:
     clock, out = Clock(), StringIO()
     view = Plain(Live(clock=clock), out)
-    view.hear(CallStarted("pass/1/judge/1/try/0", "judge", "m"))
-    view.hear(TextArrived("pass/1/judge/1/try/0", "x" * 400))
+    view.on_signal(CallStarted("pass/1/judge/1/try/0", "judge", "m"))
+    view.on_signal(TextArrived("pass/1/judge/1/try/0", "x" * 400))
     clock.now += 10
-    view.tick()
+    view.refresh()
     assert out.getvalue() == ""
     clock.now += 6
-    view.tick()
+    view.refresh()
     assert "still at work: judge 2 for 16 s, about 100 tokens so far" in out.getvalue()
-    view.tick()
+    view.refresh()
     assert len(out.getvalue().splitlines()) == 1
 
 
@@ -70,18 +70,31 @@ class Tty(StringIO):
 def test_on_a_terminal_a_long_line_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     out = Tty()
-    Plain(Live(clock=Clock()), out).note("left out, line 13: it says nothing of what is to be done")
+    Plain(Live(clock=Clock()), out).print_note(
+        "left out, line 13: it says nothing of what is to be done"
+    )
     assert out.getvalue().splitlines() == [
         "  0:00  left out, line 13: it says",
         "        nothing of what is to be done",
     ]
 
 
+def test_on_a_terminal_no_word_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    out, path = Tty(), "/home/a-user/some/folder/that-is-deep/set.jsonl"
+    Plain(Live(clock=Clock()), out).print_note(f"read {path} now")
+    assert [line.split() for line in out.getvalue().splitlines()] == [
+        ["0:00", "read"],
+        [path],
+        ["now"],
+    ]
+
+
 def test_trouble_is_worth_a_line() -> None:
     out = StringIO()
     view = Plain(Live(clock=Clock()), out)
-    view.hear(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
-    view.hear(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
+    view.on_signal(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
+    view.on_signal(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
     assert "pass 1 critic 1 try 1: overloaded; asking again in 2.5 s" in out.getvalue()
 
 
@@ -89,7 +102,7 @@ def test_of_many_calls_under_way_only_some_are_named() -> None:
     clock, out = Clock(), StringIO()
     view = Plain(Live(clock=clock), out)
     for number in range(48):
-        view.hear(CallStarted(f"defect/recipe/judge/{number}/try/0", "judge", "m"))
+        view.on_signal(CallStarted(f"defect/recipe/judge/{number}/try/0", "judge", "m"))
     clock.now += 16
-    view.tick()
+    view.refresh()
     assert "judge 9 for 16 s, and 39 more" in out.getvalue()

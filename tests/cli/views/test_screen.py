@@ -32,13 +32,13 @@ def seen(live: Live, console: Console) -> list[str]:
 def busy() -> Live:
     """A run with everything going on at once."""
     live = in_pass_three()
-    live.hear(ended("x"))
-    live.hear(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
-    live.hear(TextArrived("pass/3/synthesizer/try/0", "and so the river\nis where it belongs"))
+    live.on_signal(ended("x"))
+    live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
+    live.on_signal(TextArrived("pass/3/synthesizer/try/0", "and so the river\nis where it belongs"))
     for seat in range(6):
-        live.hear(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
-    live.hear(CallRetried("pass/3/judge/2/try/0", "overloaded", 4))
-    live.notice = "Stopping: waiting for 7 replies already paid for; Ctrl-C again ends at once"
+        live.on_signal(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
+    live.on_signal(CallRetried("pass/3/judge/2/try/0", "overloaded", 4))
+    live.stopping = True
     return live
 
 
@@ -60,12 +60,12 @@ def test_the_view_shows_trajectory_steps_and_limits() -> None:
 
 def test_a_long_run_stays_within_the_height() -> None:
     live = Live("amber-fox", clock=Clock())
-    live.emit(made_up.STARTED)
-    live.emit(made_up.DRAFTED)
+    live.on_event(made_up.STARTED)
+    live.on_event(made_up.DRAFTED)
     for number in range(1, 41):
         for event in made_up.a_pass(number, "AB", 0, made_up.verdict(6, 8, 4)):
-            live.emit(event)
-    live.emit(PassStarted(number=41, words=9))
+            live.on_event(event)
+    live.on_event(PassStarted(number=41, words=9))
     lines = seen(live, terminal(80, 24))
     assert len(lines) < 24
     assert any("earlier passes" in line for line in lines)
@@ -78,7 +78,7 @@ def test_before_the_first_event_there_is_something_to_see() -> None:
 
 def test_titles_are_text_and_not_markup() -> None:
     live = Live("[bold]", clock=Clock())
-    live.emit(made_up.STARTED)
+    live.on_event(made_up.STARTED)
     assert "[bold]" in seen(live, terminal())[0]
 
 
@@ -86,7 +86,7 @@ def test_the_screen_is_given_back_clean() -> None:
     console = terminal()
     screen = Screen(busy(), console)
     screen.open()
-    screen.say("Stopping")
+    screen.on_stop()
     screen.close()
     assert isinstance(console.file, StringIO)
     assert console.file.getvalue().count("\x1b[?25l") == console.file.getvalue().count("\x1b[?25h")

@@ -246,11 +246,11 @@ def _score(story: Story | None) -> _Score | None:
     """What was solved of a set of problems; None of any other run."""
     if story is None or story.task is None or _strategy(story) != "solve":
         return None
-    from autoreason.cli.views.progress import Tally
+    from autoreason.programs.progress import SolveProgress
     from autoreason.programs.units import units_of
 
     units = units_of(solved_in(story), {each.id: each for each in assignments_of(story.task)})
-    return _Score(sum(bool(unit.solved) for unit in units), Tally(story).total)
+    return _Score(sum(bool(unit.solved) for unit in units), SolveProgress(story).total)
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:

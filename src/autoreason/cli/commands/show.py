@@ -100,7 +100,7 @@ def show(
         raise InvalidInput("--short goes alone or with --json")
     if wants_part and any(others):
         raise InvalidInput("--problem and --strategy go with --pass N or alone")
-    from autoreason.cli.views.outcome import about, print_json, write_page
+    from autoreason.cli.views.outcome import print_json, write_page
     from autoreason.run.result import recorded_result
 
     check_output(html, "--html")
@@ -120,7 +120,7 @@ def show(
         elif whole and _is_table(story):
             _show_table(book, row, result, as_json=as_json, short=short, html=html)
         else:
-            write_page(result, html, about(result))
+            write_page(result, html)
             if as_json:
                 print_json(result.to_dict() if short else as_object(row, story))
             else:
@@ -190,15 +190,15 @@ def _print_parts(
 
 
 def _write_report(result: Result, folder: Path) -> None:
-    from autoreason.cli.views import solution_set
     from autoreason.programs.report_files import check_folder
+    from autoreason.run.solution import solution_of
 
     if not solved_in(result.story):
         raise InvalidInput(
             f"run {result.run} has solved no problems yet; --report is for `autoreason solve`"
         )
     check_folder(folder)
-    solution_set.write_report(result, solution_set.report_of(result.story), folder)
+    solution_of(result).write_report(folder)
     click.echo(f"written to {folder}", err=True)
 
 
@@ -206,17 +206,19 @@ def _show_table(
     book: Journal, row: RunRow, result: Result, *, as_json: bool, short: bool, html: Path | None
 ) -> None:
     """A finished study: every ballot, unless it is to be short, then its report."""
-    from autoreason.cli.views.studies import show as show_study
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.outcome import show_report
     from autoreason.run.certificates import store_certificate
+    from autoreason.run.reports import reported_result
 
     if not (as_json or short):
         _print(book, row, result)
         click.echo()
     # A certificate whose process died before it was kept is kept now.
     store_certificate(result, _warn, if_missing=True)
-    show_study(result, book, as_json=as_json, html=html)
+    show_report(reported_result(result, book), as_json=as_json, html=html)
     if writes_programs(result.story) and not (as_json or _on_one_problem(result.story)):
-        click.echo(f"one problem, pass by pass: autoreason show {row.id} --problem ID", err=True)
+        print_message(f"one problem, pass by pass: autoreason show {row.id} --problem ID")
 
 
 def _warn(line: str) -> None:

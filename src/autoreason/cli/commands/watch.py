@@ -14,8 +14,8 @@ from autoreason.cli.lookup import find_run, open_journal, run_argument
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from autoreason.cli.runner import View
     from autoreason.cli.views.live import Call, Live
+    from autoreason.cli.views.view import View
     from autoreason.journal import Journal, PendingRequest
     from autoreason.run import WorkingTime
 
@@ -58,9 +58,9 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         story = view.live.story
         result = recorded_result(row, story, book)
         if view.live.study and story.end:
-            from autoreason.cli.views import studies
+            from autoreason.run.reports import reported_result
 
-            studies.show(result, book)
+            outcome.show_report(reported_result(result, book))
             return 0
     outcome.print_report(result, console)
     return 0
@@ -81,7 +81,7 @@ def _follow(book: Journal, run: str, view: View) -> None:
             seen = _look(book, run, view, times, seen)
             if not locked or view.live.story.status != "running":
                 return
-        view.tick()
+        view.refresh()
         time.sleep(min(view.period, _LOOK_EVERY))
 
 
@@ -90,10 +90,10 @@ def _look(book: Journal, run: str, view: View, times: WorkingTime, seen: int) ->
 
     live = view.live
     for seq, at, event in book.events(run, seen):
-        live.told_at = times.until(at)
-        view.emit(event)
+        live.event_time = times.until(at)
+        view.on_event(event)
         seen = seq
-    live.told_at = None
+    live.event_time = None
     live.started = live.clock() - times.until(datetime.now(UTC))
     live.under_way({asked.key: _call(asked, live) for asked in book.in_flight(run)})
     live.spent = book.spent(run)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from autoreason.cli.views.console import stdout_console
-from autoreason.cli.views.progress import Tally
 from autoreason.cli.views.transcript import Transcript
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
 from autoreason.keys import PartName
 from autoreason.plugins import short
+from autoreason.programs import statements
 from autoreason.programs.events import examined_in, solved_in
+from autoreason.programs.progress import SolveProgress
 from autoreason.programs.solve import part_name
-from autoreason.programs.statements import examined, lines, solved
+from autoreason.programs.statements import lines
 from autoreason.programs.task import assignments_of
 from autoreason.report import numbers
 from autoreason.story import Story
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
     from autoreason.programs.assignment import Examined
     from autoreason.programs.events import ProgramExamined, Solved
 
-_NAMED = 8
+_MAX_NAMED = 8
 
 
 def parts_of(
     book: Journal, row: RunRow, story: Story, problem: str | None, strategy: str | None
 ) -> dict[str, Story]:
-    """The stories of the parts that are meant, by name; of a run on one problem that is all of them."""
+    """The stories of the parts asked for, by name; of a run on one problem, of all parts."""
     assert story.task is not None
     assert story.settings is not None
-    terms = Tally(story).terms
+    terms = SolveProgress(story).terms
     problems = [each.id for each in assignments_of(story.task)]
     strategies = [short(each) for each in terms.strategies]
     if problem is None and len(problems) > 1:
@@ -46,27 +47,27 @@ def parts_of(
     _check(row, "problem", problem, problems)
     _check(row, "strategy", strategy, strategies)
     number = problems.index(problem) + 1 if problem else 1
-    asked = assignments_of(story.task)[number - 1]
-    if problem and asked.remark:
-        raise InvalidInput(f"problem {asked.id} was left out: {asked.remark}")
+    assignment = assignments_of(story.task)[number - 1]
+    if problem and assignment.remark:
+        raise InvalidInput(f"problem {assignment.id} was left out: {assignment.remark}")
     settings = replace(story.settings, k=terms.k)
-    found = {
+    parts = {
         part_name(number, name, repeat): Story(settings=settings)
         for name in ([strategy] if strategy else strategies)
         for repeat in range(1, terms.repeats + 1)
     }
     for recorded in book.events(row.id):
         event = recorded.event
-        if isinstance(event, PartEvent) and event.part in found:
-            found[event.part].apply(event.event)
-    return found
+        if isinstance(event, PartEvent) and event.part in parts:
+            parts[event.part].apply(event.event)
+    return parts
 
 
 def _check(row: RunRow, noun: str, name: str | None, known: Sequence[str]) -> None:
     if name is not None and name not in known:
-        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+        more = f" and {len(known) - _MAX_NAMED} more" if len(known) > _MAX_NAMED else ""
         raise InvalidInput(
-            f"run {row.id} has no {noun} {name!r}; there are {', '.join(known[:_NAMED])}{more}"
+            f"run {row.id} has no {noun} {name!r}; there are {', '.join(known[:_MAX_NAMED])}{more}"
         )
 
 
@@ -84,7 +85,7 @@ def print_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int 
         for each in part.passes:
             transcript.one_pass(each, part)
         transcript.panels(part)
-        if len(parts) > 1 or not Tally(story).one:
+        if len(parts) > 1 or not SolveProgress(story).one:
             transcript.outcome(last.get(name))
 
 
@@ -96,8 +97,8 @@ def _print_pass(row: RunRow, parts: dict[str, Story], number: int, transcript: _
         if each.number == number
     ]
     if not found:
-        most = max((len(part.passes) for part in parts.values()), default=0)
-        passes = numbers.count(most, "pass", "passes")
+        longest = max((len(part.passes) for part in parts.values()), default=0)
+        passes = numbers.count(longest, "pass", "passes")
         raise InvalidInput(f"run {row.id} has no pass {number} on this problem; it has {passes}")
     for name, part, each in found:
         if len(parts) > 1:
@@ -109,12 +110,12 @@ class _Attempts(Transcript):
     """Prints what was written and what came of it under the public tests."""
 
     def title(self, part: str) -> None:
-        """Which strategy, and which time."""
+        """The strategy, and the number of the repeat."""
         name = PartName.parse(part)
         self._heading(f"{name.name}, repeat {name.repeat}")
 
     def attempts(self, part: Story) -> None:
-        """The draft, and whatever was written beside the passes."""
+        """The draft, and the programs written outside of passes."""
         for each in examined_in(part):
             if not each.stage.startswith("pass/"):
                 self._row(each.stage.replace("/", " "), _program(each))
@@ -126,28 +127,28 @@ class _Attempts(Transcript):
     def candidate(self, ready: CandidateReady, story: Story) -> None:
         """A challenger and its tests."""
         stage = f"pass/{ready.number}/{ready.slot}"
-        found = next((each for each in examined_in(story) if each.stage == stage), None)
-        self._row(ready.slot, _program(found) if found else lines(ready.text))
+        examined = next((each for each in examined_in(story) if each.stage == stage), None)
+        self._row(ready.slot, _program(examined) if examined else lines(ready.text))
 
     def outcome(self, event: Solved | None) -> None:
-        """What was handed in, and how it did."""
+        """What was handed in, and its verdicts."""
         if event is None:
             self._row("verdict", "none yet", "dim")
             return
         self._row("end", event.reason)
-        self._row("verdict", solved(event), "bold")
+        self._row("verdict", statements.solved(event), "bold")
 
 
 def _program(event: ProgramExamined) -> str:
-    """A program and how it did."""
+    """A program and its tests."""
     if not event.program:
         return "no program in the answer"
-    return f"{lines(event.program)}; {examined(event.examined)}{_why(event.examined)}"
+    return f"{lines(event.program)}; {statements.examined(event.examined)}{_reason(event.examined)}"
 
 
-def _why(found: Examined) -> str:
+def _reason(examined: Examined) -> str:
     """The first test it failed, in a few words."""
-    failed = found.failed
+    failed = examined.failed
     if failed is None:
         return ""
     reason = failed.detail or failed.difference or (failed.trace.strip().splitlines() or [""])[-1]

@@ -1,12 +1,11 @@
-"""Certificates of judges: shown, listed, and remembered when a judge that failed is seated."""
+"""Certificates of judges: one, all of them, and a warning where a judge of a panel failed."""
 
 from __future__ import annotations
 
 import os
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from autoreason.characters import without_controls
+from autoreason.cli.views.message import print_message
 from autoreason.paths import certificates_folder
 from autoreason.report.numbers import UNKNOWN
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_failed_judges(settings: Settings) -> None:
-    """Say in one line which judges of a panel failed their certificate, and in what."""
+    """Print in one line which judges of a panel failed their certificate, and in what."""
     if not os.access(certificates_folder(), os.X_OK):
         return
     from autoreason.run.kinds import job_class
@@ -28,8 +27,8 @@ def warn_of_failed_judges(settings: Settings) -> None:
     if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
         return
     judges = dict.fromkeys(settings.models.judges)
-    found = [find_certificate(address, settings.server_of(address)) for address in judges]
-    failed = [stored.certificate for stored in found if stored and stored.certificate.failed]
+    stored = [find_certificate(address, settings.server_of(address)) for address in judges]
+    failed = [each.certificate for each in stored if each and each.certificate.failed]
     if failed:
         named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
         server = settings.server_of(failed[0].model)
@@ -38,7 +37,7 @@ def warn_of_failed_judges(settings: Settings) -> None:
         warning = f"autoreason: warning: as a judge, {named}; see {see}"
         if settings.models.author in judges and needs_few_words(settings):
             warning += "; its prompts as an author are the short ones"
-        print(without_controls(warning), file=sys.stderr)
+        print_message(warning)
 
 
 def show(stored: StoredCertificate, *, as_json: bool) -> None:
@@ -48,10 +47,10 @@ def show(stored: StoredCertificate, *, as_json: bool) -> None:
     from autoreason.cli.views.console import stdout_console
 
     if as_json:
-        outcome.print_json(as_object(stored))
+        outcome.print_json(stored.to_dict())
         return
     console = stdout_console()
-    console.print(stored.certificate, soft_wrap=True)
+    outcome.print_report(stored.certificate, console)
     console.print()
     rows = [("Made", when(stored.date)), ("More", f"autoreason show {stored.run}")]
     outcome.print_rows(rows, console)
@@ -65,37 +64,30 @@ def list_all(*, as_json: bool) -> None:
     from autoreason.cli.views.outcome import print_json
     from autoreason.studies.certify.store import all_certificates
 
-    found = all_certificates()
+    certificates = all_certificates()
     if as_json:
-        print_json([as_object(stored) for stored in found])
-    elif found:
-        print_table(stdout_console(), _table(found))
+        print_json([stored.to_dict() for stored in certificates])
+    elif certificates:
+        print_table(stdout_console(), _table(certificates))
     else:
         click.echo("no certificates yet; make one with `autoreason certify MODEL`", err=True)
 
 
-def as_object(stored: StoredCertificate) -> dict[str, Any]:
-    """A stored certificate for programs."""
-    certificate = stored.certificate
-    return {
-        "model": certificate.model,
-        "verdict": certificate.verdict,
-        "failed": certificate.failed,
-        "date": stored.date,
-        "run": stored.run,
-        "certificate": certificate,
-    }
-
-
-def _table(found: list[StoredCertificate]) -> Table:
+def _table(certificates: list[StoredCertificate]) -> Table:
     from autoreason.cli.times import when
     from autoreason.report.table import Column, Table
 
     rows = []
-    for stored in found:
+    for stored in certificates:
         one = stored.certificate
         judge = f"{one.model} at {one.base_url}" if one.base_url else one.model
         failed = ", ".join(one.failed) or UNKNOWN
         rows.append((judge, one.verdict, when(stored.date), stored.run, failed))
-    heads = ("judge", "verdict", "when", "run", "failed")
-    return Table([Column(head, figures=False) for head in heads], rows, tones={"fail": "bad"})
+    columns = [
+        Column("judge", figures=False),
+        Column("verdict", figures=False),
+        Column("when", figures=False, spare=1),
+        Column("run", figures=False, spare=2),
+        Column("failed", figures=False),
+    ]
+    return Table(columns, rows, tones={"fail": "bad"})

@@ -1,4 +1,4 @@
-"""Where things are printed."""
+"""Consoles for results and for progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoreason.report.table import UNLIMITED, Table
 
 
 class Printer(Console):
-    """Prints what it is given as it is but for control characters; a reader's departure is the caller's matter."""
+    """Prints text without control characters; a broken pipe is left to the caller."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -20,19 +20,19 @@ class Printer(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """As always, with nothing in a text that would steer the terminal."""
+        """Segments without characters that would control the terminal."""
         for segment in super().render(renderable, options):
-            ours = segment.control or segment.text.isprintable()
-            yield segment if ours else segment._replace(text=without_controls(segment.text))
+            clean = segment.control or segment.text.isprintable()
+            yield segment if clean else segment._replace(text=without_controls(segment.text))
 
     def on_broken_pipe(self) -> None:
-        """Not the end of the process, as it would be otherwise."""
+        """Raise, where rich would end the process."""
         del self._buffer[:]
         raise BrokenPipeError
 
 
 def stdout_console() -> Console:
-    """For what was asked for."""
+    """For results."""
     return Printer()
 
 

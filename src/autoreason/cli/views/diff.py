@@ -11,7 +11,7 @@ _WORD = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
 
 
 class Stretch(NamedTuple):
-    """A piece of text that stayed, went or came."""
+    """A piece of text that is in both, only in the old or only in the new text."""
 
     kind: Literal["same", "gone", "new"]
     text: str
@@ -25,15 +25,12 @@ def compare(before: str, after: str) -> list[Stretch]:
         if what == "equal":
             stretches.append(Stretch("same", "".join(new[k:m])))
             continue
-        if gone := "".join(old[i:j]):
-            stretches.append(Stretch("gone", gone))
-        if came := "".join(new[k:m]):
-            stretches.append(Stretch("new", came))
+        stretches += _change("".join(old[i:j]), "".join(new[k:m]))
     return _joined(stretches)
 
 
 def _joined(stretches: list[Stretch]) -> list[Stretch]:
-    """Lone white space between two changes makes a diff unreadable; it goes with them."""
+    """Join changes that only white space parts: a diff of single words is unreadable."""
     joined: list[Stretch] = []
     gone = new = ""
     for place, (kind, text) in enumerate(stretches):
@@ -50,12 +47,12 @@ def _joined(stretches: list[Stretch]) -> list[Stretch]:
         elif kind == "new":
             new += text
         else:
-            joined += [*_flush(gone, new), Stretch("same", text)]
+            joined += [*_change(gone, new), Stretch("same", text)]
             gone = new = ""
-    return joined + _flush(gone, new)
+    return joined + _change(gone, new)
 
 
-def _flush(gone: str, new: str) -> list[Stretch]:
+def _change(gone: str, new: str) -> list[Stretch]:
     pair = (Stretch("gone", gone), Stretch("new", new))
     return [stretch for stretch in pair if stretch.text]
 
@@ -72,7 +69,7 @@ def print_changes(before: str, after: str) -> None:
     styles = {"same": "", "gone": "red strike", "new": "green"}
     if before == after:
         print("nothing changed: the text is the first draft", file=sys.stderr)
-    said = Text()
+    changes = Text()
     for kind, text in compare(before, after):
-        said.append(text if coloured else marked[kind].format(text), style=styles[kind])
-    console.print(said, soft_wrap=True, end="" if said.plain.endswith("\n") else "\n")
+        changes.append(text if coloured else marked[kind].format(text), style=styles[kind])
+    console.print(changes, soft_wrap=True, end="" if changes.plain.endswith("\n") else "\n")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autoreason.cli.views.message import print_message
 from autoreason.cli.views.outcome import show_report
 from autoreason.errors import InvalidInput
 from autoreason.models.budget import require_prices
@@ -22,8 +22,8 @@ def dry_run(
     prepared: PreparedRun, *, as_json: bool, html: Path | None = None, verbose: bool | None = None
 ) -> int:
     """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
-    task, settings, found = prepared.task, prepared.settings, prepared.estimate()
-    report = DryRun(task, settings, found, verbose=bool(verbose))
+    settings = prepared.settings
+    report = DryRun(prepared.task, settings, prepared.estimate(), verbose=bool(verbose))
     show_report(report, as_json=as_json, html=html)
     if verbose is False and not as_json:
         print("\n--verbose shows every setting.")
@@ -32,11 +32,11 @@ def dry_run(
 
 
 def _warn(settings: Settings) -> None:
-    """Say what would be refused, without reaching for any server."""
+    """Print why a real run would be refused, without reaching any server."""
     try:
         pool = ModelPool.of(settings)
         require_prices(settings.budget, {each: rates(each) for each in settings.models.all()})
         for address in settings.models.all():
             pool.lend(address)
     except InvalidInput as refusal:
-        print(f"autoreason: a real run would be refused: {refusal}", file=sys.stderr)
+        print_message(f"autoreason: a real run would be refused: {refusal}")

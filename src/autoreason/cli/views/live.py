@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
-from autoreason.cli.views.progress import Line, Tally
 from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
 from autoreason.exchange import (
     CallEnded,
@@ -31,13 +31,16 @@ from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament import statements
 
+if TYPE_CHECKING:
+    from autoreason.programs.progress import SolveProgress
+
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
 """Good enough to show that something moves; what counts is what the provider reports."""
 _TAIL = 240
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
-_MOST_PARTS = 12
-_FEWEST_PARTS = 3
+_MAX_PARTS = 12
+_MIN_PARTS = 3
 
 
 @dataclass
@@ -79,22 +82,12 @@ class Call:
 
 @dataclass
 class Step:
-    """What one role does in the present stage."""
+    """What one role, one judge or one part does in the present stage."""
 
     name: str
     state: State
-    said: str = ""
+    text: str = ""
     calls: list[Call] = field(default_factory=list)
-
-
-@dataclass
-class Seat:
-    """One judge of the present panel."""
-
-    number: int
-    state: State
-    said: str = ""
-    call: Call | None = None
 
 
 class Live:
@@ -106,28 +99,25 @@ class Live:
         self.run = run
         self.clock = clock
         self.started = clock() - worked
-        """As if whoever worked on the run before had stopped just now."""
-        self.told_at: float | None = None
-        """When what is being told happened, in seconds of work; None is now."""
+        """As if earlier work on the run had ended just now."""
+        self.event_time: float | None = None
+        """When the present event happened, in seconds of work; None is now."""
         self.story = Story()
-        self.tally = Tally(self.story)
-        """How far a set of problems is."""
         self.calls: dict[str, Call] = {}
         self.answered: set[int] = set()
         """Seats whose reply has come and whose ballot is not counted yet."""
         self.spent = Spent()
-        self.notice = ""
         self.stopping = False
-        """Whether nothing new is begun, because somebody asked for that."""
+        """Whether nothing new starts, because a person asked for that."""
 
-    def emit(self, event: AnyEvent) -> None:
-        """Take in something that happened."""
+    def on_event(self, event: AnyEvent) -> None:
+        """Take in an event."""
         if isinstance(event, PassStarted | PassDecided):
             self.answered.clear()
         self.story.apply(event)
 
-    def hear(self, signal: Signal) -> None:
-        """Take in a sign of life. Called for every chunk of every reply, so it only counts."""
+    def on_signal(self, signal: Signal) -> None:
+        """Take in a signal. Called for every chunk of every reply, so it only counts."""
         match signal:
             case TextArrived():
                 call = self.calls.get(signal.key)
@@ -166,7 +156,7 @@ class Live:
     @property
     def elapsed(self) -> float:
         """Seconds of work on the run, over all processes that drove it."""
-        return self.clock() - self.started if self.told_at is None else self.told_at
+        return self.clock() - self.started if self.event_time is None else self.event_time
 
     def age(self, call: Call) -> float:
         """Seconds a call has been under way."""
@@ -202,6 +192,13 @@ class Live:
         """Whether programs are written for problems."""
         return written_by(self.story.settings) == "programs"
 
+    @cached_property
+    def solved(self) -> SolveProgress:
+        """How far a set of problems is."""
+        from autoreason.programs.progress import SolveProgress
+
+        return SolveProgress(self.story)
+
     @property
     def contest(self) -> bool:
         """Whether every pass is put to a vote."""
@@ -215,7 +212,7 @@ class Live:
         replies = numbers.count(calls, "reply", "replies")
         return f"Stopping: waiting for {replies} already paid for; Ctrl-C again ends at once"
 
-    def steps(self, room: int = _MOST_PARTS) -> list[Step]:
+    def steps(self, room: int = _MAX_PARTS) -> list[Step]:
         """The roles of the present stage, in the order they speak; judges are `seats`.
 
         Of parts that are under way as many as there is room for.
@@ -231,7 +228,7 @@ class Live:
                 )
                 for each in self.story.drafts
             ]
-            return [*drafts, self._step("author", ("author",), None, False)]
+            return [*drafts, self._step("author")]
         if not self.stage.startswith("pass"):
             return []
         now = self.story.passes[-1]
@@ -239,14 +236,13 @@ class Live:
         steps = [
             self._step(
                 "critic",
-                ("critic",),
-                statements.critique(last) if last else None,
-                last is not None and not last.readable,
+                statements.critique(last) if last else "",
+                failed=last is not None and not last.readable,
             ),
             self._candidate(now, "reviser", "B"),
             self._candidate(now, "synthesizer", "AB"),
         ]
-        # A rival holds passes with fewer roles; those that never speak are not waited for.
+        # Other strategies have passes with fewer roles; those that never speak are not waited for.
         return steps if self.contest else [step for step in steps if step.state != "waiting"]
 
     def _parts(self, room: int) -> list[Step]:
@@ -256,9 +252,9 @@ class Live:
         for key, call in self.calls.items():
             by_part.setdefault(Key.parse(key).group, []).append(call)
         parts = sorted(by_part.items(), key=lambda each: order_by_number(each[0]))
-        shown = min(_MOST_PARTS, max(_FEWEST_PARTS, room - len(steps) - 1))
+        shown = min(_MAX_PARTS, max(_MIN_PARTS, room - len(steps) - 1))
         for part, calls in parts[:shown]:
-            name = self.tally.called(part) if self.solving else part.replace("/", " ")
+            name = self.solved.part_title(part) if self.solving else part.replace("/", " ")
             steps.append(Step(name, "working", calls=calls))
         if len(parts) > shown:
             steps.append(Step(f"and {len(parts) - shown:,} more", "waiting"))
@@ -267,68 +263,73 @@ class Live:
     def _counted(self) -> str:
         """Parts and ballots so far."""
         story = self.story
-        ended = [name for name, part in story.parts.items() if part.end]
-        said = [numbers.count(len(ended), "part") + " done"] if story.parts else []
-        cast = sum(len(panel.ballots) for panel in story.panels.values())
-        if cast or not said:
-            said.append(numbers.count(cast, "ballot") + " counted")
-        return ", ".join(said)
+        finished = sum(part.end is not None for part in story.parts.values())
+        counts = [numbers.count(finished, "part") + " done"] if story.parts else []
+        ballots = sum(len(panel.ballots) for panel in story.panels.values())
+        if ballots or not counts:
+            counts.append(numbers.count(ballots, "ballot") + " counted")
+        return ", ".join(counts)
 
     def _solved(self) -> list[Step]:
-        """How far a set of problems is, strategy by strategy; of one problem every program that was run."""
-        if self.tally.one:
-            held = [each for part in self.story.parts.values() for each in examined_in(part)]
+        """How far a set of problems is, by strategy; of one problem every program that was run."""
+        if self.solved.one:
+            examined = [each for part in self.story.parts.values() for each in examined_in(part)]
             return [
                 Step(
                     event.stage.replace("/", " "),
                     "done" if event.examined.verdict == "accepted" else "failed",
                     program_statements.examined(event.examined),
                 )
-                for event in held[-_MOST_PARTS:]
+                for event in examined[-_MAX_PARTS:]
             ]
-        return [Step(line.strategy, _state(line), line.said) for line in self.tally.lines()]
+        # A strategy that has not started is not ticked off, nor one that is half-way.
+        return [
+            Step(
+                each.strategy,
+                "waiting" if not each.done else "done" if each.done == each.total else "working",
+                each.text,
+            )
+            for each in self.solved.by_strategy()
+        ]
 
     def _candidate(self, now: RecordedPass, role: Role, slot: Slot) -> Step:
-        lost = next((event for event in now.dropped if event.slot == slot), None)
-        ready = now.candidates.get(slot)
-        said = statements.candidate(ready) if ready else statements.dropped(lost) if lost else None
-        return self._step(role, (role,), said and f"{slot}: {said}", lost is not None and not ready)
+        if ready := now.candidates.get(slot):
+            return self._step(role, f"{slot}: {statements.candidate(ready)}")
+        if dropped := next((event for event in now.dropped if event.slot == slot), None):
+            return self._step(role, f"{slot}: {statements.dropped(dropped)}", failed=True)
+        return self._step(role)
 
-    def _step(self, name: str, roles: tuple[Role, ...], said: str | None, failed: bool) -> Step:
-        calls = [call for call in self.calls.values() if call.role in roles]
-        if calls:
-            return Step(name, "working", said or "", calls)
-        if said:
-            return Step(name, "failed" if failed else "done", said)
-        return Step(name, "waiting")
+    def _step(self, role: Role, text: str = "", *, failed: bool = False) -> Step:
+        calls = [call for call in self.calls.values() if call.role == role]
+        finished: State = "failed" if failed else "done"
+        return Step(role, "working" if calls else finished if text else "waiting", text, calls)
 
-    def seats(self) -> list[Seat]:
-        """The present panel, seat by seat."""
+    def seats(self) -> list[Step]:
+        """The judges of the present panel by number."""
         story = self.story
         if self.stage == "playoff":
-            cast = story.playoff_ballots
+            ballots = story.playoff_ballots
         elif self.stage in (CONFIRMATION, DRAFTS):
-            cast = story.panels[self.stage].ballots if self.stage in story.panels else []
+            ballots = story.panels[self.stage].ballots if self.stage in story.panels else []
         elif self.stage.startswith("pass"):
-            cast = story.passes[-1].ballots
+            ballots = story.passes[-1].ballots
         else:
             return []
-        seats: dict[int, Seat] = {}
-        for seat in self.answered:
-            seats[seat] = Seat(seat, "done", "voted")
+        seats = {seat: Step(str(seat + 1), "done", "voted") for seat in self.answered}
         for call in self.calls.values():
             if call.seat is not None:
-                seats[call.seat] = Seat(call.seat, "working", call=call)
-        for event in cast:
-            said = statements.ranking(event.ranking) if event.ranking else "no ballot"
-            seats[event.seat] = Seat(event.seat, "done" if event.ranking else "failed", said)
+                seats[call.seat] = Step(str(call.seat + 1), "working", calls=[call])
+        for event in ballots:
+            text = statements.ranking(event.ranking) if event.ranking else "no ballot"
+            state: State = "done" if event.ranking else "failed"
+            seats[event.seat] = Step(str(event.seat + 1), state, text)
         return [seats[number] for number in sorted(seats)]
 
     def needs(self) -> str:
         """What would end the run."""
         story = self.story
         if self.solving:
-            return self.tally.left(self.elapsed)
+            return self.solved.remaining(self.elapsed)
         last = self.stage in ("playoff", CONFIRMATION)
         if story.settings is None or story.end or self.study or last:
             return ""
@@ -355,8 +356,3 @@ class Live:
                 spending.cost(self.spent, limits.cost),
             )
         )
-
-
-def _state(line: Line) -> State:
-    """A strategy that has not begun is not ticked off, nor one that is half-way."""
-    return "waiting" if not line.done else "done" if line.done == line.of else "working"

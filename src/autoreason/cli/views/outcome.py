@@ -1,17 +1,17 @@
-"""The end of a run on the command line: where its text and its report go, and its exit status."""
+"""The end of a run: where its text and its report go, and its exit status."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.characters import without_controls
+from autoreason.cli.views.message import print_message
 from autoreason.errors import AutoreasonError
 from autoreason.files import write
-from autoreason.jobs import spending
 from autoreason.report.layout import WIDEST, lay_out
 from autoreason.run.result import how_to_go_on
 
@@ -38,41 +38,48 @@ USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
 
 
-def end_run(result: Result, manner: OutputOptions, console: Console | None) -> int:
-    """Put the text where it was asked for, say how the run ended, and return the exit status."""
+def end_run(result: Result, options: OutputOptions, console: Console | None) -> int:
+    """Print or write the text and the report, and return the exit status."""
     status = EXIT[result.status]
-    _deliver(result, manner)
-    with _kept(result, str(manner.html)):
-        write_page(result, manner.html, about(result))
-    if not manner.quiet:
-        # The text is out: a standard error that nobody reads is no failure.
+    _deliver(result, options)
+    with _explain_failure(result, str(options.html)):
+        write_page(result, options.html)
+    if not options.quiet:
+        # The text is out: a standard error that no one reads is no failure.
         with suppress(OSError):
             print_report(result, console)
-            if manner.output and _is_usable(result):
-                print(without_controls(f"written to {manner.output}"), file=sys.stderr)
+            if options.output and _is_usable(result):
+                print_message(f"written to {options.output}")
     elif status:
         over_budget = result.status == "budget"
         steps = how_to_go_on(result.run, has_text=result.text is not None, over_budget=over_budget)
-        _complain(f"{result.conclusion}; {steps}")
+        print_message(f"autoreason: {result.conclusion}; {steps}")
     elif broken := result.broken_contract():
-        _complain(broken)
-    return CONTRACT_BROKEN if manner.strict and not status and result.violations else status
+        print_message(f"autoreason: {broken}")
+    return CONTRACT_BROKEN if options.strict and not status and result.violations else status
 
 
-def _deliver(result: Result, manner: OutputOptions) -> None:
+def _deliver(result: Result, options: OutputOptions) -> None:
     usable = _is_usable(result)
-    if usable and manner.output:
-        with _kept(result, str(manner.output)):
-            write(manner.output, result.text or "")
-    with _kept(result, "to standard output"):
-        if manner.as_json:
+    if usable and options.output:
+        with _explain_failure(result, str(options.output)):
+            write(options.output, result.text or "")
+    with _explain_failure(result, "to standard output"):
+        if options.as_json:
             print_json(result.to_dict())
-        elif usable and not manner.output:
-            show_text(result.text or "", manner.quiet)
+        elif usable and not options.output:
+            show_text(result.text or "", options.quiet)
 
 
-def _complain(sentence: str) -> None:
-    print(without_controls(f"autoreason: {sentence}"), file=sys.stderr)
+def show_report(report: Report, *, as_json: bool = False, html: Path | None = None) -> None:
+    """A report that was asked for, on standard output and as a page."""
+    from autoreason.cli.views.console import stdout_console
+
+    write_page(report, html)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_report(report, stdout_console())
 
 
 def print_report(report: Report, console: Console | None) -> None:
@@ -83,40 +90,13 @@ def print_report(report: Report, console: Console | None) -> None:
         print(report.to_text(terminal_width()), file=sys.stderr)
 
 
-def show_report(report: Report, *, as_json: bool, html: Path | None = None) -> None:
-    """A report that was asked for, on standard output and as a page."""
-    from autoreason.cli.views.console import stdout_console
-
-    write_page(report, html, {})
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        print_report(report, stdout_console())
-
-
-def took(result: Result) -> tuple[str, str]:
-    """What a run took, as a labelled sentence."""
-    return "Took", spending.spending(result.spent, result.seconds)
-
-
-def about(result: Result) -> dict[str, str]:
-    """What a page says of the run it comes from."""
-    models = result.story.settings.models.all() if result.story.settings else ()
-    return {
-        "Run": result.run,
-        "Models": ", ".join(models),
-        "Seed": str(result.seed),
-        **dict([took(result)]),
-    }
-
-
 def _is_usable(result: Result) -> bool:
     return EXIT[result.status] in USABLE and result.text is not None
 
 
 @contextmanager
-def _kept(result: Result, where: str) -> Iterator[None]:
-    """Say, where the text cannot be written, that it is not lost."""
+def _explain_failure(result: Result, where: str) -> Iterator[None]:
+    """Where the text cannot be written, say that the journal has it."""
     try:
         yield
     except BrokenPipeError:
@@ -129,7 +109,7 @@ def _kept(result: Result, where: str) -> Iterator[None]:
 
 
 def show_text(text: str, bare: bool = False) -> None:
-    """The text alone; between two rules where a person is looking."""
+    """The text alone; on a terminal between two rules."""
     body = text if text.endswith("\n") else f"{text}\n"
     if sys.stdout.isatty():
         body = without_controls(body)
@@ -150,12 +130,12 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def write_page(report: Report, path: Path | None, about: Mapping[str, str]) -> None:
+def write_page(report: Report, path: Path | None) -> None:
     """A report as a page for a browser, where one was asked for."""
     if path is None:
         return
-    write(path, report.to_html(about))
-    print(without_controls(f"written to {path}"), file=sys.stderr)
+    write(path, report.to_html(report.about()))
+    print_message(f"written to {path}")
 
 
 def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:

@@ -1,4 +1,4 @@
-"""Long output a page at a time, where a person is looking."""
+"""Long output through a pager, on a terminal."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Paged(HelpfulCommand):
             return super().invoke(ctx)
 
 
-class _Screenful(io.StringIO):
-    """What would be printed on the terminal."""
+class _TerminalBuffer(io.StringIO):
+    """Collects what is to be printed on the terminal."""
 
     def isatty(self) -> bool:
-        """It goes to a terminal in the end."""
+        """Whether it ends on a terminal: yes."""
         return True
 
 
@@ -43,7 +43,7 @@ def paged() -> Iterator[None]:
         yield
         return
     terminal = sys.stdout
-    sys.stdout = printed = _Screenful()
+    sys.stdout = printed = _TerminalBuffer()
     try:
         yield
     finally:
@@ -56,11 +56,10 @@ def _pager() -> list[str] | None:
     import shlex
     import shutil
 
-    wanted = os.environ.get("PAGER", "less")
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb" or os.environ.get("NO_PAGER"):
         return None
     try:
-        command = shlex.split(wanted)
+        command = shlex.split(os.environ.get("PAGER", "less"))
     except ValueError:
         return None
     return command if command and command != ["cat"] and shutil.which(command[0]) else None

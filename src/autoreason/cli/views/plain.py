@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from contextlib import suppress
 from typing import TextIO
 
 from autoreason.characters import without_controls
 from autoreason.cli.views.live import Call, Live
 from autoreason.cli.views.outcome import terminal_width
+from autoreason.cli.views.view import View
 from autoreason.events import (
     LIFECYCLE,
     AnyEvent,
@@ -38,96 +38,85 @@ from autoreason.keys import Key
 from autoreason.programs import statements as program_statements
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
+from autoreason.report.layout import wrap
 from autoreason.story import Story
 from autoreason.tournament import statements
 
 HEARTBEAT = 15.0
-"""Seconds after which silence is broken."""
-_BESIDE_THE_TIME = " " * len("  0:00  ")
-_NAMED = 9
+"""Seconds without a line after which one is printed."""
+_INDENT = " " * len("  0:00  ")
+_MAX_NAMED = 9
 """Calls under way that are named one by one: as many as a panel usually has judges."""
 
 
-class Plain:
+class Plain(View):
     """Prints what happens as it happens."""
 
     period = 1.0
 
     def __init__(self, live: Live, out: TextIO | None = None, skip: int = 0) -> None:
-        self.live = live
+        super().__init__(live)
         self.out = out or sys.stderr
         self.skip = skip
         """Events of the tournament known from before, which are not printed again."""
-        self.spoke = live.clock()
+        self.printed_at = live.clock()
 
-    def open(self) -> None:
-        """Nothing to set up."""
-
-    def close(self) -> None:
-        """Nothing to take down."""
-
-    def emit(self, event: AnyEvent) -> None:
+    def on_event(self, event: AnyEvent) -> None:
         """Print one step."""
-        self.live.emit(event)
+        super().on_event(event)
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return
-        if self.live.solving:
-            self._tell_of_problems(event)
-            return
-        name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
-        self.say(name + step(event, self.live.story))
+        line = self._solve_step(event) if self.live.solving else step(event, self.live.story)
+        if line:
+            name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
+            self.print_note(name + line)
 
-    def _tell_of_problems(self, event: AnyEvent) -> None:
-        """Of one problem everything; of a set a line a problem, for there may be thousands."""
+    def _solve_step(self, event: AnyEvent) -> str:
+        """Of one problem every step; of a set one line per problem, for there may be thousands."""
+        story, solved = self.live.story, self.live.solved
         match event:
-            case PartEvent() if self.live.tally.one:
-                part = self.live.story.parts.get(event.part, self.live.story)
-                if said := program_step(event.event, part):
-                    self.say(said)
+            case PartEvent() if solved.one:
+                return program_step(event.event, story.parts.get(event.part, story))
             case PartEvent() | JobFinished() | Delivered():
-                pass
-            case Solved() if not self.live.tally.one:
-                of = f"{self.live.tally.done:,} of {self.live.tally.total:,}"
-                self.say(f"{of}: {step(event, self.live.story)}")
-            case RunStarted():
-                self.say(f"run {self.live.run}: {step(event, self.live.story)}")
+                return ""
+            case Solved() if not solved.one:
+                return f"{solved.done:,} of {solved.total:,}: {step(event, story)}"
             case _:
-                self.say(step(event, self.live.story))
+                return step(event, story)
 
-    def hear(self, signal: Signal) -> None:
+    def on_signal(self, signal: Signal) -> None:
         """Count along; only trouble is worth a line."""
-        self.live.hear(signal)
+        self.live.on_signal(signal)
         if isinstance(signal, CallRetried):
             wait = numbers.duration(signal.wait)
             who = Key.parse(signal.key).for_readers().replace("/", " ")
-            self.say(f"{who}: {signal.reason}; asking again in {wait}")
+            self.print_note(f"{who}: {signal.reason}; asking again in {wait}")
 
-    def note(self, line: str) -> None:
-        """One line."""
-        self.say(line)
+    def on_stop(self) -> None:
+        """Print what is still waited for."""
+        super().on_stop()
+        self.print_note(self.live.waiting())
 
-    def say(self, line: str) -> None:
-        """One line, with the time since the start in front."""
+    def print_note(self, line: str) -> None:
+        """Print one line, with the time since the start in front."""
         minutes, seconds = divmod(int(self.live.elapsed), 60)
-        told = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
+        text = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
         if self.out.isatty():
-            told = textwrap.fill(
-                told, terminal_width(), subsequent_indent=_BESIDE_THE_TIME, break_on_hyphens=False
-            )
-        # Whoever read along may have left; the run goes on.
+            text = "\n".join(wrap(text, terminal_width(), _INDENT))
+        # The reader may have left; the run goes on.
         with suppress(OSError):
-            print(told, file=self.out, flush=True)
-        self.spoke = self.live.clock()
+            print(text, file=self.out, flush=True)
+        self.printed_at = self.live.clock()
 
-    def tick(self) -> None:
-        """Break a long silence."""
-        if self.live.clock() - self.spoke >= HEARTBEAT and self.live.calls:
+    def refresh(self) -> None:
+        """Print a line after a long silence."""
+        if self.live.clock() - self.printed_at >= HEARTBEAT and self.live.calls:
             calls = list(self.live.calls.values())
-            said = [self._progress(call) for call in calls[:_NAMED]]
-            if len(calls) > _NAMED:
-                said.append(f"and {len(calls) - _NAMED} more")
-            self.say(f"still at work: {', '.join(said)}")
+            parts = [self._progress(call) for call in calls[:_MAX_NAMED]]
+            if len(calls) > _MAX_NAMED:
+                parts.append(f"and {len(calls) - _MAX_NAMED} more")
+            self.print_note(f"still at work: {', '.join(parts)}")
 
     def _progress(self, call: Call) -> str:
         who = call.role if call.seat is None else f"judge {call.seat + 1}"
@@ -138,39 +127,63 @@ class Plain:
 def step(event: AnyEvent, story: Story) -> str:
     """One event as one line."""
     match event:
-        case RunStarted() | RunResumed() | RunPaused():
-            return _of_the_run(event)
-        case DraftWritten() | DraftReady() | DraftFailed():
-            return _of_the_draft(event)
+        case RunStarted():
+            models = ", ".join(event.settings.models.all())
+            return f"{event.task.title} · {models} · seed {event.settings.seed}"
+        case RunResumed():
+            return "taken up again"
         case PromptsShortened():
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
             return f"playoff: {playoff(event)}"
-        case Delivered() | JobFinished():
-            how = statements.ENDINGS[event.status]
-            text = f"; delivered is {event.origin}" if event.origin else ""
-            return f"{how}: {event.reason}{text}"
-        case BallotCast() | PanelDecided():
-            said = (
-                statements.ballot(event)
-                if isinstance(event, BallotCast)
-                else statements.panel(event)
-            )
-            return f"{event.stage.replace('/', ' ')}: {said}"
+        case RunPaused() | Delivered() | JobFinished():
+            origin = "" if isinstance(event, RunPaused) else event.origin
+            text = f"; delivered is {origin}" if origin else ""
+            return f"{statements.ENDINGS[event.status]}: {event.reason}{text}"
+        case BallotCast():
+            return f"{event.stage.replace('/', ' ')}: {statements.ballot(event)}"
+        case PanelDecided():
+            return f"{event.stage.replace('/', ' ')}: {statements.panel(event)}"
         case PartEvent():
             part = story.parts.get(event.part, story)
             return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
-        case (
-            PassStarted()
-            | GuidanceGiven()
-            | CritiqueWritten()
-            | CandidateReady()
-            | CandidateDropped()
-            | PassDecided()
-        ):
-            return f"pass {event.number}: {_within_a_pass(event, story)}"
         case _:
-            return _of_a_program(event)
+            return _pass_step(event, story)
+
+
+def _pass_step(event: AnyEvent, story: Story) -> str:
+    match event:
+        case PassStarted():
+            text = f"begins; A has {numbers.count(event.words, 'word')}"
+        case GuidanceGiven():
+            text = f"guidance for the critic: {event.text}"
+        case CritiqueWritten():
+            text = f"{'contract' if event.by_code else 'critique'}: {statements.critique(event)}"
+        case CandidateReady():
+            text = f"{_CANDIDATES[event.slot]} {event.slot}: {statements.candidate(event)}"
+        case CandidateDropped():
+            text = f"{_CANDIDATES[event.slot]} {event.slot}: {statements.dropped(event)}"
+        case PassDecided():
+            text = statements.decided(event, story.settings.k if story.settings else None)
+        case _:
+            return _text_step(event)
+    return f"pass {event.number}: {text}"
+
+
+def _text_step(event: AnyEvent) -> str:
+    match event:
+        case DraftReady():
+            origin = "given" if event.given else "written"
+            return f"draft: {origin}, {statements.draft(event, event.of)}"
+        case DraftWritten():
+            return f"draft {event.number}: {statements.draft(event)}"
+        case DraftFailed():
+            return f"draft: none ({event.reason}: {event.detail})"
+        case ProgramExamined():
+            return f"{event.stage.replace('/', ' ')}: {program_statements.examined(event.examined)}"
+        case Solved():
+            return f"{event.problem}, {event.strategy}: {program_statements.solved(event)}"
+    return type(event).__name__
 
 
 def program_step(event: AnyEvent, story: Story) -> str:
@@ -181,7 +194,7 @@ def program_step(event: AnyEvent, story: Story) -> str:
         case PassStarted():
             return f"pass {event.number}: begins"
         case CandidateReady():
-            what = "program" if event.slot == "A" else _WRITES[event.slot]
+            what = "program" if event.slot == "A" else _CANDIDATES[event.slot]
             return (
                 f"pass {event.number}: {what} {event.slot}, {program_statements.lines(event.text)}"
             )
@@ -194,62 +207,7 @@ def program_step(event: AnyEvent, story: Story) -> str:
             return step(event, story)
 
 
-def _of_a_program(event: AnyEvent) -> str:
-    match event:
-        case ProgramExamined():
-            return f"{event.stage.replace('/', ' ')}: {program_statements.examined(event.examined)}"
-        case Solved():
-            return f"{event.problem}, {event.strategy}: {program_statements.solved(event)}"
-    return type(event).__name__
-
-
-def _of_the_run(event: RunStarted | RunResumed | RunPaused) -> str:
-    match event:
-        case RunStarted():
-            models = ", ".join(event.settings.models.all())
-            return f"{event.task.title} · {models} · seed {event.settings.seed}"
-        case RunResumed():
-            return "taken up again"
-        case RunPaused():
-            return f"{statements.ENDINGS[event.status]}: {event.reason}"
-
-
-def _of_the_draft(event: DraftWritten | DraftReady | DraftFailed) -> str:
-    match event:
-        case DraftReady():
-            origin = "given" if event.given else "written"
-            return f"draft: {origin}, {statements.draft(event, event.of)}"
-        case DraftWritten():
-            return f"draft {event.number}: {statements.draft(event)}"
-        case DraftFailed():
-            return f"draft: none ({event.reason}: {event.detail})"
-
-
-def _within_a_pass(
-    event: PassStarted
-    | GuidanceGiven
-    | CritiqueWritten
-    | CandidateReady
-    | CandidateDropped
-    | PassDecided,
-    story: Story,
-) -> str:
-    match event:
-        case PassStarted():
-            return f"begins; A has {numbers.count(event.words, 'word')}"
-        case GuidanceGiven():
-            return f"guidance for the critic: {event.text}"
-        case CritiqueWritten():
-            return f"{'contract' if event.by_code else 'critique'}: {statements.critique(event)}"
-        case CandidateReady():
-            return f"{_WRITES[event.slot]} {event.slot}: {statements.candidate(event)}"
-        case CandidateDropped():
-            return f"{_WRITES[event.slot]} {event.slot}: {statements.dropped(event)}"
-        case PassDecided():
-            return statements.decided(event, story.settings.k if story.settings else None)
-
-
-_WRITES = {"A": "text", "B": "revision", "AB": "synthesis"}
+_CANDIDATES = {"A": "text", "B": "revision", "AB": "synthesis"}
 
 
 def playoff(event: PlayoffDecided) -> str:

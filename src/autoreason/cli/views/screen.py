@@ -11,13 +11,12 @@ from rich.live import Live as Redrawn
 from rich.text import Text
 
 from autoreason.characters import without_controls
-from autoreason.cli.views.live import Call, Live, Seat, State, Step
+from autoreason.cli.views.live import Call, Live, State, Step
+from autoreason.cli.views.view import View
 from autoreason.report import numbers
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
-    from autoreason.events import AnyEvent
-    from autoreason.exchange import Signal
     from autoreason.story import RecordedPass
 
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -28,20 +27,21 @@ _NOISE = re.compile(r'[\s{}\[\]"\\]+')
 _INDENT = 2
 _NAME = 13
 _VERDICT = 42
-_LEAST_PASSES = 3
+_MIN_PASSES = 3
 _AROUND_PASSES = 4
 """A blank line, the draft, a word on earlier passes, and the line the cursor stands on."""
 _AROUND_STEPS = 6
 """Blank lines, the stage, what would end it, what it took, and the line the cursor stands on."""
 
 
-class Screen:
+class Screen(View):
     """Redraws the state of a run a few times a second."""
 
     period = 0.2
 
     def __init__(self, live: Live, console: Console) -> None:
-        self.live = live
+        super().__init__(live)
+        self.on_signal = live.on_signal
         self.console = console
         self._redrawn = Redrawn(
             console=console,
@@ -54,31 +54,23 @@ class Screen:
     def open(self) -> None:
         """Take the lower part of the terminal."""
         self._redrawn.start()
-        self.tick()
+        self.refresh()
 
     def close(self) -> None:
         """Give the terminal back, clean."""
         with suppress(OSError):
             self._redrawn.stop()
 
-    def emit(self, event: AnyEvent) -> None:
-        """Take in something that happened."""
-        self.live.emit(event)
-
-    def hear(self, signal: Signal) -> None:
-        """Take in a sign of life."""
-        self.live.hear(signal)
-
-    def note(self, line: str) -> None:
-        """Say it once, above the view."""
+    def print_note(self, line: str) -> None:
+        """Print it above the view."""
         self.console.print(Text(line, style="dim"))
 
-    def say(self, line: str) -> None:
-        """Keep a message in sight."""
-        self.live.notice = line
-        self.tick()
+    def on_stop(self) -> None:
+        """Show at once what is still waited for."""
+        super().on_stop()
+        self.refresh()
 
-    def tick(self) -> None:
+    def refresh(self) -> None:
         """Draw once. A terminal that has gone away must not end a run that goes on without it."""
         with suppress(OSError):
             self._redrawn.update(draw(self.live, self.console), refresh=True)
@@ -87,13 +79,14 @@ class Screen:
 def draw(live: Live, console: Console) -> Group:
     """The whole view as lines that fit the terminal."""
     width = console.width
-    said = live.waiting() if live.stopping else live.notice
-    notice = list(Text(said, style="yellow").wrap(console, width)) if said else []
+    notice = (
+        list(Text(live.waiting(), style="yellow").wrap(console, width)) if live.stopping else []
+    )
     above = _header(live, width)
     left = console.height - len(above) - len(notice) - _AROUND_STEPS
     below = _present(live, width, left, console.options.ascii_only)
     room = console.height - len(above) - len(below) - len(notice) - _AROUND_PASSES
-    lines = [*above, *_trajectory(live, max(_LEAST_PASSES, room)), *below]
+    lines = [*above, *_trajectory(live, max(_MIN_PASSES, room)), *below]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
         line.no_wrap = True
@@ -111,7 +104,7 @@ def _present(live: Live, width: int, room: int, plain: bool) -> list[Text]:
     return [
         *lines,
         Text(),
-        *(Text(said, style="dim") for said in (live.needs(), live.budget()) if said),
+        *(Text(line, style="dim") for line in (live.needs(), live.budget()) if line),
     ]
 
 
@@ -176,7 +169,7 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
     name = step.name if len(step.name) < column else f"{step.name[: column - 2]}…"
     line = _mark(live, step.state, plain).append(f" {name:<{column}}")
     if not step.calls:
-        return line.append(step.said)
+        return line.append(step.text)
     call = step.calls[0]
     if live.study:
         under_way = numbers.count(len(step.calls), "call") if call.model else "tests"
@@ -195,10 +188,10 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
 
 
 def _progress(live: Live, call: Call) -> str:
-    said = numbers.duration(live.age(call))
+    age = numbers.duration(live.age(call))
     if call.trouble:
-        return f"{said}  {call.trouble}"
-    return f"{said}  ~{call.tokens:,} tokens" if call.tokens else said
+        return f"{age}  {call.trouble}"
+    return f"{age}  ~{call.tokens:,} tokens" if call.tokens else age
 
 
 def _mark(live: Live, state: State, plain: bool) -> Text:
@@ -210,11 +203,11 @@ def _mark(live: Live, state: State, plain: bool) -> Text:
     return Text(f"{'':{_INDENT}}").append(_PLAIN_MARKS[state] if plain else mark, style=style)
 
 
-def _seats(live: Live, seats: list[Seat], width: int, plain: bool) -> list[Text]:
+def _seats(live: Live, seats: list[Step], width: int, plain: bool) -> list[Text]:
     """The panel in as few lines as fit."""
     if not seats:
-        begun = live.contest and live.stage.startswith("pass")
-        return [_step(live, Step("judges", "waiting"), width, plain)] if begun else []
+        expected = live.contest and live.stage.startswith("pass")
+        return [_step(live, Step("judges", "waiting"), width, plain)] if expected else []
     state: State = "working" if any(seat.state == "working" for seat in seats) else "done"
     cells = [_seat(live, seat) for seat in seats]
     widest = max(cell.cell_len for cell in cells) + 3
@@ -234,8 +227,9 @@ def _seats(live: Live, seats: list[Seat], width: int, plain: bool) -> list[Text]
     return lines
 
 
-def _seat(live: Live, seat: Seat) -> Text:
-    cell = Text(f"{seat.number + 1} ", style="dim")
-    if seat.call:
-        return cell.append(f"… {seat.call.trouble or numbers.duration(live.age(seat.call))}")
-    return Text.assemble(cell, (seat.said, "yellow" if seat.state == "failed" else "default"))
+def _seat(live: Live, seat: Step) -> Text:
+    cell = Text(f"{seat.name} ", style="dim")
+    if seat.calls:
+        call = seat.calls[0]
+        return cell.append(f"… {call.trouble or numbers.duration(live.age(call))}")
+    return Text.assemble(cell, (seat.text, "yellow" if seat.state == "failed" else "default"))

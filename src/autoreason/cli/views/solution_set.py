@@ -2,212 +2,96 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from autoreason.characters import without_controls
 from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
-from autoreason.cli.views.progress import Tally
+from autoreason.cli.views.message import print_message
 from autoreason.files import write
-from autoreason.programs import statements as program_statements
-from autoreason.programs.events import solved_in
-from autoreason.programs.task import assignments_of
 from autoreason.run.result import how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.cli.output import OutputOptions
-    from autoreason.programs.solve_report import SolveReport
-    from autoreason.run import Result
-    from autoreason.story import Story
+    from autoreason.run.solution import Solution
 
 UNSOLVED = 1
 """Exit status where the one program there is to be fails its tests, or of a set no public test is passed."""
 
 
-def end(result: Result, manner: OutputOptions, console: Console) -> int:
-    """Hand over what came of it, and return the exit status."""
-    report = report_of(result.story)
-    one = Tally(result.story).one
-    program = program_of(result.story) if one else None
-    finished = outcome.EXIT[result.status] == 0
-    unsolved = finished and program_statements.is_unsolved(result.story, one=one)
-    if program and manner.output:
-        write(manner.output, program)
-    if manner.as_json:
-        outcome.print_json(as_object(result, report))
-    elif program and not manner.output:
-        outcome.show_text(program, bare=manner.quiet)
-    elif not one:
-        _print_set(result, report)
-    if manner.report and finished:
-        write_report(result, report, manner.report)
-    outcome.write_page(report, manner.html, _about(result, report))
-    if manner.quiet:
-        _print_problem(result, manner)
+def end(solution: Solution, options: OutputOptions, console: Console) -> int:
+    """Print or write the program or the table, and return the exit status."""
+    program = solution.program if solution.one else None
+    if program and options.output:
+        write(options.output, program)
+    if options.as_json:
+        outcome.print_json(solution.to_dict())
+    elif program and not options.output:
+        outcome.show_text(program, bare=options.quiet)
+    elif not solution.one:
+        _print_set(solution)
+    if options.report and solution.finished:
+        solution.write_report(options.report)
+    outcome.write_page(solution, options.html)
+    if options.quiet:
+        _print_problem(solution, options)
+    elif solution.one:
+        outcome.print_report(solution, console)
+        outcome.print_rows(_files(solution, options), console)
     else:
-        # The result of a set is printed with its table, but for programs that read that.
-        lines = rows(result, report) if one or manner.as_json else []
-        if unsolved and not one:
-            why = program_statements.why_unsolved(result.story, one=one)
-            lines.insert(0, ("", f"Not solved: {why}"))
-        lines += [outcome.took(result), *_files(result, manner), *result.next_steps()]
-        outcome.print_rows(lines, console)
-    return UNSOLVED if unsolved else outcome.EXIT[result.status]
+        # The summary of a set is printed with its table, but for programs that read that.
+        rows = solution.summary() if options.as_json else []
+        if solution.unsolved:
+            rows.insert(0, ("", f"Not solved: {solution.unsolved}"))
+        rows += [solution.took, *_files(solution, options), *solution.next_steps()]
+        outcome.print_rows(rows, console)
+    return UNSOLVED if solution.unsolved else outcome.EXIT[solution.status]
 
 
-def _print_problem(result: Result, manner: OutputOptions) -> None:
-    """The one sentence that is printed even where quiet was asked for; none where all is well."""
-    run, one = result.run, Tally(result.story).one
-    if outcome.EXIT[result.status]:
-        again = f"{run} -o {manner.output}" if manner.output else run
-        over_budget = result.status == "budget"
-        steps = how_to_go_on(again, has_text=False, over_budget=over_budget)
-        problem = f"{result.conclusion}; {steps}"
-    elif one and program_of(result.story) is None:
-        why = solved_in(result.story)[-1].reason if solved_in(result.story) else result.reason
-        problem = "; ".join(filter(None, (why, _unwritten(manner))))
-    elif program_statements.is_unsolved(result.story, one=one):
-        problem = f"not solved: {program_statements.why_unsolved(result.story, one=one)}"
-    else:
-        return
-    print(without_controls(f"autoreason: {problem}"), file=sys.stderr)
-
-
-def _files(result: Result, manner: OutputOptions) -> list[tuple[str, str]]:
-    """What was written, or how it will be."""
-    finished = outcome.EXIT[result.status] == 0
-    one, run = Tally(result.story).one, result.run
-    lines = []
-    if manner.output and one:
-        written = "" if program_of(result.story) is None else f"written to {manner.output}"
-        later = f"once it is finished: autoreason resume {run} -o {manner.output}"
-        lines.append(("Output", written or (_unwritten(manner) if finished else later)))
-    if manner.report:
-        later = f"once it is finished: autoreason show {run} --report {manner.report}"
-        lines.append(("Report", f"written to {manner.report}" if finished else later))
-    return lines
-
-
-def _unwritten(manner: OutputOptions) -> str:
-    if manner.output is None:
-        return ""
-    before = ", which is still what it was before" if manner.output.exists() else ""
-    return f"nothing was written to {manner.output}{before}"
-
-
-def show(result: Result, *, as_json: bool, html: Path | None = None) -> None:
-    """The table once more, on standard output."""
-    report = report_of(result.story)
-    outcome.write_page(report, html, _about(result, report))
-    if as_json:
-        outcome.print_json(as_object(result, report))
-        return
-    one = Tally(result.story).one
-    lines = [outcome.took(result)]
-    if one:
-        lines = [*rows(result, report), *lines]
-    else:
-        _print_set(result, report)
-    if program_of(result.story) and one:
-        lines.append(("Program", f"autoreason show {result.run} --text"))
-    elif outcome.EXIT.get(result.status):
-        lines += result.next_steps()
-    outcome.print_rows(lines, stdout_console())
-
-
-def _print_set(result: Result, report: SolveReport) -> None:
-    """The table of a set and what it comes to, as far as there is any."""
+def _print_set(solution: Solution) -> None:
+    """The table of a set and its summary, as far as there are any."""
     console = stdout_console()
-    if solved_in(result.story):
-        console.print(report, soft_wrap=True)
+    if solution.solved:
+        outcome.print_report(solution.report, console)
         console.print()
-    outcome.print_rows(rows(result, report), console)
+        outcome.print_rows(solution.summary(), console)
+    else:
+        outcome.print_rows([("", solution.sentence), *solution.summary()], console)
 
 
-def report_of(story: Story) -> SolveReport:
-    """The report on what was solved so far."""
-    from autoreason.plugins import short
-    from autoreason.programs.solve_report import solve_report
-
-    terms = Tally(story).terms
-    return solve_report(
-        solved_in(story),
-        assignments_of(story.task) if story.task else (),
-        strategies=tuple(map(short, terms.strategies)),
-        repeats=terms.repeats,
-        broken=terms.broken,
-    )
-
-
-def write_report(result: Result, report: SolveReport, folder: Path) -> None:
-    """The report as files."""
-    from autoreason.programs.report_files import files
-    from autoreason.programs.report_files import write as write_files
-
-    story = result.story
-    assigned = assignments_of(story.task) if story.task else ()
-    write_files(folder, files(report, solved_in(story), assigned, _about(result, report)))
+def _print_problem(solution: Solution, options: OutputOptions) -> None:
+    """The one sentence that is printed even with --quiet; none where all is well."""
+    if not solution.finished:
+        again = f"{solution.run} -o {options.output}" if options.output else solution.run
+        steps = how_to_go_on(again, has_text=False, over_budget=solution.status == "budget")
+        problem = f"{solution.ending}; {steps}"
+    elif solution.one and solution.program is None:
+        reason = solution.solved[-1].reason if solution.solved else solution.reason
+        problem = "; ".join(filter(None, (reason, _unwritten(options))))
+    elif solution.unsolved:
+        problem = f"not solved: {solution.unsolved}"
+    else:
+        return
+    print_message(f"autoreason: {problem}")
 
 
-def program_of(story: Story) -> str | None:
-    """What was handed in for the one problem of a run."""
-    return solved_in(story)[-1].program if solved_in(story) else None
+def _files(solution: Solution, options: OutputOptions) -> list[tuple[str, str]]:
+    """What was written, or how it will be."""
+    later = f"once it is finished: autoreason {{}} {solution.run}"
+    rows = []
+    if options.output and solution.one:
+        written = f"written to {options.output}" if solution.program else _unwritten(options)
+        resume = f"{later.format('resume')} -o {options.output}"
+        rows.append(("Output", written if solution.finished else resume))
+    if options.report:
+        show = f"{later.format('show')} --report {options.report}"
+        rows.append(("Report", f"written to {options.report}" if solution.finished else show))
+    return rows
 
 
-def as_object(result: Result, report: SolveReport) -> dict[str, Any]:
-    """The end for programs; of one problem also what was handed in."""
-    found = {
-        "run": result.run,
-        "status": result.status,
-        "reason": result.reason,
-        "calls": result.calls,
-        "tokens": result.tokens,
-        "cost": result.cost,
-        "seed": result.seed,
-        "conclusion": report.conclusion,
-        "sandbox": sorted(report.levels),
-    }
-    if Tally(result.story).one and solved_in(result.story):
-        last = solved_in(result.story)[-1]
-        found |= {name: getattr(last, name) for name in ("program", "public", "private")}
-    return found | {"report": report}
-
-
-def rows(result: Result, report: SolveReport) -> list[tuple[str, str]]:
-    """What is printed beneath the table, as labelled sentences."""
-    story = result.story
-    finished = outcome.EXIT.get(result.status) == 0
-    paused = [] if finished else [("", result.sentence)]
-    one = Tally(story).one
-    lines = (
-        [row for event in solved_in(story)[-1:] for row in program_statements.problem_rows(event)]
-        if one
-        else []
-    )
-    if one or not solved_in(story):
-        lines += [("Left out", str(each)) for each in report.left_out]
-    if report.levels:
-        lines.append(("Sandbox", "; ".join(map(program_statements.sandbox_level, report.levels))))
-    return [*paused, *lines]
-
-
-def _about(result: Result, report: SolveReport) -> dict[str, str]:
-    """How the run worked, for the page."""
-    from autoreason.plugins import short
-
-    story, terms = result.story, Tally(result.story).terms
-    assert story.settings is not None
-    return {
-        "Run": result.run,
-        "Problems": f"{report.problems:,}",
-        "Models": ", ".join(story.settings.models.all()),
-        "Strategies": ", ".join(map(short, report.strategies)),
-        "Repeats": str(report.repeats),
-        "Calls a problem": f"{terms.calls} at most",
-        "Seed": str(result.seed),
-        "Sandbox": "; ".join(map(program_statements.sandbox_level, report.levels)) or "unknown",
-    }
+def _unwritten(options: OutputOptions) -> str:
+    if options.output is None:
+        return ""
+    before = ", which is still what it was before" if options.output.exists() else ""
+    return f"nothing was written to {options.output}{before}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
+from autoreason.report.layout import WIDEST, wrap
 from autoreason.run.kinds import written_by
 from autoreason.tournament import statements
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from autoreason.run import Result
     from autoreason.story import RecordedPanel, RecordedPass, Story
 
-_WIDEST = 100
-_STEP = 12
-_GLANCE = 12
+_LABEL = 12
+_MIN_WIDTH = 20
+_SHORT = 12
 """Lines of a text that a short account shows."""
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
@@ -78,7 +78,7 @@ class Transcript:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.width = min(console.width, _WIDEST)
+        self.width = min(console.width, WIDEST)
 
     def opening(self, row: RunRow, story: Story) -> None:
         """What was to be written, and by whom."""
@@ -95,16 +95,16 @@ class Transcript:
             self._row("contract", " ".join(story.task.contract.rules()))
 
     def drafts(self, story: Story) -> None:
-        """What it began from, and what that was chosen from."""
+        """The first draft, and the drafts it was chosen from."""
         for each in story.drafts:
             self._row(f"draft {each.number}", statements.draft(each))
         if story.draft:
             self._row("draft", plain.step(story.draft, story).removeprefix("draft: "))
 
     def beginning(self, row: RunRow, text: str) -> None:
-        """A text, or as much of it as a glance takes in."""
+        """A text, or the first lines of it."""
         lines = text.rstrip("\n").split("\n")
-        head = "\n".join(lines[:_GLANCE])[: _GLANCE * _WIDEST].rstrip()
+        head = "\n".join(lines[:_SHORT])[: _SHORT * WIDEST].rstrip()
         self._quote("text", head)
         if len(head) < len(text.rstrip()):
             self._row("", f"… all of it: autoreason show {row.id} --text", "dim")
@@ -137,7 +137,7 @@ class Transcript:
             self._row("verdict", "none yet", "dim")
 
     def candidate(self, ready: CandidateReady, story: Story) -> None:  # noqa: ARG002
-        """A challenger, and what is to be known of it."""
+        """A challenger."""
         self._row(ready.slot, statements.candidate(ready))
 
     def playoff(self, story: Story) -> None:
@@ -198,8 +198,8 @@ class Transcript:
 
     def _ballot(self, ballot: BallotCast, in_full: bool) -> None:
         who, _, vote = statements.ballot(ballot).partition(": ")
-        seen = f"  (saw {', '.join(ballot.order)})" if ballot.ranking else ""
-        self._row(who, f"{vote}{seen}", "" if ballot.ranking else "yellow")
+        order = f"  (saw {', '.join(ballot.order)})" if ballot.ranking else ""
+        self._row(who, f"{vote}{order}", "" if ballot.ranking else "yellow")
         if in_full:
             self._row("", ballot.model, "dim")
             for line in ballot.reasoning.splitlines():
@@ -216,10 +216,9 @@ class Transcript:
             self._print(Text("─" * self.width, style="dim"))
 
     def _row(self, label: str, text: str, style: str = "", label_style: str = "dim") -> None:
-        room = max(20, self.width - _STEP - 2)
-        lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        lines = wrap(text, max(_MIN_WIDTH, self.width - _LABEL - 2)) or [""]
         for place, line in enumerate(lines):
-            head = f"{label if place == 0 else '':<{_STEP}}"
+            head = f"{label if place == 0 else '':<{_LABEL}}"
             self._print(Text.assemble("  ", (head, label_style), (line, style)))
 
     def _print(self, line: Text) -> None:

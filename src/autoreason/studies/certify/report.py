@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -84,6 +84,10 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         if self.unknown:
             return f"too little is known of {listed(self.unknown)}"
         return "the judge passed everything"
+
+    def run_fields(self) -> dict[str, Any]:
+        """The verdict by itself, and all of it."""
+        return {"conclusion": self.conclusion, "verdict": self.verdict, "certificate": self}
 
     def sections(self) -> list[Section]:
         """How the judge was asked and its verdicts, then what each rests on."""

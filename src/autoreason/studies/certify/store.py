@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from autoreason.files import write
 from autoreason.paths import certificates_folder
+from autoreason.report.report import plain_values
 from autoreason.story import Story
 from autoreason.studies.certify.report import Certificate, certificate_of
 
@@ -24,6 +26,12 @@ class StoredCertificate(Struct, frozen=True, kw_only=True):
     certificate: Certificate
     run: str
     date: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict first, then all of it, as plain values."""
+        one = self.certificate
+        verdict = {"model": one.model, "verdict": one.verdict, "failed": one.failed}
+        return verdict | plain_values(self)
 
 
 def certificate_path(model: str, base_url: str | None = None) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, mode
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -144,6 +145,10 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     def names(self) -> list[str]:
         """Those of the texts."""
         return [each.name for each in self.standings]
+
+    def run_fields(self) -> dict[str, Any]:
+        """The broken rules of each text by themselves, too."""
+        return super().run_fields() | {"violations": self.violations}
 
     def _lead(self) -> str:
         first, second = self.standings[:2]

@@ -91,6 +91,10 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
         return {"of": self.of, "conclusion": self.conclusion, "decisions": decisions}
 
+    def run_fields(self) -> dict[str, Any]:
+        """All of it."""
+        return self.to_dict()
+
 
 def _lead(verdict: Verdict) -> str:
     if verdict.tied:

@@ -1,0 +1,151 @@
+"""The result of a run that wrote programs, for the caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autoreason.plugins import short
+from autoreason.programs import statements
+from autoreason.programs.assignment import Examined
+from autoreason.programs.events import Solved, solved_in
+from autoreason.programs.progress import SolveProgress
+from autoreason.programs.task import assignments_of
+from autoreason.report.report import Section, plain_values
+from autoreason.run.result import Result
+
+if TYPE_CHECKING:
+    from autoreason.programs.solve_report import SolveReport
+
+_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
+
+
+@dataclass(frozen=True)
+class Solution(Result):
+    """The result for a problem, or for a set of them."""
+
+    @property
+    def program(self) -> str | None:
+        """What was handed in for one problem; None where nothing was written, and for a set."""
+        return self.text or None
+
+    @cached_property
+    def solved(self) -> tuple[Solved, ...]:
+        """Every problem by every strategy, as often as it was repeated."""
+        return tuple(solved_in(self.story))
+
+    @property
+    def public(self) -> Examined | None:
+        """The public tests of the one program; None for a set."""
+        return self.solved[0].public if len(self.solved) == 1 else None
+
+    @property
+    def private(self) -> Examined | None:
+        """The private tests of the one program; None for a set, and where there are none."""
+        return self.solved[0].private if len(self.solved) == 1 else None
+
+    @property
+    def level(self) -> str:
+        """The sandbox level, by name; empty where nothing was run."""
+        levels = (each.level for one in self.solved for each in (one.private, one.public) if each)
+        return next((level for level in levels if level), "")
+
+    @cached_property
+    def report(self) -> SolveReport:
+        """Pass rates and differences over what was solved so far."""
+        from autoreason.programs.solve_report import solve_report
+
+        terms = self._progress.terms
+        return solve_report(
+            self.solved,
+            assignments_of(self.story.task) if self.story.task else (),
+            strategies=tuple(map(short, terms.strategies)),
+            repeats=terms.repeats,
+            broken=terms.broken,
+        )
+
+    @property
+    def one(self) -> bool:
+        """Whether there is one problem, for one strategy, once."""
+        return self._progress.one
+
+    @property
+    def unsolved(self) -> str:
+        """Why a finished run solved nothing; empty where it did, or is not finished."""
+        unsolved = self.finished and statements.is_unsolved(self.story, one=self.one)
+        return statements.why_unsolved(self.story, one=self.one) if unsolved else ""
+
+    heading = "Programs"
+
+    @property
+    def conclusion(self) -> str:
+        """What came of the one problem or of the set; before anything is solved, how the run ended."""
+        if not self.solved:
+            return self.ending
+        return statements.problem(self.solved[-1]) if self.one else self.report.conclusion
+
+    def names(self) -> list[str]:
+        """Those of the strategies."""
+        return self.report.names()
+
+    def sections(self) -> list[Section]:
+        """The tables of a set, and what the run took; of one problem its tests, tables on a page."""
+        notes = Section(sentences=[*self.summary(), self.took, *self.next_steps()])
+        tables = self.report.sections() if self.solved else []
+        if self.one:
+            return [notes, *(each._replace(detail=True) for each in tables)]
+        return [*tables, notes]
+
+    def summary(self) -> list[tuple[str, str]]:
+        """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
+        rows = [("Status", self.ending)] if self.solved and not self.finished else []
+        if self.one and self.solved:
+            rows += statements.problem_rows(self.solved[-1])
+        if self.one or not self.solved:
+            rows += [("Left out", str(each)) for each in self.report.left_out]
+        return [*rows, ("Sandbox", self._sandbox)] if self.report.levels else rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """The end of the run, the report, and of one problem also what was handed in."""
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        fields |= {"conclusion": self.report.conclusion, "sandbox": sorted(self.report.levels)}
+        if self.one and self.solved:
+            last = self.solved[-1]
+            fields |= {name: getattr(last, name) for name in ("program", "public", "private")}
+        return plain_values(fields | {"report": self.report})
+
+    def about(self) -> dict[str, str]:
+        """How the run worked, for a page."""
+        terms, models = self._progress.terms, super().about()["Models"]
+        return {
+            "Run": self.run,
+            "Problems": f"{self.report.problems:,}",
+            "Models": models,
+            "Strategies": ", ".join(map(short, self.report.strategies)),
+            "Repeats": str(self.report.repeats),
+            "Calls a problem": f"{terms.calls} at most",
+            "Seed": str(self.seed),
+            "Sandbox": self._sandbox or "unknown",
+        }
+
+    def write_report(self, folder: Path) -> None:
+        """Write the report as files: a page, the numbers, one row per part, and every program."""
+        from autoreason.programs.report_files import files, write
+
+        assigned = assignments_of(self.story.task) if self.story.task else ()
+        write(folder, files(self.report, self.solved, assigned, self.about()))
+
+    @cached_property
+    def _progress(self) -> SolveProgress:
+        return SolveProgress(self.story)
+
+    @property
+    def _sandbox(self) -> str:
+        return "; ".join(map(statements.sandbox_level, self.report.levels))
+
+
+def solution_of(result: Result) -> Solution:
+    """A run that solved problems, as its caller sees it."""
+    return Solution(**vars(result))
