@@ -16,8 +16,8 @@ from pathlib import Path
 from autoreason.events import LIFECYCLE, AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
-from autoreason.models.testing import EchoModel
 from autoreason.prompts import built_in
 from autoreason.run.driver import resume, start
 from autoreason.settings import Models, make_settings

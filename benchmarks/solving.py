@@ -22,8 +22,8 @@ from msgspec import Struct
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.keys import Key, PartName
+from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
-from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.programs.events import Solved
 from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient

@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -288,6 +289,29 @@ def text_files() -> Iterator[tuple[Path, str]]:
             yield ROOT / name, (ROOT / name).read_text(encoding="utf-8")
         except (UnicodeDecodeError, FileNotFoundError):  # binary; deleted but still in the index
             continue
+
+
+def shared_names(house: Path) -> list[str]:
+    """Names of modules that stand for two things on one floor or on two next to each other."""
+    homes: dict[str, list[Path]] = {}
+    for path in modules(house):
+        # A command's module has the name that people type.
+        if not path.stem.startswith("__") and path.parent.name != "commands":
+            homes.setdefault(path.stem, []).append(path)
+    return [
+        f"{one.relative_to(house)} and {other.relative_to(house)}"
+        for paths in homes.values()
+        for one, other in combinations(paths, 2)
+        if abs(DEPTH[room_of(one, house)] - DEPTH[room_of(other, house)]) <= 1
+    ]
+
+
+def test_no_two_modules_near_each_other_have_one_name(tmp_path: Path) -> None:
+    assert shared_names(HOUSE) == []
+    for name in ("programs/plot.py", "studies/raters/plot.py", "report/plot.py", "run/solve.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert shared_names(tmp_path) == ["programs/plot.py and studies/raters/plot.py"]
 
 
 def test_imports_point_downwards_and_the_method_is_pure() -> None:

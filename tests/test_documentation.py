@@ -15,7 +15,7 @@ from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
-from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.events import solved_in
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES

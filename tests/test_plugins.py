@@ -18,8 +18,8 @@ from autoreason import plugins
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PassDecided
+from autoreason.models.doubles import EchoModel
 from autoreason.models.open import open_model
-from autoreason.models.testing import EchoModel
 from autoreason.prompts import built_in
 from autoreason.run.preflight import check
 from autoreason.settings import Models, provider_of, providers_of
@@ -30,7 +30,7 @@ from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.voting import count_votes, next_wave
 
 OWN = '''
-from autoreason.models.testing import EchoModel
+from autoreason.models.doubles import EchoModel
 
 def last_places(rankings, names):
     """Whoever is last least often wins."""

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.request import urlopen
 
 from autoreason.exchange import Message, Request, Schema
-from autoreason.models.testing import EchoModel
+from autoreason.models.doubles import EchoModel
 
 
 class Server(ThreadingHTTPServer):

@@ -12,7 +12,7 @@ from tests.programs.stage import PROBLEM, MadeUpExaminer, fenced, program
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import OnSignal, Reply, Request
-from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import Assignment, Examination, Examined
 
 WRITERS = ("author", "reviser", "synthesizer")

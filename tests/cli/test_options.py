@@ -18,7 +18,7 @@ from autoreason.cli.group import cli
 from autoreason.cli.help import FieldOption
 from autoreason.contract import Contract
 from autoreason.exchange import Effort
-from autoreason.programs.solve import SolveTerms
+from autoreason.programs.solve_job import SolveTerms
 from autoreason.settings import (
     PANEL_JUDGES,
     ROBUST,

@@ -10,7 +10,7 @@ from tests.patience import PATIENCE
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Request
 from autoreason.models.circuit_breaker import CircuitBreaker, GuardedModel
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 
 REQUEST = Request(
     role="judge",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Message, Request
 from autoreason.models.concurrency import ConcurrencyLimiter, LimitedModel
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 
 REQUEST = Request(
     role="judge",

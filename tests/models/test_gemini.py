@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
+from autoreason.models.api_keys import Secret
 from autoreason.models.dialects import gemini
 from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.failures import ErrorReply
-from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
 SHAPE = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}

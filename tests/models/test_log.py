@@ -16,11 +16,11 @@ from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Reply, Request
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.doubles import ScriptedModel
 from autoreason.models.log import bare_url
 from autoreason.models.pool import ModelPool
 from autoreason.models.retry import RetryPolicy
 from autoreason.models.stack import stack
-from autoreason.models.testing import ScriptedModel
 from autoreason.run.refine import refine_async
 
 __all__ = ["provider"]

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
+from autoreason.models.api_keys import Secret
 from autoreason.models.dialects import openai_chat
 from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.dialects.thinking import Thinking
 from autoreason.models.failures import ErrorReply
-from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
 SHAPE = {

@@ -9,10 +9,10 @@ import pytest
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models import prices
+from autoreason.models.api_keys import Secret
 from autoreason.models.dialects import openai_chat, openai_responses
 from autoreason.models.dialects.base import UnreadableReply
 from autoreason.models.failures import ErrorReply, refusal
-from autoreason.models.keys import Secret
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.quirks import Quirks
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
 from autoreason.models.circuit_breaker import CircuitBreaker
+from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.models.retry import RetryingModel, RetryPolicy
-from autoreason.models.testing import Answer, ScriptedModel
 
 REQUEST = Request(
     role="judge",

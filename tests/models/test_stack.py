@@ -16,9 +16,9 @@ from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import CallRetried, Message, Reply, Request, Signal
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.models.retry import RetryPolicy
 from autoreason.models.stack import stack
-from autoreason.models.testing import Answer, ScriptedModel
 
 REQUEST = Request(
     role="judge",

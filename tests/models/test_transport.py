@@ -20,8 +20,8 @@ from tests.models.fake_provider import Answer, FakeProvider, fake_provider, prov
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.models.api_keys import Secret
 from autoreason.models.failures import read_error, refusal
-from autoreason.models.keys import Secret
 from autoreason.models.retry_after import duration, retry_after
 from autoreason.models.sse import Events, Failed, Whole
 from autoreason.models.transport import HttpCall, Timeouts, Transport

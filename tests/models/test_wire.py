@@ -28,8 +28,8 @@ from autoreason.exchange import (
     TextArrived,
     Usage,
 )
+from autoreason.models.api_keys import Secret
 from autoreason.models.dialects import anthropic, gemini, openai_chat, openai_responses
-from autoreason.models.keys import Secret
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.transport import Timeouts, Transport
 from autoreason.models.wire import WireModel

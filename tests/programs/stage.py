@@ -28,7 +28,7 @@ from autoreason.programs.assignment import (
 )
 from autoreason.programs.examination import ExaminationQuery, ProbeQuery, answer
 from autoreason.programs.policy import Policy, PolicyQuery
-from autoreason.programs.registry import find_program_strategy
+from autoreason.programs.program_registry import find_program_strategy
 from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings

@@ -8,7 +8,7 @@ from tests.programs.stage import PROBLEM
 
 from autoreason.programs.assignment import CodeVerdict, Examined, Example, Trial
 from autoreason.programs.feedback import feedback, shorten, unstated_tests
-from autoreason.programs.strategy import no_program_result
+from autoreason.programs.program_strategy import no_program_result
 
 
 def describe(*trials: Trial, total: int = 3) -> str:

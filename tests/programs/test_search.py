@@ -19,8 +19,8 @@ from autoreason.programs.assignment import CodeVerdict, Examined, Observed, Prob
 from autoreason.programs.behaviour import Choice, Group
 from autoreason.programs.events import ProgramExamined
 from autoreason.programs.policy import PolicyQuery, Turn
+from autoreason.programs.program_strategy import Attempt
 from autoreason.programs.search import Finalists
-from autoreason.programs.strategy import Attempt
 
 INPUTS = ("5 1\n", "6 1\n", "7 1\n")
 

@@ -18,7 +18,7 @@ from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import Solved
 from autoreason.programs.solve_report import Score, SolveReport, solve_report
-from autoreason.programs.tables import costs, rates
+from autoreason.programs.solve_tables import costs, rates
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import cohens_h, exact_share, mcnemar, share
 

@@ -17,7 +17,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.events import Solved
 from autoreason.run import Result, replay_async
 from autoreason.settings import Settings

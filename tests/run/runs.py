@@ -11,8 +11,8 @@ from tests.tournament.stage import USUAL
 
 from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
-from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.run import Result, start
 from autoreason.run.driver import resume
 from autoreason.settings import Budget, Models, Settings, make_settings

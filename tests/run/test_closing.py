@@ -15,7 +15,7 @@ from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 
 
 async def solved(journal: Journal) -> None:

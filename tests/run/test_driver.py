@@ -37,8 +37,8 @@ from autoreason.exchange import (
 from autoreason.journal import Journal
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.stack import stack
-from autoreason.models.testing import EchoModel, ScriptedModel
 from autoreason.prompts import PromptSet
 from autoreason.run import StopSwitch
 from autoreason.settings import Budget

@@ -18,8 +18,8 @@ from autoreason.prompts import built_in
 from autoreason.run import replay_async
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.settings import DEFAULT_MODEL, Budget
+from autoreason.studies.certify.certificate_files import write_certificate
 from autoreason.studies.certify.properties import BALLOTS, POSITION, CertificateFinding, Property
-from autoreason.studies.certify.store import write_certificate
 from autoreason.task import Task
 
 SMALL = built_in(small=True).sources

@@ -9,7 +9,7 @@ from tests.run.runs import start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.journal import Journal
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.run.solution import Solution, solution_of
 from autoreason.settings import Budget
 

@@ -20,7 +20,7 @@ from autoreason.errors import InvalidInput, StrategyError
 from autoreason.events import PartEvent
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Signal
 from autoreason.journal import Journal
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.events import ProgramExamined, Solved, solved_in
 from autoreason.programs.report_files import programs
 from autoreason.programs.task import assignments_of

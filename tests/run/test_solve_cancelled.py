@@ -18,7 +18,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.programs.events import Solved, solved_in
 from autoreason.run import replay_async

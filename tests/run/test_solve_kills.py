@@ -18,7 +18,7 @@ from tests.run.solve_runs import SCRIPT, task, terms
 from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.run import replay_async
 

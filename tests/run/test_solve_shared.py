@@ -20,8 +20,8 @@ from tests.run.solve_runs import NAMES, judged
 from autoreason.errors import InvalidInput
 from autoreason.exchange import QueryStarted, Request, Signal
 from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
-from autoreason.models.testing import ScriptedModel
 from autoreason.models.weights import pull
 from autoreason.programs.assignment import Assignment
 from autoreason.programs.events import Solved, solved_in

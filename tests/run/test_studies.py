@@ -9,7 +9,7 @@ from tests.run.runs import open_journal, scripted, start_run
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.run.certificates import store_certificate
+from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.studies import (
     certify_async,
     compare_async,
@@ -19,7 +19,7 @@ from autoreason.run.studies import (
     rejudge_async,
 )
 from autoreason.settings import Budget
-from autoreason.studies.certify.store import find_certificate
+from autoreason.studies.certify.certificate_files import find_certificate
 from autoreason.testing import EchoModel
 
 TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}
@@ -73,7 +73,7 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("autoreason.studies.certify.store.write_certificate", refuse)
+    monkeypatch.setattr("autoreason.studies.certify.certificate_files.write_certificate", refuse)
     warnings: list[str] = []
     prepared = prepare_certify("echo/echo", seed=1, journal=tmp_path / "j.db")
     result = await prepared.run_async(on_warning=warnings.append)

@@ -10,8 +10,8 @@ from typing import Any
 from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Models, make_settings
+from autoreason.studies.audit.audited_record import AuditedRun
 from autoreason.studies.audit.own_runs import audit_story
-from autoreason.studies.audit.record import AuditedRun
 from autoreason.studies.simulate.cast import PROMPTS
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament

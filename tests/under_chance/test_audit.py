@@ -17,8 +17,9 @@ from tests.studies.audit.example_runs import audited_pass, panel, run, vote
 from tests.under_chance.random_runs import random_run
 
 from autoreason.exchange import Request
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.studies.audit.audit import CHECKS, audit_runs
+from autoreason.studies.audit.audited_record import SLOTS, AuditedRun, AuditedVote
 from autoreason.studies.audit.findings import (
     LEVEL,
     AuditFinding,
@@ -27,7 +28,6 @@ from autoreason.studies.audit.findings import (
     settle,
 )
 from autoreason.studies.audit.own_runs import read_run
-from autoreason.studies.audit.record import SLOTS, AuditedRun, AuditedVote
 
 SINGLE, LARGE = 200, 40
 PROTOCOLS: tuple[dict[str, Any], ...] = (

@@ -8,9 +8,9 @@ from statistics import fmean, stdev
 from tests.run.runs import open_journal, start_run
 from tests.under_chance.luck import most_often
 
-from autoreason.models.testing import EchoModel
+from autoreason.models.doubles import EchoModel
 from autoreason.studies.pairs import find_pairs
-from autoreason.studies.panels.results import panel_report
+from autoreason.studies.panels.panel_results import panel_report
 from autoreason.task import Entry, Task
 
 TIMES = 25

@@ -14,7 +14,7 @@ from autoreason.events import BallotCast, PanelDecided
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.pairwise import _orders, pair_verdict, votes
 from autoreason.studies.panels.panel_report import PanelReport
-from autoreason.studies.panels.results import panel_report
+from autoreason.studies.panels.panel_results import panel_report
 from autoreason.task import Entry, Task
 
 TIMES = 100

@@ -15,9 +15,9 @@ from tests.studies.raters.conftest import Study
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.studies.raters.build import OpenTask
+from autoreason.studies.raters.model_panel import PanelRankings, TaskRankings
 from autoreason.studies.raters.packet import Packet
-from autoreason.studies.raters.panel import PanelRankings, TaskRankings
-from autoreason.studies.raters.results import RatingsReport, ratings_report
+from autoreason.studies.raters.ratings import RatingsReport, ratings_report
 from autoreason.studies.raters.rubric import LINES
 from autoreason.studies.raters.sealed_key import Opening, PacketKey, open_key
 from autoreason.studies.raters.sheets import Sheet

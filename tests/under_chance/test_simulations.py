@@ -7,9 +7,9 @@ import pytest
 from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
-from autoreason.studies.simulate.ballots import SLOTS, PanelVotes, RankedVote
 from autoreason.studies.simulate.fit import fit_judges
 from autoreason.studies.simulate.outcomes import Interval, Outcomes, Summary, mean, summarise
+from autoreason.studies.simulate.recorded_ballots import SLOTS, PanelVotes, RankedVote
 from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
 
 TIMES = 1000

@@ -57,7 +57,7 @@ def run_prepared(
     """Drive a run to its end, or with --dry-run show what it would do."""
     check_output(values["html"], "--html")
     if values.get("dry_run"):
-        from autoreason.cli.views.dry_run import dry_run
+        from autoreason.cli.views.preview import dry_run
 
         return dry_run(prepared, as_json=values["as_json"], html=values["html"], verbose=verbose)
     return start_run(prepared.run_async, prepared.settings, values)

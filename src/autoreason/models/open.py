@@ -14,8 +14,8 @@ from msgspec import Struct
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Model
 from autoreason.models import examples
+from autoreason.models.api_keys import Secret, find_key
 from autoreason.models.connection import is_exposed
-from autoreason.models.keys import Secret, find_key
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import HttpCall, Transport
 from autoreason.models.wire import WireModel
@@ -51,7 +51,7 @@ def open_model(
 
         return LocalModel(address)
     if name == "echo":
-        from autoreason.models.testing import EchoModel
+        from autoreason.models.doubles import EchoModel
 
         if address != EchoModel.address:
             raise InvalidInput(f"there is no model {address!r}; it is {EchoModel.address}")

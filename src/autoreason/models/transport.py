@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.models.api_keys import Secret
 from autoreason.models.connection import (
     PROXY_LOGIN,
     Route,
@@ -24,7 +25,6 @@ from autoreason.models.connection import (
     redirected,
 )
 from autoreason.models.failures import read_error, refusal
-from autoreason.models.keys import Secret
 from autoreason.models.log import LOG, bare_url, current_call
 from autoreason.models.sse import Events
 

@@ -19,10 +19,10 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.models import prices
+from autoreason.models.api_keys import Secret
 from autoreason.models.dialects import openai_responses
 from autoreason.models.dialects.base import Dialect, UnreadableReply, credible
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
-from autoreason.models.keys import Secret
 from autoreason.models.log import LOG, current_call
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn

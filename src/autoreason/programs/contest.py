@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from autoreason.events import CandidateDropped, Delivered, Slot
 from autoreason.jobs.job import Plan
 from autoreason.parsing.critiques import describe
+from autoreason.programs.program_strategy import Attempt, ProgramStrategy
 from autoreason.programs.source import without_comments
-from autoreason.programs.strategy import Attempt, ProgramStrategy
 from autoreason.tournament.critics import ask_critic, critic_key
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel_size import PanelSize

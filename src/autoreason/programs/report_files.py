@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment
 from autoreason.programs.events import Solved
-from autoreason.programs.plot import draw
+from autoreason.programs.solve_plot import draw
 from autoreason.programs.solve_report import SolveReport
 from autoreason.programs.units import units_of
 from autoreason.report.table import Column, Table

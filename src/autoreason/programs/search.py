@@ -15,8 +15,8 @@ from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examination import NotExamined, observe
 from autoreason.programs.policy import ActionResult, Option, PolicyQuery, Turn
 from autoreason.programs.problems.inputs import make_inputs
+from autoreason.programs.program_strategy import Attempt, ProgramStrategy
 from autoreason.programs.source import same_program, without_comments
-from autoreason.programs.strategy import Attempt, ProgramStrategy
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, quorum

@@ -86,7 +86,7 @@ class SolveReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """Which strategy wins beyond chance, or that none does and what could have been seen."""
-        from autoreason.programs.tables import conclusion
+        from autoreason.programs.solve_tables import conclusion
 
         return conclusion(self)
 
@@ -96,7 +96,7 @@ class SolveReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """Rates, differences, what it took and what was left out."""
-        from autoreason.programs.tables import sections
+        from autoreason.programs.solve_tables import sections
 
         return sections(self)
 

@@ -15,7 +15,7 @@ from autoreason.programs.task import assignments_of
 from autoreason.reasoning import reasoning_room
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.report.statements import listed
+from autoreason.report.sentences import listed
 from autoreason.run.estimate import RunEstimate, Span
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
@@ -135,7 +135,7 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
-    from autoreason.programs.solve import SolveTerms
+    from autoreason.programs.solve_job import SolveTerms
 
     terms = read_options(settings, SolveTerms)
     text = [

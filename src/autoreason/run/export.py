@@ -15,7 +15,7 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
-from autoreason.run.options import JournalPlace
+from autoreason.run.parameters import JournalPlace
 from autoreason.run.record import use_journal
 from autoreason.story import RecordedPass, Story
 

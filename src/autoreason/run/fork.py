@@ -12,8 +12,8 @@ from msgspec.structs import asdict, replace
 from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
-from autoreason.run.models import ModelChoice, change_servers
-from autoreason.run.options import ForkOptions, check_options
+from autoreason.run.model_choice import ModelChoice, change_servers
+from autoreason.run.parameters import ForkOptions, check_options
 from autoreason.run.prepared import PreparedRun, prepare_with
 from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.refine import strategy_name

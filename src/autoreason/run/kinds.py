@@ -13,7 +13,7 @@ OTHER_JOBS: dict[str, str] = {
     "rejudge": "autoreason.studies.panels.rejudge:Rejudge",
     "compare": "autoreason.studies.compare.comparison:Comparison",
     "certify": "autoreason.studies.certify.certification:Certification",
-    "solve": "autoreason.programs.solve:Solve",
+    "solve": "autoreason.programs.solve_job:Solve",
 }
 """Jobs that are no strategies, each imported when it is used."""
 

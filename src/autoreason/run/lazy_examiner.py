@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from autoreason.jobs.job import read_options
 from autoreason.programs.assignment import Examination, Examined, Observed, Probe
-from autoreason.programs.solve import SolveTerms
+from autoreason.programs.solve_job import SolveTerms
 from autoreason.settings import Settings
 
 if TYPE_CHECKING:

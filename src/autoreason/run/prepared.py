@@ -13,12 +13,12 @@ from autoreason.exchange import Model
 from autoreason.models.pool import ModelPool
 from autoreason.programs.examination import Examiner
 from autoreason.prompts import PromptSet
-from autoreason.run.certificates import store_certificate
+from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.driver import start
 from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.kinds import job_class
-from autoreason.run.models import ModelChoice
-from autoreason.run.options import RunHooks
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.parameters import RunHooks
 from autoreason.run.preflight import check
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal

@@ -27,7 +27,7 @@ from autoreason.programs.problems.sets import (
     shares,
     split_judgeable,
 )
-from autoreason.programs.statements import failure, sandbox
+from autoreason.programs.program_statements import failure, sandbox
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table

@@ -28,8 +28,8 @@ def needs_few_words(settings: Settings) -> bool:
     if author == DEFAULT_MODEL or not certificates_folder().is_dir():
         return author == DEFAULT_MODEL
     # Certificates need imports that few commands use.
+    from autoreason.studies.certify.certificate_files import find_certificate
     from autoreason.studies.certify.properties import BALLOTS, DEFECTS
-    from autoreason.studies.certify.store import find_certificate
 
     stored = find_certificate(author, settings.server_of(author))
     # Other failures, such as a preference for the first position, say nothing about prompts.

@@ -9,7 +9,7 @@ from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.journal.location import locate
 from autoreason.paths import data_folder
-from autoreason.run.options import JournalPlace
+from autoreason.run.parameters import JournalPlace
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.task import Task

@@ -10,8 +10,8 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.run.estimate import RunEstimate
-from autoreason.run.models import ModelChoice
-from autoreason.run.options import RefineOptions, TaskOptions, check_options
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.parameters import RefineOptions, TaskOptions, check_options
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from autoreason.events import LIFECYCLE
 from autoreason.prompts import PromptSet
-from autoreason.run.options import JournalPlace
+from autoreason.run.parameters import JournalPlace
 from autoreason.run.recall import Memory, rerun
 from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.sync import wait_for

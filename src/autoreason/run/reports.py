@@ -64,7 +64,7 @@ def report_of(run: str, story: Story, journal: Journal) -> Report:
 
 
 def _panel(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.panels.results import panel_report
+    from autoreason.studies.panels.panel_results import panel_report
 
     return panel_report(story)
 
@@ -76,14 +76,14 @@ def _rejudged(_run: str, story: Story, journal: Journal) -> Report:
 
 
 def _comparison(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.studies.compare.report import comparison_report
-    from autoreason.studies.compare.spending import spent_by_part
+    from autoreason.studies.compare.comparison_report import comparison_report
+    from autoreason.studies.compare.part_spending import spent_by_part
 
     return comparison_report(story, spent_by_part(journal, run))
 
 
 def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.certify.report import certificate_of
+    from autoreason.studies.certify.certificate import certificate_of
 
     return certificate_of(story)
 

@@ -11,9 +11,9 @@ from msgspec.structs import asdict, replace
 from autoreason.events import FINISHED
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
-from autoreason.run.certificates import store_certificate
-from autoreason.run.models import ModelChoice, change_servers
-from autoreason.run.options import ResumeOptions, check_options
+from autoreason.run.certificate_storage import store_certificate
+from autoreason.run.model_choice import ModelChoice, change_servers
+from autoreason.run.parameters import ResumeOptions, check_options
 from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
 from autoreason.run.record import task_and_settings, use_journal

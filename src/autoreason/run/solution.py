@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.plugins import short
-from autoreason.programs import statements
+from autoreason.programs import program_statements
 from autoreason.programs.assignment import Examined
 from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.progress import SolveProgress
@@ -74,8 +74,8 @@ class Solution(Result):
     @property
     def unsolved(self) -> str:
         """Why a finished run solved nothing; empty where it did, or is not finished."""
-        unsolved = self.finished and statements.is_unsolved(self.story, one=self.one)
-        return statements.why_unsolved(self.story, one=self.one) if unsolved else ""
+        unsolved = self.finished and program_statements.is_unsolved(self.story, one=self.one)
+        return program_statements.why_unsolved(self.story, one=self.one) if unsolved else ""
 
     heading = "Programs"
 
@@ -84,7 +84,7 @@ class Solution(Result):
         """What came of the one problem or of the set; before anything is solved, how the run ended."""
         if not self.solved:
             return self.ending
-        return statements.problem(self.solved[-1]) if self.one else self.report.conclusion
+        return program_statements.problem(self.solved[-1]) if self.one else self.report.conclusion
 
     def names(self) -> list[str]:
         """Those of the strategies."""
@@ -102,7 +102,7 @@ class Solution(Result):
         """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
         rows = [("Status", self.ending)] if self.solved and not self.finished else []
         if self.one and self.solved:
-            rows += statements.problem_rows(self.solved[-1])
+            rows += program_statements.problem_rows(self.solved[-1])
         if self.one or not self.solved:
             rows += [("Left out", str(each)) for each in self.report.left_out]
         return [*rows, ("Sandbox", self._sandbox)] if self.report.levels else rows
@@ -143,7 +143,7 @@ class Solution(Result):
 
     @property
     def _sandbox(self) -> str:
-        return "; ".join(map(statements.sandbox_level, self.report.levels))
+        return "; ".join(map(program_statements.sandbox_level, self.report.levels))
 
 
 def solution_of(result: Result) -> Solution:

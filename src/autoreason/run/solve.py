@@ -18,10 +18,10 @@ from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment
 from autoreason.programs.examination import Examiner
 from autoreason.programs.problems.problem import check_test_limits
-from autoreason.programs.registry import DEFAULT, strategies_named
+from autoreason.programs.program_registry import DEFAULT, strategies_named
 from autoreason.programs.task import Assignments
-from autoreason.run.models import ModelChoice
-from autoreason.run.options import SolveOptions, check_options
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.parameters import SolveOptions, check_options
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.solution import Solution, solution_of
 from autoreason.run.sync import wait_for

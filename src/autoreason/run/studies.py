@@ -14,8 +14,8 @@ from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.prompts import load
 from autoreason.report.report import Report
-from autoreason.run.models import ModelChoice
-from autoreason.run.options import (
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.parameters import (
     CertifyOptions,
     CompareOptions,
     JudgeOptions,
@@ -28,10 +28,10 @@ from autoreason.run.refine import task_in
 from autoreason.run.reports import report_of
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
+from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.certification import Certification
-from autoreason.studies.certify.report import Certificate
 from autoreason.studies.certify.suite import SUITE
-from autoreason.studies.compare.report import ComparisonReport
+from autoreason.studies.compare.comparison_report import ComparisonReport
 from autoreason.studies.panels.entries import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport, require_statistics
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels

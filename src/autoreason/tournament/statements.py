@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import count, decimal, percent, percent_range
-from autoreason.report.statements import agreement, positions
+from autoreason.report.sentences import agreement, positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

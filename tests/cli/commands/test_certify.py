@@ -18,8 +18,8 @@ from autoreason.cli.group import cli
 from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.journal import Journal
 from autoreason.settings import Models, make_settings
+from autoreason.studies.certify.certificate_files import write_certificate
 from autoreason.studies.certify.properties import MIN_PAIRS, PROPERTIES, CertificateVerdict
-from autoreason.studies.certify.store import write_certificate
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
 QUESTIONS = 144

@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.cli.inside import Inside
 
 from autoreason.exchange import Spent
-from autoreason.studies.compare.report import ComparedStrategy, ComparisonReport
+from autoreason.studies.compare.comparison_report import ComparedStrategy, ComparisonReport
 
 BRIEF = "Write about tides and boats"
 SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "--panel", "2")

@@ -11,7 +11,7 @@ from tests.cli.server import Server
 from tests.tournament.stage import cut_off
 
 from autoreason.exchange import Reply
-from autoreason.models import testing
+from autoreason.models import doubles
 from autoreason.models.pool import ModelPool
 
 TEXTS = {
@@ -34,7 +34,7 @@ def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask(*_: object) -> Reply:
         return cut_off("Well")
 
-    monkeypatch.setattr(testing.EchoModel, "ask", ask)
+    monkeypatch.setattr(doubles.EchoModel, "ask", ask)
 
 
 def test_a_panel_ends_with_a_table_and_one_sentence(inside: Inside, texts: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from tests.run.solve_runs import SCRIPT, problems, terms
 from autoreason.cli.views.attempts import parts_of
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
-from autoreason.models.testing import ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.run.solve import solving_task
 
 __all__ = ["examiner", "writes"]

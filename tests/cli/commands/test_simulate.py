@@ -77,12 +77,12 @@ def test_a_run_of_the_journal_that_is_too_short_to_fit_says_so(quick_shell: Shel
 
 
 def test_a_search_shows_the_best_beside_those_we_know() -> None:
-    from autoreason.studies.simulate import search
+    from autoreason.studies.simulate import protocol_search
     from autoreason.studies.simulate.grid import PAPER, Grid
 
     small = Grid((PAPER.bench,), (1, 2), (5,), (0, 5), (3,))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search.search_protocols, "__defaults__", (None, small))
+        patch.setattr(protocol_search.search_protocols, "__defaults__", (None, small))
         said = CliRunner().invoke(
             cli, ["simulate", "search", "--runs", "20", "--calls", "60", "--world", "help", "-q"]
         )

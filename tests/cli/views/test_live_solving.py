@@ -29,7 +29,7 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.journal import Journal
-from autoreason.models.testing import EchoModel, ScriptedModel
+from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.task import Assignments
 from autoreason.task import Task

@@ -25,7 +25,7 @@ from tests.programs.problems.made_up import (
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.problems import formats
-from autoreason.programs.problems.comparison import compare
+from autoreason.programs.problems.answer_comparison import compare
 from autoreason.programs.problems.formats import format_of, read_problems
 from autoreason.programs.problems.native_format import FIELDS, encode_set
 from autoreason.programs.problems.problem import comparison

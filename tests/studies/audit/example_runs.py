@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autoreason.studies.audit.audit import Check
-from autoreason.studies.audit.findings import AuditFinding, settle
-from autoreason.studies.audit.record import (
+from autoreason.studies.audit.audited_record import (
     SLOTS,
     AuditedPanel,
     AuditedPass,
@@ -15,6 +14,7 @@ from autoreason.studies.audit.record import (
     AuditedVote,
     shared_order,
 )
+from autoreason.studies.audit.findings import AuditFinding, settle
 from autoreason.tournament.voting import count_votes
 
 ORDERS = (("A", "B", "AB"), ("B", "AB", "A"), ("AB", "A", "B"))

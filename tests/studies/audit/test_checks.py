@@ -31,7 +31,7 @@ from autoreason.studies.audit import (
     check_texts,
 )
 from autoreason.studies.audit.audit import CHECKS, Check, audit_runs, conclude
-from autoreason.studies.audit.record import SLOTS, AuditedCalls, AuditedPrograms, AuditedRun
+from autoreason.studies.audit.audited_record import SLOTS, AuditedCalls, AuditedPrograms, AuditedRun
 from autoreason.tournament.orders import balanced_orders
 
 INVALID = vote()

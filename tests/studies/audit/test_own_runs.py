@@ -15,11 +15,11 @@ from tests.tournament.stage import critique, cut_off, document
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.models.testing import EchoModel
+from autoreason.models.doubles import EchoModel
 from autoreason.studies.audit.audit import audit_runs
+from autoreason.studies.audit.audited_record import AuditedRun
 from autoreason.studies.audit.findings import AuditFinding
 from autoreason.studies.audit.own_runs import read_run
-from autoreason.studies.audit.record import AuditedRun
 from autoreason.task import Entry, Task
 
 

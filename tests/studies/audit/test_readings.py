@@ -11,7 +11,7 @@ from tests.run.comparisons import comparison
 from tests.run.runs import open_journal, scripted, start_run
 
 from autoreason.journal import Journal
-from autoreason.models.testing import EchoModel
+from autoreason.models.doubles import EchoModel
 from autoreason.studies.audit import readings
 from autoreason.studies.audit.own_runs import read_run
 from autoreason.studies.audit.readings import readings_of

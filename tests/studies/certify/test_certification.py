@@ -30,9 +30,9 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run import estimate_run, replay_async
 from autoreason.settings import Budget, Models, make_settings
+from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.questions import defect_questions, other_questions
-from autoreason.studies.certify.report import certificate_of
 from autoreason.studies.certify.suite import INJECTIONS, pairs
 
 QUESTIONS = 144

@@ -15,7 +15,7 @@ from autoreason.exchange import Outcome, Reply, Request, Spent, Usage
 from autoreason.journal import Journal
 from autoreason.run import Result
 from autoreason.settings import Settings
-from autoreason.studies.compare.report import ComparisonReport, comparison_report
+from autoreason.studies.compare.comparison_report import ComparisonReport, comparison_report
 from autoreason.task import Task
 
 A_CALL = {"calls": Decimal(1), "tokens": Decimal(100), "cost": Decimal("0.01")}

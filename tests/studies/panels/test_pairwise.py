@@ -19,7 +19,7 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.settings import Models
 from autoreason.studies.panels.pairwise import pair_verdict, votes
-from autoreason.studies.panels.results import panel_report
+from autoreason.studies.panels.panel_results import panel_report
 
 
 def first_shown(request: Request) -> str:

@@ -119,7 +119,7 @@ def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
 
 
 def test_a_panel_not_yet_run_has_an_empty_report() -> None:
-    from autoreason.studies.panels.results import panel_report
+    from autoreason.studies.panels.panel_results import panel_report
 
     task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
     found = panel_report(Story(task=task))

@@ -19,7 +19,7 @@ from autoreason.prompts import built_in
 from autoreason.run import check, replay_async
 from autoreason.settings import Models
 from autoreason.studies.panels.entries import make_entries
-from autoreason.studies.panels.results import panel_report
+from autoreason.studies.panels.panel_results import panel_report
 from autoreason.task import Entry, Task
 
 TEXTS = {

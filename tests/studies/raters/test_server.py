@@ -13,7 +13,7 @@ from tests.patience import PATIENCE
 from tests.studies.raters.conftest import Study
 from tests.studies.raters.serving import Caller, Served, serve_packet, start
 
-from autoreason.studies.raters.plan import plan
+from autoreason.studies.raters.reading_plan import plan
 from autoreason.studies.raters.sealed_key import open_key
 from autoreason.studies.raters.storage import read_sheets
 

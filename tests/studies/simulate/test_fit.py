@@ -12,7 +12,9 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, BallotCast, PassStarted
-from autoreason.studies.simulate.ballots import (
+from autoreason.studies.simulate.fit import FittedJudges, fit_judges, fitted_world
+from autoreason.studies.simulate.outcomes import Interval
+from autoreason.studies.simulate.recorded_ballots import (
     SLOTS,
     PanelVotes,
     RankedVote,
@@ -20,8 +22,6 @@ from autoreason.studies.simulate.ballots import (
     from_file,
     of_judge,
 )
-from autoreason.studies.simulate.fit import FittedJudges, fit_judges, fitted_world
-from autoreason.studies.simulate.outcomes import Interval
 from autoreason.studies.simulate.world import read_world, write_world
 
 

@@ -22,7 +22,7 @@ from autoreason.errors import InvalidInput, JournalError, UnknownRun
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
-    from autoreason.studies.audit.record import AuditedRun
+    from autoreason.studies.audit.audited_record import AuditedRun
 
 
 @click.command(cls=HelpfulCommand)

@@ -94,7 +94,7 @@ def _show(model: str, values: dict[str, Any]) -> int:
     from autoreason.cli.views import certificates
     from autoreason.errors import InvalidInput
     from autoreason.settings import provider_of, servers
-    from autoreason.studies.certify.store import find_certificate
+    from autoreason.studies.certify.certificate_files import find_certificate
 
     stored = find_certificate(model, servers(values["base_url"], [model]).get(provider_of(model)))
     if stored is None:

@@ -11,7 +11,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
-from autoreason.programs.statements import failure
+from autoreason.programs.program_statements import failure
 
 if TYPE_CHECKING:
     from rich.console import Console

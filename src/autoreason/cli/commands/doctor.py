@@ -192,7 +192,7 @@ def _records(url: str) -> Iterator[Finding]:
 
 
 def _keys() -> Iterator[Finding]:
-    from autoreason.models.keys import find_key
+    from autoreason.models.api_keys import find_key
     from autoreason.models.providers import PROVIDERS
 
     found = []

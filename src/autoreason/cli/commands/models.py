@@ -122,7 +122,7 @@ def _list(as_json: bool) -> None:
     from autoreason.cli.config import read_config
     from autoreason.cli.embedded import weights_state
     from autoreason.cli.views.outcome import print_json
-    from autoreason.models.keys import key_file
+    from autoreason.models.api_keys import key_file
     from autoreason.models.providers import PROVIDERS
     from autoreason.paths import config_file
     from autoreason.settings import DEFAULT_MODEL
@@ -185,7 +185,7 @@ _STYLES = {"set": "green", "unusable": "yellow"}
 
 def _key(provider: Provider) -> dict[str, str]:
     """Whether there is a key, never which."""
-    from autoreason.models.keys import find_key
+    from autoreason.models.api_keys import find_key
 
     names = " or ".join(provider.key_variables)
     try:

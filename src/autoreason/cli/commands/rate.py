@@ -16,7 +16,7 @@ from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.studies.raters.build import OpenTask
-    from autoreason.studies.raters.panel import PanelRankings
+    from autoreason.studies.raters.model_panel import PanelRankings
     from autoreason.studies.raters.sealed_key import Opening
 
 folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
@@ -83,7 +83,7 @@ def new(
 
     from autoreason.parsing.leaks import find_leaks
     from autoreason.studies.raters.build import build_packet
-    from autoreason.studies.raters.sources import from_files, from_pairing
+    from autoreason.studies.raters.rated_texts import from_files, from_pairing
 
     if bool(texts) != bool(brief):
         missing = "the texts to rate" if brief else "the task of these texts with --brief"
@@ -105,7 +105,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
     if not runs:
         return []
     from autoreason.cli.lookup import open_journal
-    from autoreason.studies.raters.sources import from_run
+    from autoreason.studies.raters.rated_texts import from_run
 
     with open_journal(journal) as book:
         rows = [book.find(run) for run in runs]
@@ -207,7 +207,7 @@ def report(
 def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
     if not panels:
         return None
-    from autoreason.studies.raters.panel import join_panels, read_panel
+    from autoreason.studies.raters.model_panel import join_panels, read_panel
 
     files = (name.endswith(".json") or Path(name).is_file() for name in panels)
     return join_panels(
@@ -220,7 +220,7 @@ def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None
 
 def _panel_of_run(run: str, journal: str | None) -> PanelRankings:
     from autoreason.cli.lookup import open_journal
-    from autoreason.studies.raters.panel import panel_of
+    from autoreason.studies.raters.model_panel import panel_of
 
     with open_journal(journal) as book:
         row = book.find(run)

@@ -208,7 +208,7 @@ def _show_table(
     """A finished study: every ballot, unless it is to be short, then its report."""
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.certificates import store_certificate
+    from autoreason.run.certificate_storage import store_certificate
     from autoreason.run.reports import reported_result
 
     if not (as_json or short):

@@ -14,7 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
 
 if TYPE_CHECKING:
-    from autoreason.studies.simulate.ballots import PanelVotes
+    from autoreason.studies.simulate.recorded_ballots import PanelVotes
     from autoreason.studies.simulate.world import World
 
 
@@ -152,8 +152,8 @@ def simulate(
             "--output and --judge-model belong to --fit; give that too or leave them out"
         )
     from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.simulate.plot import draw
     from autoreason.studies.simulate.protocols import choose_protocols
+    from autoreason.studies.simulate.simulation_plot import draw
     from autoreason.studies.simulate.study import Plan, run_study
 
     plan = Plan(runs, seed, budget, fast, curves=bool(plot or html))
@@ -203,7 +203,7 @@ def search(
     """
     _check(html)
     from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.simulate.search import search_protocols
+    from autoreason.studies.simulate.protocol_search import search_protocols
 
     with ProgressLine("tried", quiet=quiet) as progress:
         report = search_protocols(_worlds(worlds), calls, runs, seed, progress)
@@ -280,8 +280,8 @@ def _fit_judges(
     as_json: bool,
 ) -> None:
     from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.simulate.ballots import of_judge
     from autoreason.studies.simulate.fit import fit_report
+    from autoreason.studies.simulate.recorded_ballots import of_judge
 
     by = f", by {judge}." if judge else "."
     panels = of_judge(_recorded_panels(source, journal), judge)
@@ -292,7 +292,7 @@ def _fit_judges(
 
 
 def _recorded_panels(source: str, journal: str | None) -> list[PanelVotes]:
-    from autoreason.studies.simulate.ballots import from_events, from_file
+    from autoreason.studies.simulate.recorded_ballots import from_events, from_file
 
     if Path(source).suffix or Path(source).is_file():
         return from_file(Path(source))

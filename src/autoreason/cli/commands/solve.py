@@ -16,7 +16,7 @@ from autoreason.models.examples import fill_examples
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from autoreason.run.options import RunHooks
+    from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.result import Result
     from autoreason.settings import Settings
@@ -74,7 +74,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         help="One or several with commas between, or all. [default: search]",
     ),
     *(
-        options.field_option(Field("autoreason.programs.solve", "SolveTerms", name))
+        options.field_option(Field("autoreason.programs.solve_job", "SolveTerms", name))
         for name in ("repeats", "calls", "width")
     ),
 )
@@ -152,7 +152,7 @@ def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[st
     import asyncio
 
     from autoreason.cli.views.console import print_line, stderr_console
-    from autoreason.cli.views.dry_run import dry_run
+    from autoreason.cli.views.preview import dry_run
 
     async def look() -> PreparedRun:
         async with assigned as run:
@@ -188,7 +188,7 @@ def _start(
 def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:
     """Refuse one file for several programs."""
     from autoreason.jobs.job import read_options
-    from autoreason.programs.solve import SolveTerms
+    from autoreason.programs.solve_job import SolveTerms
 
     parts = read_options(run.settings, SolveTerms).count_parts(run.task)
     if values["output"] and parts > 1:

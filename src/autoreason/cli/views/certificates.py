@@ -12,7 +12,7 @@ from autoreason.report.numbers import UNKNOWN
 if TYPE_CHECKING:
     from autoreason.report.table import Table
     from autoreason.settings import Settings
-    from autoreason.studies.certify.store import StoredCertificate
+    from autoreason.studies.certify.certificate_files import StoredCertificate
 
 
 def warn_of_failed_judges(settings: Settings) -> None:
@@ -21,7 +21,7 @@ def warn_of_failed_judges(settings: Settings) -> None:
         return
     from autoreason.run.kinds import job_class
     from autoreason.run.prompt_choice import needs_few_words
-    from autoreason.studies.certify.store import find_certificate
+    from autoreason.studies.certify.certificate_files import find_certificate
 
     prompts = job_class(settings).prompts
     if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
@@ -62,7 +62,7 @@ def list_all(*, as_json: bool) -> None:
 
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
-    from autoreason.studies.certify.store import all_certificates
+    from autoreason.studies.certify.certificate_files import all_certificates
 
     certificates = all_certificates()
     if as_json:

@@ -23,7 +23,7 @@ from autoreason.exchange import (
 )
 from autoreason.jobs import spending
 from autoreason.keys import Key, order_by_number
-from autoreason.programs import statements as program_statements
+from autoreason.programs import program_statements
 from autoreason.programs.events import examined_in
 from autoreason.report import numbers
 from autoreason.run.kinds import written_by

@@ -35,7 +35,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import CallRetried, Signal
 from autoreason.keys import Key
-from autoreason.programs import statements as program_statements
+from autoreason.programs import program_statements
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
 from autoreason.report.layout import wrap

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from autoreason.exchange import Message, Reply, Request, Usage
+from autoreason.models.api_keys import Secret
 from autoreason.models.dialects.base import (
     Dialect,
     Headers,
@@ -21,7 +22,6 @@ from autoreason.models.dialects.base import (
     word,
 )
 from autoreason.models.failures import ErrorReply, read_error
-from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Usage
-from autoreason.models.keys import Secret
+from autoreason.models.api_keys import Secret
 from autoreason.models.quirks import Quirks
 
 Headers = dict[str, str | Secret]

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.exchange import Reply, Request, Schema, Usage
+from autoreason.models.api_keys import Secret
 from autoreason.models.dialects.base import (
     Dialect,
     Headers,
@@ -26,7 +27,6 @@ from autoreason.models.dialects.base import (
 )
 from autoreason.models.dialects.thinking import Thinking
 from autoreason.models.failures import ErrorReply, read_error
-from autoreason.models.keys import Secret
 from autoreason.models.quirks import Quirks
 
 _CUT = frozenset({"length", "model_length", "max_tokens"})

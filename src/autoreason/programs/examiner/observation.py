@@ -12,10 +12,10 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import CodeVerdict, Input, Observation
 from autoreason.programs.examiner.bench import ProgramBench, limits_for
 from autoreason.programs.examiner.verdicts import exception_of, output_text, verdict_of
-from autoreason.programs.problems.comparison import canonical
+from autoreason.programs.problems.answer_comparison import canonical
 from autoreason.programs.problems.problem import Problem, comparison
 from autoreason.programs.sandbox.base import ProgramRun, Sandbox
-from autoreason.programs.sandbox.observation import shorten
+from autoreason.programs.sandbox.canonical_values import shorten
 
 MAX_SECONDS = 1.0
 """Processor time for one input of a program, or for all calls of a function."""
@@ -24,7 +24,9 @@ MAX_FATAL_FAILURES = 2
 _FATAL = frozenset(CodeVerdict)
 """Failures that are not exceptions: they end a program, or use up its time."""
 
-_RECORD = "from autoreason.programs.sandbox.observation import record as _record\n_record([{}])"
+_RECORD = (
+    "from autoreason.programs.sandbox.canonical_values import record as _record\n_record([{}])"
+)
 
 
 async def observe_program(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.excerpts import end_of_text, excerpt
-from autoreason.programs.problems.comparison import Comparison, compare
+from autoreason.programs.problems.answer_comparison import Comparison, compare
 from autoreason.programs.problems.problem import NO_CHECKER
 from autoreason.programs.sandbox import test_driver
 from autoreason.programs.sandbox.base import EndReason, ProgramRun, RunLimits

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from autoreason.programs.assignment import Assignment
-from autoreason.programs.problems.sources import parse_python
+from autoreason.programs.problems.set_sources import parse_python
 
 _WRAPPERS = frozenset(
     {"set", "frozenset", "sorted", "list", "tuple", "dict", "len", "str", "Counter"}

@@ -8,17 +8,17 @@ from typing import Any
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Example
-from autoreason.programs.problems.comparison import Checker
-from autoreason.programs.problems.fields import (
+from autoreason.programs.problems.answer_comparison import Checker
+from autoreason.programs.problems.native_format import build_problem
+from autoreason.programs.problems.problem import MAX_SECONDS, MEMORY_RANGE_MB, Problem
+from autoreason.programs.problems.record_fields import (
     Record,
     number_field,
     record_name,
     text_field,
     texts_field,
 )
-from autoreason.programs.problems.native_format import build_problem
-from autoreason.programs.problems.problem import MAX_SECONDS, MEMORY_RANGE_MB, Problem
-from autoreason.programs.problems.statements import (
+from autoreason.programs.problems.statement_hints import (
     allows_any_case,
     has_several_answers,
     stated_tolerance,

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autoreason.programs.problems.sources import parse_python
+from autoreason.programs.problems.set_sources import parse_python
 
 _PROMPT = re.compile(r"^\s*>>> ?(.*)$")
 _SEPARATOR = re.compile(r"\s*(?:==>|=>|->|➞|→|==|=|#?\s*(?:should )?returns?:?)\s*")

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.problems.contests import read_contest
-from autoreason.programs.problems.fields import Record
 from autoreason.programs.problems.functions import excluded_examples, read_humaneval, read_mbpp
 from autoreason.programs.problems.livecodebench import read_livecodebench
 from autoreason.programs.problems.native_format import read_native
 from autoreason.programs.problems.problem import Problem
+from autoreason.programs.problems.record_fields import Record
 from autoreason.programs.problems.sets import BrokenRecord, ProblemSet, set_digest
 
 MAX_FILE_BYTES = 1 << 30

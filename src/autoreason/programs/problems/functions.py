@@ -15,10 +15,10 @@ from autoreason.programs.problems.docstrings import (
     free_names,
     other_definitions,
 )
-from autoreason.programs.problems.fields import Record, record_name, text_field, texts_field
 from autoreason.programs.problems.native_format import build_problem
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.problems.sources import parse_python
+from autoreason.programs.problems.record_fields import Record, record_name, text_field, texts_field
+from autoreason.programs.problems.set_sources import parse_python
 
 
 def read_humaneval(raw: Record) -> Problem:

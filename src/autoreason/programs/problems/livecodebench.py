@@ -14,10 +14,10 @@ import msgspec
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Example
 from autoreason.programs.problems.contests import stated_checker
-from autoreason.programs.problems.fields import Record, record_name, text_field
 from autoreason.programs.problems.native_format import build_problem
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.problems.statements import allows_any_case
+from autoreason.programs.problems.record_fields import Record, record_name, text_field
+from autoreason.programs.problems.statement_hints import allows_any_case
 
 MAX_UNPACKED_BYTES = 256 << 20
 """Bytes of unpacked private tests."""

@@ -10,9 +10,9 @@ import msgspec
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.programs.assignment import Example
-from autoreason.programs.problems.comparison import Checker
-from autoreason.programs.problems.fields import Record, record_name
+from autoreason.programs.problems.answer_comparison import Checker
 from autoreason.programs.problems.problem import Problem, check_problem
+from autoreason.programs.problems.record_fields import Record, record_name
 
 FIELDS = Problem.__struct_fields__
 CHECKERS = get_args(Checker)

@@ -9,10 +9,10 @@ from msgspec import structs
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Assignment, Example, ProblemStatement
-from autoreason.programs.problems.comparison import TOLERANCE, Checker, Comparison, compare
-from autoreason.programs.problems.fields import MAX_ID_LENGTH
-from autoreason.programs.problems.sources import compile_error, parse_python
-from autoreason.programs.problems.statements import stated_tolerance
+from autoreason.programs.problems.answer_comparison import TOLERANCE, Checker, Comparison, compare
+from autoreason.programs.problems.record_fields import MAX_ID_LENGTH
+from autoreason.programs.problems.set_sources import compile_error, parse_python
+from autoreason.programs.problems.statement_hints import stated_tolerance
 
 MAX_SECONDS = 60
 """The longest time limit."""

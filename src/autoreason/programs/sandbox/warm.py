@@ -53,7 +53,8 @@ COMMON_MODULES = (
 MISSING_HOME = "/nonexistent"
 
 OWN_MODULES = tuple(
-    f"autoreason.programs.sandbox.{name}" for name in ("test_driver", "rpc_server", "observation")
+    f"autoreason.programs.sandbox.{name}"
+    for name in ("test_driver", "rpc_server", "canonical_values")
 )
 
 LAZY_MODULES = ("_pylong", "_pydatetime", "_colorize")

@@ -18,6 +18,7 @@ from autoreason.studies.audit import (
     check_stopping,
     check_texts,
 )
+from autoreason.studies.audit.audited_record import Runs, panels_of
 from autoreason.studies.audit.findings import (
     GROUPS,
     LEVELS,
@@ -27,7 +28,6 @@ from autoreason.studies.audit.findings import (
     listed,
     settle,
 )
-from autoreason.studies.audit.record import Runs, panels_of
 
 Check = Callable[[Runs], AuditResult]
 

@@ -7,6 +7,13 @@ from collections import Counter
 from autoreason.parsing.ballots import read_ranking
 from autoreason.report.numbers import percent
 from autoreason.stats.shares import share
+from autoreason.studies.audit.audited_record import (
+    AuditedPass,
+    AuditedVote,
+    Runs,
+    panels_of,
+    votes_of,
+)
 from autoreason.studies.audit.findings import (
     AuditFinding,
     Level,
@@ -17,7 +24,6 @@ from autoreason.studies.audit.findings import (
     part,
     share_level,
 )
-from autoreason.studies.audit.record import AuditedPass, AuditedVote, Runs, panels_of, votes_of
 from autoreason.studies.audit.wording import is_exact, structured_ranking
 from autoreason.tournament.panel_size import quorum
 

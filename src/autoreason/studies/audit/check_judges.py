@@ -12,6 +12,14 @@ from autoreason.report.numbers import p_statement, percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm, share
 from autoreason.stats.sums import Part, coin, flips, more_than_chance, resampled_mean, unlike_chance
+from autoreason.studies.audit.audited_record import (
+    AuditedPanel,
+    AuditedPass,
+    AuditedRun,
+    Runs,
+    panels_of,
+    votes_of,
+)
 from autoreason.studies.audit.chance import (
     Agreement,
     SeenVote,
@@ -30,14 +38,6 @@ from autoreason.studies.audit.findings import (
     listed,
     many,
     part,
-)
-from autoreason.studies.audit.record import (
-    AuditedPanel,
-    AuditedPass,
-    AuditedRun,
-    Runs,
-    panels_of,
-    votes_of,
 )
 
 _POSITION = Topic(

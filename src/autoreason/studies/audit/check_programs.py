@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from autoreason.stats.shares import share
+from autoreason.studies.audit.audited_record import AuditedPrograms, Runs
 from autoreason.studies.audit.findings import (
     AuditFinding,
     Topic,
     part,
     share_level,
 )
-from autoreason.studies.audit.record import AuditedPrograms, Runs
 
 _CUT = Topic(
     "cut-off replies",

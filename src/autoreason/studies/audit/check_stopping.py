@@ -12,6 +12,7 @@ from autoreason.report.numbers import p_statement, percent, percent_range
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share, share, sign_test
 from autoreason.stats.sums import flips, moments, more_than_chance, unlike_chance
+from autoreason.studies.audit.audited_record import AuditedPanel, AuditedPass, AuditedRun, Runs
 from autoreason.studies.audit.chance import (
     MANY_RUNS,
     Course,
@@ -31,7 +32,6 @@ from autoreason.studies.audit.findings import (
     number_of,
     part,
 )
-from autoreason.studies.audit.record import AuditedPanel, AuditedPass, AuditedRun, Runs
 from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.voting import BUILT_IN
 

@@ -13,6 +13,7 @@ from autoreason.parsing.leaks import find_leaks
 from autoreason.report.numbers import percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import share
+from autoreason.studies.audit.audited_record import AuditedPass, AuditedRun, Runs
 from autoreason.studies.audit.findings import (
     AuditFinding,
     Level,
@@ -23,7 +24,6 @@ from autoreason.studies.audit.findings import (
     part,
     share_level,
 )
-from autoreason.studies.audit.record import AuditedPass, AuditedRun, Runs
 from autoreason.studies.audit.wording import cut_off
 
 _CUT = Topic(

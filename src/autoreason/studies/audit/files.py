@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
-from autoreason.studies.audit.record import (
+from autoreason.studies.audit.audited_record import (
     SLOTS,
     AuditedPanel,
     AuditedPass,

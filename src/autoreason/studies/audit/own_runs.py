@@ -18,7 +18,7 @@ from autoreason.programs.source import same_program
 from autoreason.programs.task import assignments_of
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
-from autoreason.studies.audit.record import (
+from autoreason.studies.audit.audited_record import (
     AuditedCalls,
     AuditedPanel,
     AuditedPass,

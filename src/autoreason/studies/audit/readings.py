@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager, suppress
 import msgspec
 
 from autoreason.journal import Journal
+from autoreason.studies.audit.audited_record import AuditedRun
 from autoreason.studies.audit.own_runs import read_run
-from autoreason.studies.audit.record import AuditedRun
 from autoreason.version import __version__
 
 _VERSION = f"4, {__version__}"

@@ -12,8 +12,8 @@ from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
+from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
-from autoreason.studies.certify.report import certificate_of
 from autoreason.studies.certify.suite import SUITE
 from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.panel import verdict_of

@@ -15,7 +15,7 @@ from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
-from autoreason.studies.panels.job import PanelJob
+from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.panel_size import quorum

@@ -15,7 +15,7 @@ from autoreason.events import BallotCast
 from autoreason.report.numbers import count as counted
 from autoreason.report.numbers import p_statement, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.statements import losing
+from autoreason.report.sentences import losing
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
@@ -138,7 +138,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """Standings, the matrix of wins, and notes."""
-        from autoreason.studies.panels.tables import notes, standings, win_matrix
+        from autoreason.studies.panels.panel_tables import notes, standings, win_matrix
 
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
 

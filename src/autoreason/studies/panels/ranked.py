@@ -9,7 +9,7 @@ from autoreason.jobs.job import Plan, read_options
 from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
-from autoreason.studies.panels.job import PanelJob
+from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.tournament.judges import JUDGES_PER_SEAT
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize

@@ -23,7 +23,7 @@ from autoreason.settings import Settings
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
-from autoreason.studies.panels.job import PanelJob
+from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize

@@ -12,7 +12,7 @@ from autoreason.stats.elections import borda
 from autoreason.stats.ranks import tau_b
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
-from autoreason.studies.raters.panel import PanelRankings, Ranking
+from autoreason.studies.raters.model_panel import PanelRankings, Ranking
 
 
 class TaskAgreement(Struct, frozen=True, kw_only=True):

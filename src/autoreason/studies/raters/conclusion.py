@@ -8,9 +8,9 @@ from pathlib import Path
 
 from autoreason.errors import InvalidInput
 from autoreason.studies.raters.lock import lock_packet
+from autoreason.studies.raters.model_panel import PanelRankings
 from autoreason.studies.raters.packet import read_packet
-from autoreason.studies.raters.panel import PanelRankings
-from autoreason.studies.raters.results import RatingsReport, ratings_report
+from autoreason.studies.raters.ratings import RatingsReport, ratings_report
 from autoreason.studies.raters.sealed_key import open_key, opening, rating_digests
 from autoreason.studies.raters.storage import read_sheets
 

@@ -21,7 +21,7 @@ from autoreason.studies.raters import sealed_key
 from autoreason.studies.raters.build import instructions
 from autoreason.studies.raters.markdown import render
 from autoreason.studies.raters.packet import Packet
-from autoreason.studies.raters.plan import plan
+from autoreason.studies.raters.reading_plan import plan
 from autoreason.studies.raters.rubric import RUBRIC, SCORES
 from autoreason.studies.raters.session import Desk, DeskOccupied, OnMessage
 from autoreason.studies.raters.sheets import MAX_COMMENT_LENGTH, Click, Sheet, steps_in

@@ -20,9 +20,9 @@ from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
-from autoreason.studies.simulate.ballots import SLOTS, PanelVotes
 from autoreason.studies.simulate.luck import Numbers
 from autoreason.studies.simulate.outcomes import Interval
+from autoreason.studies.simulate.recorded_ballots import SLOTS, PanelVotes
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World, write_world
 

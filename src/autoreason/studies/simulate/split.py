@@ -15,8 +15,8 @@ from autoreason.report.table import Column, Table
 from autoreason.studies.simulate.fast import finish, last_passes, run_courses
 from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import summarise
+from autoreason.studies.simulate.protocol_search import shortfall
 from autoreason.studies.simulate.protocols import named_protocol
-from autoreason.studies.simulate.search import shortfall
 from autoreason.studies.simulate.study import OnProgress, in_processes
 from autoreason.studies.simulate.world import World
 

@@ -17,14 +17,14 @@ from scipy.special import stdtrit
 
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.statements import listed
+from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.studies.simulate.fast import check_fast, curve, play_fast
 from autoreason.studies.simulate.outcomes import Summary, summarise
 from autoreason.studies.simulate.play import play_all
-from autoreason.studies.simulate.plot import draw
 from autoreason.studies.simulate.protocols import NamedProtocol
+from autoreason.studies.simulate.simulation_plot import draw
 from autoreason.studies.simulate.world import World
 
 R = TypeVar("R")

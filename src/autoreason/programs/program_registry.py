@@ -1,0 +1,45 @@
+"""Strategies for programs by name: built in, from installed packages, or a user's class in a file."""
+
+from __future__ import annotations
+
+from autoreason.errors import InvalidInput
+from autoreason.programs.program_strategy import ProgramStrategy
+from autoreason.strategies.registry import BUILT_IN, find_strategy, installed_strategies
+
+DEFAULT = "search"
+PROGRAM_STRATEGIES = {
+    "search": "autoreason.programs.search:Search",
+    "single": "autoreason.programs.fresh_attempts:SingleProgram",
+    "best_of_n": "autoreason.programs.fresh_attempts:BestOfNPrograms",
+    "critique_revise": "autoreason.programs.program_revision:CritiqueRevisePrograms",
+    "analyse_revise": "autoreason.programs.program_revision:AnalyseRevisePrograms",
+    "tournament": "autoreason.programs.contest:ProgramTournament",
+}
+"""Each imported when it is first used."""
+EVERY = "all"
+
+
+def strategies_named(names: str) -> tuple[str, ...]:
+    """Parse `all`, one name, or several names separated by commas."""
+    if names == EVERY:
+        return tuple(PROGRAM_STRATEGIES)
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def find_program_strategy(name: str) -> type[ProgramStrategy]:
+    """The class of that name; an error where there is none, or where it writes texts."""
+    built_in = ", ".join(PROGRAM_STRATEGIES)
+    if (
+        name not in PROGRAM_STRATEGIES
+        and ":" not in name
+        and name not in (*BUILT_IN, *installed_strategies())
+    ):
+        raise InvalidInput(
+            f"no strategy {name!r} for programs; there are {built_in}, or name your own as file.py:Class"
+        )
+    kind = find_strategy(name, PROGRAM_STRATEGIES, ProgramStrategy.__name__)
+    if not issubclass(kind, ProgramStrategy):
+        raise InvalidInput(
+            f"{name} writes texts, not programs; take {built_in}, or a subclass of autoreason.ProgramStrategy"
+        )
+    return kind

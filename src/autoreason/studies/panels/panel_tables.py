@@ -1,0 +1,142 @@
+"""The tables and sentences of a panel's report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    decimal,
+    interval,
+    p_statement,
+    p_value,
+    percent,
+    percent_interval,
+    percent_range,
+)
+from autoreason.report.sentences import agreement, positions
+from autoreason.report.table import Column, Table
+
+if TYPE_CHECKING:
+    from autoreason.studies.panels.panel_report import PanelReport
+
+
+def standings(report: PanelReport) -> Table:
+    """Points, means with intervals, first places."""
+    rows = [
+        (
+            each.name,
+            f"{each.words:,}",
+            decimal(each.points),
+            interval(each.mean),
+            decimal(each.first),
+        )
+        for each in report.standings
+    ]
+    heads = ("words", "points", "per ballot (95 % for all)", "first places")
+    return Table([Column("", figures=False), *map(Column, heads)], rows)
+
+
+def win_matrix(report: PanelReport) -> Table:
+    """How many ballots put the row above the column."""
+    names = [each.name for each in report.standings]
+    rows = [
+        (
+            one,
+            *(
+                UNKNOWN if one == other else str(report.wins.get(one, {}).get(other, 0))
+                for other in names
+            ),
+        )
+        for one in names
+    ]
+    return Table([Column("above", figures=False), *map(Column, names)], rows)
+
+
+def duels(report: PanelReport, against: str) -> Table:
+    """Each of the others against one of them, with paired tests."""
+    its_duels = [d.seen_from(against) for d in report.duels if against in (d.one, d.other)]
+    rows = [
+        (
+            each.other,
+            str(each.wins),
+            str(each.losses),
+            percent_interval(each.preferred),
+            p_value(each.test.p),
+            p_value(each.holm),
+        )
+        for each in its_duels
+    ]
+    heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
+    return Table([Column(f"{against} against", figures=False), *map(Column, heads)], rows)
+
+
+def notes(report: PanelReport) -> list[tuple[str, str]]:
+    """Agreement, position, length and what was left out, as labelled sentences."""
+    rows = [
+        ("Agreement", _agreement(report)),
+        ("Position", _position(report)),
+        ("Length", _length(report)),
+        ("Ballots", _ballots(report)),
+    ]
+    if report.cycles:
+        circles = "; ".join(" > ".join(cycle) for cycle in report.cycles)
+        rows.append(("Circle", f"majorities go round in a circle: {circles}"))
+    rows.append(("Power", _power(report)))
+    if report.cut_from:
+        now = {each.name: each.words for each in report.standings}
+        cut = [f"{name} from {n:,} words to {now[name]:,}" for name, n in report.cut_from.items()]
+        rows.append(("Cut", "; ".join(cut)))
+    broken = {name: rules for name, rules in report.violations.items() if rules}
+    return rows + [("Contract", f"{name}: {'; '.join(rules)}") for name, rules in broken.items()]
+
+
+def _agreement(report: PanelReport) -> str:
+    if report.agreement is None:
+        return f"unknown: {report.concordance.reason or 'no two valid ballots to compare'}"
+    sentence = agreement(report.agreement)
+    if report.concordance.value is None:
+        return sentence
+    test = p_statement(report.concordance_test.p)
+    by_chance = 1 / report.concordance.n
+    return f"{sentence}; Kendall's W {report.concordance.value:.2f} (chance is {by_chance:.2f}), {test}"
+
+
+def _position(report: PanelReport) -> str:
+    sentence = positions(report.positions)
+    if not sentence:
+        return f"unknown: {report.position_test.reason}"
+    return f"{sentence}; {p_statement(report.position_test.p)}"
+
+
+def _ballots(report: PanelReport) -> str:
+    sentence = f"{count(report.ballots, 'vote')} counted"
+    if report.abstained:
+        sentence += f"; {report.abstained} left out because the judge flipped with the order"
+    return f"{sentence}; {report.invalid or 'none'} not valid"
+
+
+def _length(report: PanelReport) -> str:
+    share = report.longer
+    if share.value is None:
+        return "unknown: no vote was about two texts of different length"
+    if share.low is None or share.high is None:
+        return f"unknown: {share.reason}"
+    interval = percent_range(share.low, share.high)
+    over = count(share.n, "repeat" if report.repeats > 1 else "vote")
+    return (
+        f"the longer of two texts is preferred {percent(share.value)} of the time "
+        f"(95 % interval {interval}, over {over}; chance is 50 %)"
+    )
+
+
+def _power(report: PanelReport) -> str:
+    share = report.detectable
+    noun = "repeat" if share.n == report.repeats else "vote"
+    if share.value is None:
+        return f"{count(share.n, noun)} can show nothing: even if all agreed it could be chance"
+    return (
+        f"{count(share.n, noun)} can show a majority of {percent(share.value)} or more "
+        "four times out of five; a smaller one would mostly be missed"
+    )

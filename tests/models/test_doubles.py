@@ -1,0 +1,307 @@
+"""The doubles stand in for models in tests and trials, the same way every time."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from decimal import Decimal
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.exchange import (
+    Message,
+    Outcome,
+    Reply,
+    Request,
+    Role,
+    Schema,
+    Signal,
+    TextArrived,
+)
+from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.programs.source import read_program
+
+BRIEF = "Write a plan for opening a small bakery in a village without a railway station."
+
+
+def request(
+    key: str = "draft/try/0",
+    role: Role = "author",
+    text: str = BRIEF,
+    schema: dict[str, Any] | None = None,
+) -> Request:
+    return Request(
+        role=role,
+        key=key,
+        model="scripted/scripted",
+        messages=(Message("system", "You write."), Message("user", text)),
+        max_tokens=1000,
+        schema=Schema("answer", schema, "") if schema else None,
+    )
+
+
+# Scripted
+
+
+async def test_a_list_is_answered_in_order() -> None:
+    model = ScriptedModel(["one", "two"])
+    assert [(await model.ask(request())).text for _ in range(2)] == ["one", "two"]
+
+
+async def test_a_list_that_is_used_up_says_who_went_without() -> None:
+    with pytest.raises(
+        InvalidInput, match="no answer is left in the script for author draft/try/0"
+    ):
+        await ScriptedModel([]).ask(request())
+
+
+async def test_a_function_answers_from_the_request() -> None:
+    model = ScriptedModel(lambda asked: f"to {asked.key}")
+    assert (await model.ask(request())).text == "to draft/try/0"
+
+
+async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
+    model = ScriptedModel(
+        {
+            "judge": "the role",
+            "pass/*/judge/*": "the pattern",
+            "pass/*": "a later pattern",
+            "pass/1/judge/0/try/0": "the key",
+            "critic": lambda asked: f"made for {asked.key}",
+        }
+    )
+
+    async def message(key: str, role: Role) -> str:
+        return (await model.ask(request(key, role))).text
+
+    assert await message("pass/1/judge/0/try/0", "judge") == "the key"
+    assert await message("pass/1/judge/1/try/0", "judge") == "the pattern"
+    assert await message("playoff/judge/1/try/0", "judge") == "the role"
+    assert await message("other/critic/0", "critic") == "made for other/critic/0"
+
+
+async def test_a_mapping_that_knows_no_answer_says_what_it_knows() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"no answer to author draft/try/0; it answers judge, pass/\*"
+    ):
+        await ScriptedModel({"judge": "x", "pass/*": "y"}).ask(request())
+
+
+async def test_an_exception_in_the_script_is_raised() -> None:
+    with pytest.raises(CallFailed, match="slow down"):
+        await ScriptedModel([CallFailed(Failure.RATE_LIMIT, "slow down")]).ask(request())
+
+
+async def test_a_whole_reply_is_handed_out_as_it_is() -> None:
+    refused = Reply(outcome=Outcome.REFUSED, text="", model="m", finish="content_filter")
+    assert await ScriptedModel([refused]).ask(request()) is refused
+
+
+async def test_a_text_becomes_a_reply_with_usage_and_no_cost() -> None:
+    reply = await ScriptedModel(["x" * 400]).ask(request(text="y" * 390))
+    assert (reply.outcome, reply.model) == (Outcome.OK, "scripted/scripted")
+    assert (reply.usage.input, reply.usage.output) == (100, 100)
+    assert reply.cost == Decimal(0)
+
+
+async def test_an_empty_text_is_an_empty_reply() -> None:
+    assert (await ScriptedModel([" \n"]).ask(request())).outcome is Outcome.EMPTY
+
+
+async def test_it_remembers_what_it_was_asked() -> None:
+    model = ScriptedModel(lambda _: "fine", address="acme/large")
+    asked = [request("a"), request("b")]
+    for one in asked:
+        await model.ask(one)
+    assert model.requests == asked
+    assert model.address == "acme/large"
+    await model.close()
+
+
+async def test_latency_is_waited_for_and_reported() -> None:
+    waits = []
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+
+    reply = await ScriptedModel(["fine"], latency=1.5, sleep=note).ask(request())
+    assert waits == [1.5]
+    assert reply.seconds == 1.5
+
+
+@pytest.mark.parametrize("model", [ScriptedModel([" Two words,\n\nand more. "]), EchoModel()])
+async def test_a_listener_hears_the_text_in_pieces(model: ScriptedModel | EchoModel) -> None:
+    heard: list[Signal] = []
+    reply = await model.ask(request(), heard.append)
+    pieces = [signal.text for signal in heard if isinstance(signal, TextArrived)]
+    assert len(pieces) > 3
+    assert "".join(pieces) == reply.text
+
+
+# Echo
+
+
+async def echoed(one: Request) -> str:
+    return (await EchoModel().ask(one)).text
+
+
+async def test_the_echo_writes_a_short_document_in_the_words_of_the_brief() -> None:
+    text = await echoed(request())
+    assert text.startswith("# ")
+    assert "bakery" in text.lower()
+    assert 30 < len(text.split()) < 200
+
+
+async def test_the_echo_answers_the_same_question_always_the_same() -> None:
+    assert await echoed(request()) == await echoed(request())
+
+
+async def test_another_key_or_another_text_gets_another_answer() -> None:
+    answers = {
+        await echoed(request()),
+        await echoed(request(key="pass/1/reviser/0")),
+        await echoed(request(text=BRIEF + " Keep it short.")),
+    }
+    assert len(answers) == 3
+
+
+def test_the_echo_is_the_same_in_every_process() -> None:
+    program = (
+        "import asyncio\n"
+        "from autoreason.exchange import Message, Request\n"
+        "from autoreason.models.doubles import EchoModel\n"
+        f"messages = (Message('user', {BRIEF!r}),)\n"
+        "asked = Request(role='author', key='a', model='m', messages=messages, max_tokens=9)\n"
+        "print(asyncio.run(EchoModel().ask(asked)).text)"
+    )
+    message = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(message) == 1
+
+
+async def test_the_echo_reads_the_brief_between_boundaries_and_answers_in_the_form_asked() -> None:
+    task = f"# The task\n\n<<<TASK x7>>>\n{BRIEF}\n<<<END TASK x7>>>"
+    part = (
+        "# Your part: write it\n\nAnswer in this form:\n\n<document>\nthe whole text\n</document>"
+    )
+    asked = Request(
+        role="author",
+        key="draft/try/0",
+        model="echo/echo",
+        messages=(Message("user", task, stable=True), Message("user", part)),
+        max_tokens=1000,
+    )
+    text = await echoed(asked)
+    assert text.startswith("<document>\n# Write plan opening small bakery village\n")
+    assert text.endswith("\n</document>")
+    assert "boundary" not in text
+
+
+CRITIQUE = {
+    "type": "object",
+    "properties": {
+        "problems": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "severity": {"type": "string", "enum": ["critical", "major", "minor"]},
+                    "quote": {"type": "string"},
+                    "problem": {"type": "string"},
+                },
+            },
+        }
+    },
+}
+
+
+async def test_the_echo_as_critic_finds_one_problem_and_quotes_the_text() -> None:
+    shown = "Bread is sold from six.\n\nThere is  no till."
+    text = f"Find what is wrong.\n\n<<<TEXT k3>>>\n{shown}\n<<<END TEXT k3>>>\n\nList the problems."
+    (problem,) = json.loads(await echoed(request(text=text, schema=CRITIQUE)))["problems"]
+    assert problem["quote"] in ("Bread is sold from six.", "There is no till.")
+    assert problem["severity"] in ("critical", "major", "minor")
+
+
+async def test_the_echo_as_judge_gives_every_ranking_its_chance() -> None:
+    rankings = [" > ".join(order) for order in permutations("KMT")]
+    schema = {"type": "object", "properties": {"ranking": {"type": "string", "enum": rankings}}}
+    given_out = {
+        json.loads(await echoed(request(key=f"pass/1/judge/{seat}/try/0", schema=schema)))[
+            "ranking"
+        ]
+        for seat in range(60)
+    }
+    assert given_out == set(rankings)
+
+
+async def test_the_echo_ranks_each_of_many_once() -> None:
+    labels = list("ABCDEFG")
+    schema = {"type": "array", "items": {"type": "string", "enum": labels}}
+    assert sorted(json.loads(await echoed(request(schema=schema)))) == labels
+
+
+PROGRAM = "Write the program, in one block that begins with ```python, and nothing after it."
+
+
+@pytest.mark.parametrize("key", ["draft/try/0", "attempt/2/try/0", "pass/1/reviser/try/0"])
+async def test_the_echo_asked_for_a_program_writes_one_that_runs(
+    key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = read_program(await echoed(request(key, text=PROGRAM)))
+    assert written
+    monkeypatch.setattr(sys, "stdin", io.StringIO("3\n1 2\n"))
+    exec(written, {})
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("name", ["add", "Solution.add"])
+async def test_the_echo_defines_what_a_problem_asks_for(name: str) -> None:
+    wanted = f"Python 3 code that defines `{name}`, with the name given.\n\n{PROGRAM}"
+    written = read_program(await echoed(request(text=wanted)), name)
+    space: dict[str, Any] = {}
+    exec(written or "", space)
+    space["add"]("2", "1") if name == "add" else space["Solution"]().add("2", "1")
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ({"type": "string"}, str),
+        ({"type": ["string", "null"]}, str),
+        ({"type": "integer", "minimum": 3}, int),
+        ({"type": "number"}, int),
+        ({"type": "boolean"}, bool),
+        ({"type": "null"}, type(None)),
+        ({"const": 4}, int),
+        ({"type": "array", "minItems": 2, "items": {"type": "string"}}, list),
+    ],
+)
+async def test_the_echo_fills_in_any_plain_schema(schema: dict[str, Any], kind: type) -> None:
+    assert type(json.loads(await echoed(request(schema=schema)))) is kind
+
+
+@given(st.text(), st.booleans())
+async def test_the_echo_always_has_something_to_say(text: str, structured: bool) -> None:
+    schema = (
+        {"type": "object", "properties": {"message": {"type": "string"}}} if structured else None
+    )
+    reply = await EchoModel().ask(request(text=text, schema=schema))
+    assert reply.outcome is Outcome.OK
+    assert not structured or json.loads(reply.text)["message"]

@@ -1,0 +1,220 @@
+"""Ratings are counted right, and what is not known is not made up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.studies.raters.conftest import LETTER, Study
+
+from autoreason.errors import InvalidInput
+from autoreason.studies.raters.conclusion import conclude
+from autoreason.studies.raters.lock import lock_packet
+from autoreason.studies.raters.model_panel import PanelRankings, TaskRankings
+from autoreason.studies.raters.ratings import RatingsReport, Standing
+from autoreason.studies.raters.rubric import LINES
+from autoreason.studies.raters.sealed_key import opening, unseal
+from autoreason.studies.raters.sheets import CommentClick, RankingClick, ScoreClick, StepClick
+from autoreason.studies.raters.storage import OpenSheet, open_sheet
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+class Rater:
+    """Somebody who says what a test wants, by the names of the texts."""
+
+    def __init__(self, study: Study, name: str) -> None:
+        self.page: OpenSheet = open_sheet(study.folder, study.packet, name, NOW)
+        key = unseal((study.folder / "key.sealed").read_bytes())
+        self._codes = [{name: code for code, name in task.names.items()} for task in key.tasks]
+
+    def rank(self, *names: str, task: int = 0) -> None:
+        """Put texts in order."""
+        self.page.add(RankingClick(task, tuple(self._codes[task][name] for name in names)), NOW)
+
+    def score(self, name: str, score: int, *lines: str, task: int = 0) -> None:
+        """Rate a text."""
+        for line in lines or LINES:
+            self.page.add(ScoreClick(self._codes[task][name], line, score), NOW)
+
+    def comment(self, name: str, text: str, task: int = 0) -> None:
+        """Say something about a text."""
+        self.page.add(CommentClick(task, self._codes[task][name], text), NOW)
+
+
+@pytest.fixture
+def raters(study: Study) -> tuple[Rater, Rater, Rater]:
+    """Three people who rank c first and disagree on the rest."""
+    anna, ben, cleo = (Rater(study, name) for name in ("Anna", "Ben", "Cleo"))
+    anna.rank("c.md", "a.md", "b.md")
+    ben.rank("c.md", "b.md", "a.md")
+    cleo.rank("c.md", "a.md", "b.md")
+    for rater, scores in ((anna, (3, 2, 5)), (ben, (2, 3, 5)), (cleo, (4, 2, 4))):
+        for name, score in zip(("a.md", "b.md", "c.md"), scores, strict=True):
+            rater.score(name, score)
+    return anna, ben, cleo
+
+
+def by_name(report: RatingsReport, task: int = 0) -> dict[str, Standing]:
+    """Texts of a task by name."""
+    return {text.name: text for text in report.tasks[task].texts}
+
+
+@pytest.mark.usefixtures("raters")
+def test_places_points_and_first_places_are_those_of_the_rankings(study: Study) -> None:
+    report = conclude(study.folder)
+    assert [text.name for text in report.tasks[0].texts] == ["c.md", "a.md", "b.md"]
+    texts = by_name(report)
+    assert [texts[name].borda for name in ("a.md", "b.md", "c.md")] == [5, 4, 9]
+    assert [texts[name].firsts for name in ("a.md", "b.md", "c.md")] == [0, 0, 3]
+    assert texts["a.md"].place.value == pytest.approx(7 / 3)
+
+
+@pytest.mark.usefixtures("raters")
+def test_scores_have_intervals_that_end_where_the_scale_ends(study: Study) -> None:
+    found = by_name(conclude(study.folder))["a.md"].scores["overall"]
+    assert found.value == pytest.approx(3)
+    assert found.low is not None
+    assert found.high is not None
+    assert 1 <= found.low < 1.5
+    assert 4.5 < found.high <= 5
+    close = by_name(conclude(study.folder))["c.md"].scores["overall"]
+    assert close.value == pytest.approx(14 / 3)
+    assert close.low is not None
+    assert close.high is not None
+    assert 1 < close.low < 14 / 3 < close.high <= 5
+
+
+@pytest.mark.usefixtures("raters")
+def test_agreement_between_people_is_that_of_the_textbook(study: Study) -> None:
+    report = conclude(study.folder)
+    task = report.tasks[0]
+    # Rank sums 7, 8 and 3: S = 14 of at most 18.
+    assert task.concordance.value == pytest.approx(14 / 18)
+    assert task.agreement == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
+    alpha = report.alpha["overall"].value
+    assert alpha is not None
+    assert 0 < alpha < 1
+
+
+def test_a_rater_who_stopped_half_way_counts_for_what_they_did(study: Study) -> None:
+    anna, ben = Rater(study, "Anna"), Rater(study, "Ben")
+    anna.rank("a.md", "b.md", "c.md")
+    anna.score("a.md", 4)
+    ben.score("a.md", 2, "clarity")
+    ben.rank("b.md")
+    report = conclude(study.folder)
+    scores = by_name(report)["a.md"].scores
+    assert (scores["clarity"].value, scores["clarity"].n) == (3, 2)
+    assert (scores["overall"].value, scores["overall"].n) == (4, 1)
+    assert scores["overall"].low is None
+    assert len(report.tasks[0].rankings) == 1
+    assert [(person.answered, person.finished) for person in report.people] == [
+        (2, False),
+        (0, False),
+    ]
+
+
+def test_what_no_one_rated_is_unknown(study: Study) -> None:
+    Rater(study, "Anna").score("a.md", 4)
+    report = conclude(study.folder)
+    text = by_name(report)["b.md"]
+    assert (text.scores["overall"].value, text.place.value, text.borda) == (None, None, None)
+    assert report.tasks[0].concordance.value is None
+    assert report.tasks[0].concordance.reason
+
+
+def test_comments_come_under_names(study: Study) -> None:
+    anna = Rater(study, "Anna")
+    anna.score("a.md", 4)
+    anna.comment("b.md", "Too long.")
+    anna.comment("c.md", "  ")
+    assert conclude(study.folder).people[0].comments == {"b.md": "Too long."}
+
+
+def test_nothing_is_opened_where_no_one_has_rated(study: Study) -> None:
+    open_sheet(study.folder, study.packet, "Anna", NOW).add(StepClick(1), NOW)
+    with pytest.raises(InvalidInput, match="no one has rated"):
+        conclude(study.folder)
+    assert opening(study.folder) is None
+
+
+@pytest.mark.usefixtures("raters")
+def test_nothing_is_opened_while_someone_rates(study: Study) -> None:
+    with lock_packet(study.folder) as emit:
+        emit("http://x/")
+        with pytest.raises(InvalidInput, match="being rated at http://x/"):
+            conclude(study.folder)
+    assert opening(study.folder) is None
+    assert conclude(study.folder).changed == ()
+
+
+def test_ratings_changed_after_the_opening_are_pointed_out(
+    study: Study, raters: tuple[Rater, Rater, Rater]
+) -> None:
+    conclude(study.folder)
+    raters[1].rank("b.md", "c.md", "a.md")
+    assert conclude(study.folder).changed == ("rater-02.jsonl",)
+    (study.folder / "ratings" / "rater-01.jsonl").unlink()
+    assert conclude(study.folder).changed == ("rater-01.jsonl", "rater-02.jsonl")
+
+
+def test_tasks_with_texts_of_the_same_names_are_counted_together(tmp_path: Path) -> None:
+    study = Study(tmp_path / "pairs", LETTER, LETTER)
+    for name in ("Anna", "Ben"):
+        rater = Rater(study, name)
+        rater.rank("a.md", "b.md")
+        rater.rank("b.md", "a.md", task=1)
+        rater.score("a.md", 5)
+        rater.score("a.md", 3, task=1)
+    together = {text.name: text for text in conclude(study.folder).together}
+    assert set(together) == {"a.md", "b.md"}
+    assert together["a.md"].scores["overall"].value == 4
+    # Two tasks, not four ratings, are what the figure rests on.
+    assert together["a.md"].scores["overall"].n == 2
+    assert (together["a.md"].firsts, together["a.md"].rankings) == (2, 4)
+    assert together["a.md"].place.value == 1.5
+
+
+def test_tasks_with_other_texts_are_kept_apart(two_tasks: Study) -> None:
+    Rater(two_tasks, "Anna").rank("a.md", "b.md", "c.md")
+    assert conclude(two_tasks.folder).together == ()
+
+
+@pytest.mark.usefixtures("raters")
+def test_people_are_compared_with_a_panel_pair_by_pair(study: Study) -> None:
+    panel = PanelRankings(rankings=(("c.md", "a.md", "b.md"), ("c.md", "a.md", "b.md")))
+    found = conclude(study.folder, panel=panel).panel
+    assert found is not None
+    assert found.tasks[0].tau.value == 1
+    # Ben has one of his three pairs the other way round.
+    assert found.pairs.value == pytest.approx(8 / 9)
+    assert found.pairs.n == 3
+    assert found.pairs.low is not None
+    # Three persons who all agreed could be chance.
+    assert found.pairs.low < 0.5
+
+
+@pytest.mark.usefixtures("raters")
+def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
+    panel = PanelRankings(rankings=(("c.md", "a.md", "b.md"), ("c.md", "b.md", "a.md")))
+    found = conclude(study.folder, panel=panel).panel
+    assert found is not None
+    assert (found.tied, found.pairs.value) == (3, 1)
+
+
+@pytest.mark.usefixtures("raters")
+@pytest.mark.parametrize(
+    ("panel", "message"),
+    [
+        (PanelRankings(rankings=(("a.md", "b.md"),)), "it must rank a.md, b.md, c.md, each once"),
+        (PanelRankings(rankings=(("a.md", "a.md", "b.md"),)), "each once"),
+        (PanelRankings(tasks=(TaskRankings(()), TaskRankings(()))), "the packet has 1"),
+    ],
+)
+def test_a_panel_that_ranked_other_texts_is_refused(
+    study: Study, panel: PanelRankings, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        conclude(study.folder, panel=panel)
