@@ -91,7 +91,8 @@ class Result(Report):
     @property
     def heading(self) -> str:  # type: ignore[override]
         """What was written, and in which run."""
-        return f"{self.story.task.title}: run {self.run}" if self.story.task else f"Run {self.run}"
+        title = self.story.task.title.rstrip(".") if self.story.task else ""
+        return f"{title}: run {self.run}" if title else f"Run {self.run}"
 
     @property
     def ending(self) -> str:

@@ -101,21 +101,21 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
         (DetectedLevel("none", ("this is darwin",)), "warn", "not run here without --unsafe"),
     ],
 )
-def test_the_doctor_says_how_programs_are_held_and_why_not_better(
+def test_the_doctor_says_how_programs_are_confined_and_why_not_better(
     found: DetectedLevel, level: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     finding = sandbox_finding(found)
     assert (finding.about, finding.level) == ("sandbox", level)
-    assert finding.said.startswith(found.level)
-    assert words in finding.said
+    assert finding.message.startswith(found.level)
+    assert words in finding.message
     assert ("WSL" in finding.fix) == (found.level == "none")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_doctor_tries_the_sandbox_of_this_machine(shell: Shell) -> None:
     findings = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
-    assert findings["sandbox"]["said"].startswith(find_level().level)
+    assert findings["sandbox"]["message"].startswith(find_level().level)
 
 
 def test_the_doctor_finds_a_broken_journal(shell: Shell) -> None:

@@ -148,7 +148,7 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
     doctor = several("doctor", "--journal", str(several.folder / "journal.db"), "--json")
     assert doctor.status == 1
     (found,) = [each for each in json.loads(doctor.out) if each["about"] == "records"]
-    assert (found["level"], run in found["said"]) == ("fail", True)
+    assert (found["level"], run in found["message"]) == ("fail", True)
     for command in (("replay", run), ("export", run, "out")):
         said = several(*command)
         assert said.status == 2, command
@@ -165,7 +165,7 @@ def test_the_doctor_counts_every_run(inside: Inside) -> None:
     (found,) = [
         each for each in json.loads(inside("doctor", "--json").out) if each["about"] == "journal"
     ]
-    assert "1,001 runs" in found["said"]
+    assert "1,001 runs" in found["message"]
 
 
 _INSERT = (

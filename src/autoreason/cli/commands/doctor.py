@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
     about: str
     level: Level
-    said: str
+    message: str
     fix: str = ""
 
 

@@ -157,7 +157,7 @@ _INSIDE = "in this process"
 _ECHO = {
     "provider": "echo",
     "key": "not needed",
-    "said": "echo/echo makes answers up, for trials",
+    "message": "echo/echo makes answers up, for trials",
     "server": _INSIDE,
 }
 
@@ -168,12 +168,14 @@ def _print_table(rows: list[dict[str, Any]], weights: str) -> None:
     from autoreason.cli.views.console import stdout_console
 
     console = stdout_console()
-    local = {"provider": "local", "key": "", "said": weights, "server": _INSIDE}
-    headings = {"provider": "provider", "key": "", "said": "key", "server": "server"}
-    names, keys = (max(len(row[name]) for row in (local, *rows)) for name in ("provider", "said"))
+    local = {"provider": "local", "key": "", "message": weights, "server": _INSIDE}
+    headings = {"provider": "provider", "key": "", "message": "key", "server": "server"}
+    names, keys = (
+        max(len(row[name]) for row in (local, *rows)) for name in ("provider", "message")
+    )
     for row in (headings, local, *rows):
         line = Text(f"{row['provider']:<{names}}  ", style="dim" if row is headings else "")
-        line.append(f"{row['said']:<{keys}}  ", style=_STYLES.get(row["key"], ""))
+        line.append(f"{row['message']:<{keys}}  ", style=_STYLES.get(row["key"], ""))
         line.append(row["server"], style="dim")
         if console.is_terminal:
             line.truncate(console.width, overflow="ellipsis")
@@ -191,12 +193,12 @@ def _key(provider: Provider) -> dict[str, str]:
     try:
         found = find_key(provider.name, provider.key_variables, needed=False)
     except InvalidInput as problem:
-        return {"key": "unusable", "said": str(problem)}
+        return {"key": "unusable", "message": str(problem)}
     if found:
-        return {"key": "set", "said": f"{names} set"}
+        return {"key": "set", "message": f"{names} set"}
     if provider.needs_key:
-        return {"key": "missing", "said": f"{names} not set"}
-    return {"key": "not needed", "said": "none needed"}
+        return {"key": "missing", "message": f"{names} not set"}
+    return {"key": "not needed", "message": "none needed"}
 
 
 def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
