@@ -29,7 +29,7 @@ from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
-from autoreason.run import start
+from autoreason.run.driver import start
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 from benchmarks.measure import Measure, at_most, for_information

@@ -19,8 +19,8 @@ from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.events import solved_in
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
-from autoreason.run import replay_async
 from autoreason.run.refine import refine_async
+from autoreason.run.replay import replay_async
 from autoreason.task import FRONT_MATTER
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from autoreason.cli.views.screen import draw
 from autoreason.events import AnyEvent, BallotCast
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run import start
+from autoreason.run.driver import start
 from autoreason.settings import DEFAULT_MODEL, Models, make_settings
 from autoreason.task import read_task
 

@@ -11,7 +11,7 @@ import pytest
 from tests.run.runs import go_on
 
 from autoreason.journal import Journal
-from autoreason.run import replay_async
+from autoreason.run.replay import replay_async
 from autoreason.settings import Budget
 from autoreason.story import build_story
 from autoreason.tournament import statements

@@ -13,8 +13,8 @@ from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Reques
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
-from autoreason.run import Result, start
-from autoreason.run.driver import resume
+from autoreason.run.driver import resume, start
+from autoreason.run.result import Result
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 

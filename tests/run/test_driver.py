@@ -40,7 +40,7 @@ from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.stack import stack
 from autoreason.prompts import PromptSet
-from autoreason.run import StopSwitch
+from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
 
@@ -425,7 +425,7 @@ async def test_a_price_of_a_mixed_panel_goes_to_each_model_in_turn(journal: Jour
     from tests.run.runs import TASK, settings
 
     from autoreason.models.pool import ModelPool
-    from autoreason.run import start
+    from autoreason.run.driver import start
     from autoreason.settings import Models
 
     one, two = scripted(), scripted()

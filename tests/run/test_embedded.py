@@ -10,7 +10,8 @@ from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
-from autoreason.run import replay_async, start
+from autoreason.run.driver import start
+from autoreason.run.replay import replay_async
 from autoreason.task import Task
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.run.runs import TASK, scripted, settings, start_run
 
 from autoreason.journal import Journal
-from autoreason.run import estimate_run
+from autoreason.run.estimate import estimate_run
 
 
 async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:

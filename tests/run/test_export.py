@@ -12,7 +12,7 @@ from tests.tournament.stage import document
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.run import export
+from autoreason.run.export import export
 from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS

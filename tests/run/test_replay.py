@@ -10,7 +10,7 @@ from tests.run.runs import go_on, scripted, start_run
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run import replay_async
+from autoreason.run.replay import replay_async
 from autoreason.settings import Budget
 
 

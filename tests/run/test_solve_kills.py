@@ -20,7 +20,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.run import replay_async
+from autoreason.run.replay import replay_async
 
 _LATENCY = 0.002
 _ASKED_TWICE = 70

@@ -26,7 +26,8 @@ from autoreason.models.weights import pull
 from autoreason.programs.assignment import Assignment
 from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examiner.client import ExaminerClient
-from autoreason.run import replay_async, start
+from autoreason.run.driver import start
+from autoreason.run.replay import replay_async
 from autoreason.run.solve import solve, solve_async, solving_task, solving_terms
 from autoreason.settings import Settings
 

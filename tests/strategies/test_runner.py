@@ -12,7 +12,8 @@ from tests.strategies.test_leaving import SCRIPT
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run import check, estimate_run
+from autoreason.run.estimate import estimate_run
+from autoreason.run.preflight import check
 
 BODY = """
 from autoreason import Strategy

@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, PlayoffDecided
 from autoreason.exchange import OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal
-from autoreason.run import replay_async
+from autoreason.run.replay import replay_async
 from autoreason.strategies.registry import find_strategy
 
 

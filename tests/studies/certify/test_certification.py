@@ -28,7 +28,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run import estimate_run, replay_async
+from autoreason.run.estimate import estimate_run
+from autoreason.run.replay import replay_async
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.certification import Certification

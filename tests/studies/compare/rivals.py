@@ -13,7 +13,7 @@ from tests.tournament.stage import critique, document, vote
 
 from autoreason.exchange import Outcome, Reply, Request, Spent, Usage
 from autoreason.journal import Journal
-from autoreason.run import Result
+from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.studies.compare.comparison_report import ComparisonReport, comparison_report
 from autoreason.task import Task

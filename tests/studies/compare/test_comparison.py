@@ -29,7 +29,8 @@ from autoreason.events import PartEvent
 from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run import check, replay_async
+from autoreason.run.preflight import check
+from autoreason.run.replay import replay_async
 from autoreason.settings import Budget, Models
 from autoreason.stats.paired import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE

@@ -14,7 +14,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run import Result
+from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.studies.panels.rejudge import decisions, recorded_panels

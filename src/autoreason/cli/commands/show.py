@@ -18,7 +18,7 @@ from autoreason.programs.task import assignments_of
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
-    from autoreason.run import Result
+    from autoreason.run.result import Result
     from autoreason.story import Story
 
 

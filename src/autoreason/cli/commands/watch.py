@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoreason.cli.views.live import Call, Live
     from autoreason.cli.views.view import View
     from autoreason.journal import Journal, PendingRequest
-    from autoreason.run import WorkingTime
+    from autoreason.run.working_time import WorkingTime
 
 _LOOK_EVERY = 0.5
 
@@ -69,7 +69,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
 def _follow(book: Journal, run: str, view: View) -> None:
     import time
 
-    from autoreason.run import working_time
+    from autoreason.run.working_time import working_time
 
     times = working_time(run, journal=book)
     seen, looked = 0, float("-inf")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from autoreason.cli.output import OutputOptions
     from autoreason.report.report import Report
-    from autoreason.run import Result
+    from autoreason.run.result import Result
 
 EXIT = {
     "converged": 0,

@@ -21,7 +21,7 @@ from autoreason.tournament import statements
 if TYPE_CHECKING:
     from autoreason.events import BallotCast, CandidateReady, CritiqueProblem, CritiqueWritten
     from autoreason.journal import RunRow
-    from autoreason.run import Result
+    from autoreason.run.result import Result
     from autoreason.story import RecordedPanel, RecordedPass, Story
 
 _LABEL = 12
