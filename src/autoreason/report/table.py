@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -101,6 +99,9 @@ class Table(NamedTuple):
 
     def to_csv(self) -> str:
         """The table for a spreadsheet."""
+        import csv
+        import io
+
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         rows: list[Sequence[Cell]] = [self._titles(), *self.rows]
