@@ -122,3 +122,9 @@ def test_a_tone_colours_a_cell_on_a_terminal_and_on_a_page() -> None:
     *_, line = table.to_rich()
     assert "bold red" in str(line.spans)
     assert '<td class="bad">alarm</td>' in table.to_html()
+
+
+def test_a_heading_cannot_act_in_a_terminal() -> None:
+    table = Table([Column("\x1b[31mname\u202e")], [["1"]])
+    assert "\x1b" not in table.to_text()
+    assert "\u202e" not in table.to_text()

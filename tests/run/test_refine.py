@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.run.runs import scripted
 
 import autoreason
-from autoreason import InvalidInput, refine, refine_async
+from autoreason import Budget, Contract, InvalidInput, refine, refine_async
 from autoreason.events import AnyEvent, Delivered
 from autoreason.journal import Journal
 from autoreason.task import Task
@@ -157,3 +157,20 @@ async def test_what_is_no_model_is_refused(model: Any, message: str) -> None:
         await refine_async("Write.", model)
     with pytest.raises(InvalidInput, match=message):
         await refine_async("Write.", EchoModel(), critic_model=model)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget": Budget(tokens=cast("int", 1e6))},
+        {"contract": Contract(max_words=cast("int", 9.5))},
+    ],
+)
+async def test_what_could_not_be_read_again_is_refused_before_anything_is_asked(
+    tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    model = EchoModel()
+    with pytest.raises(InvalidInput, match="must be a whole number"):
+        await refine_async("Write.", model, journal=tmp_path / "journal.db", **wrong)
+    with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
+        assert journal.runs() == []

@@ -83,3 +83,15 @@ def test_limits_that_are_not_set_stay() -> None:
 async def test_a_journal_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"no folder .* for the journal"):
         await refine_async("Write.", EchoModel(), journal=tmp_path / "nowhere" / "j.db")
+
+
+async def test_values_of_another_type_are_refused_and_the_record_stays_whole(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "journal.db"
+    paused = await refine_async("Write.", "echo/echo", journal=file, **SHORT)
+    wrong: dict[str, Any] = {"passes": 1.5, "budget": Budget(calls=90)}
+    with pytest.raises(InvalidInput, match=r"`settings.passes` must be a whole number"):
+        await resume_async(paused.run, journal=file, **wrong)
+    result = await resume_async(paused.run, journal=file, budget=Budget(calls=90), passes=1)
+    assert result.status == "capped"

@@ -97,3 +97,12 @@ async def test_a_study_that_paused_has_no_report_and_says_how_to_get_it(tmp_path
         )
     with open_journal(tmp_path) as other:
         assert other.runs() == []
+
+
+def test_a_judge_in_a_file_is_certified_under_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("")
+    options = prepare_certify("mine.py:Judge/x").settings.strategy_options
+    assert options["model"] == f"{tmp_path / 'mine.py'}:Judge/x"

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from autoreason.errors import InvalidInput, JournalError
+from autoreason.errors import InvalidInput, JournalError, plainly
 from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
 from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
@@ -52,6 +52,14 @@ def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
     # Most events are too small to contain a long text.
     payload = json if len(json) < _SMALL else pack_value(event, json)
     return (run, seq, type(event).__name__, EVENTS_VERSION, now(), payload)
+
+
+def check_event(event: AnyEvent) -> None:
+    """Refuse an event that could not be read again, because a caller gave a value of another type."""
+    try:
+        _decode(write(event))
+    except (msgspec.ValidationError, TypeError) as error:
+        raise InvalidInput(f"{plainly(error)}; change it") from None
 
 
 def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> AnyEvent:

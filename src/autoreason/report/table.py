@@ -148,7 +148,8 @@ class _Layout:
         self._table = table
         self._rows = [[_lines_of(cell) for cell in row] for row in table.rows]
         cells = list(zip(*self._rows, strict=True)) or [()] * len(table.columns)
-        titles = [column.title if table.headings else "" for column in table.columns]
+        headings = table.columns if table.headings else [Column("")] * len(table.columns)
+        titles = [without_controls(column.title) for column in headings]
         self._titles = titles
         self._wide = [
             max([_width(title), *(_width(line) for cell in column for line in cell)])

@@ -34,6 +34,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
+from autoreason.journal.codec import check_event
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -84,6 +85,7 @@ async def start(
         forked_from=forked_from,
         departures=DEPARTURES[settings.protocol] if settings.strategy == "autoreason" else (),
     )
+    check_event(started)
     run = await journal.begin_run(task.title, __version__, started)
     with journal.lock(run):
         if on_started:
@@ -118,6 +120,8 @@ async def resume(
             raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
         task, settings = task_and_settings(run, story)
         changed, recovery = replace(settings, **(changes or {})), _recover(story)
+        resumed = RunResumed(settings=changed, recovery=recovery)
+        check_event(resumed)
         emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
         prompts = PromptSet(story.prompts)
         replies, answers = journal.replies(run), journal.answers(run)
@@ -135,7 +139,6 @@ async def resume(
             )
         # A stop that came too late was meant for the process that drove the run before.
         journal.take_command(run, kinds=_STALE_COMMANDS)
-        resumed = RunResumed(settings=changed, recovery=recovery)
         journal.append(run, resumed)
         journal.set_status(run, "running")
         if on_event:

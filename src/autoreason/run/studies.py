@@ -334,11 +334,12 @@ def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Pr
     """
     check_options(options, CertifyOptions)
     choice = ModelChoice()
-    address = choice.address(model)
+    models = choice.judge(model, {})
+    (address,) = models.judges
     repeats = options.get("repeats")
     prepared = prepare(
         Task(brief=f"Certify the judge {address}"),
-        choice.judge(model, {}),
+        models,
         choice,
         options,
         strategy="certify",
