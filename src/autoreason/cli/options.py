@@ -108,11 +108,7 @@ panel_judges_option = setting(
     help="How many judges vote.",
     usual=default_panel_judges,
 )
-panel_style_option = setting(
-    "style",
-    type=click.Choice(["reasoned", "holistic", "specialists"]),
-    help="How judges are asked.",
-)
+style_option = setting("style", metavar="NAME")
 SERVERS = (
     setting("base_url", metavar="[PROVIDER=]URL", multiple=True, callback=_read_servers),
     setting("allow_http", is_flag=True),
@@ -183,7 +179,7 @@ panel_options = group(
     setting("extra_judges"),
     setting("max_judges"),
     setting("close_margin", metavar="POINTS"),
-    setting("style", metavar="NAME"),
+    style_option,
     setting("voting", metavar="NAME"),
     setting("tie_order", metavar="ORDER"),
 )

@@ -28,7 +28,7 @@ from autoreason.models.examples import with_examples
         is_flag=True,
         help="Cut all texts to one length, at the end of a sentence; judges are not told.",
     ),
-    options.panel_style_option,
+    options.style_option,
 )
 @options.judging_options
 @with_examples

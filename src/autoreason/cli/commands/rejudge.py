@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @options.group(
     "The panel",
     options.panel_judges_option,
-    options.panel_style_option,
+    options.style_option,
 )
 @options.judging_options
 @with_examples
