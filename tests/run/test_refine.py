@@ -174,3 +174,9 @@ async def test_what_could_not_be_read_again_is_refused_before_anything_is_asked(
         await refine_async("Write.", model, journal=tmp_path / "journal.db", **wrong)
     with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
         assert journal.runs() == []
+
+
+def test_an_error_is_shown_without_a_word_of_event_loops(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        refine("Write.", "nowhere/x", journal=tmp_path / "journal.db")
+    assert not isinstance(raised.value.__context__, RuntimeError)

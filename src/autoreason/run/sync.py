@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from autoreason.errors import InvalidInput
@@ -13,10 +14,9 @@ T = TypeVar("T")
 
 def wait_for(call: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
     """Run a coroutine to its result; `name` is the function that was called."""
-    try:
+    with suppress(RuntimeError):
         asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(call())
-    raise InvalidInput(
-        f"{name}() cannot wait inside a running event loop; write `await {name}_async(...)`"
-    )
+        raise InvalidInput(
+            f"{name}() cannot wait inside a running event loop; write `await {name}_async(...)`"
+        )
+    return asyncio.run(call())
