@@ -56,7 +56,7 @@ class Iterated(Strategy):
 class Conservative(Iterated):
     """Only what is clearly wrong is changed."""
 
-    summary = "revised in every pass, told to change as little as possible"
+    summary = "revised in every pass, asked to change as little as possible"
     prompt = "conservative"
     prompts = ("conservative",)
 
@@ -64,7 +64,7 @@ class Conservative(Iterated):
 class Improve(Iterated):
     """The usual request: improve it."""
 
-    summary = "revised in every pass, told to improve it"
+    summary = "revised in every pass, asked to improve it"
     prompt = "improve"
     prompts = ("improve",)
 

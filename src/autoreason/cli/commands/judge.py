@@ -26,7 +26,7 @@ from autoreason.models.examples import with_examples
     options.option(
         "--equal-length",
         is_flag=True,
-        help="Cut all texts to one length, at the end of a sentence; judges are not told.",
+        help="Cut all texts to one length, at the end of a sentence; judges do not know.",
     ),
     options.style_option,
 )

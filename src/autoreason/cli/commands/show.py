@@ -92,14 +92,8 @@ def show(
 
     wants_part = problem is not None or strategy is not None
     others = (text_only, diff, as_json, report is not None)
-    if sum((number is not None, *others)) > 1:
-        raise InvalidInput(
-            "--pass, --text, --diff, --json and --report show different things; give one of them"
-        )
-    if short and (number is not None or wants_part or text_only or diff or report is not None):
-        raise InvalidInput("--short goes alone or with --json")
-    if wants_part and any(others):
-        raise InvalidInput("--problem and --strategy go with --pass N or alone")
+    whole = not (number is not None or wants_part or text_only or diff or report is not None)
+    _check_choice(number, others, wants_part=wants_part, short=short, whole=whole)
     from autoreason.cli.views.outcome import print_json, write_page
     from autoreason.run.result import recorded_result
 
@@ -108,7 +102,6 @@ def show(
         row = find_run(book, run)
         story = book.story(row.id)
         task_and_settings(row.id, story)
-        whole = not (number is not None or wants_part or text_only or diff or report is not None)
         _check_page(html, whole)
         result = recorded_result(row, story, book)
         if report is not None:
@@ -125,6 +118,20 @@ def show(
                 print_json(result.to_dict() if short else as_object(row, story))
             else:
                 _print(book, row, result, number, short=short)
+
+
+def _check_choice(
+    number: int | None, others: tuple[bool, ...], *, wants_part: bool, short: bool, whole: bool
+) -> None:
+    """Refuse options that ask for different things."""
+    if sum((number is not None, *others)) > 1:
+        raise InvalidInput(
+            "--pass, --text, --diff, --json and --report show different things; give one of them"
+        )
+    if short and not whole:
+        raise InvalidInput("--short goes alone or with --json")
+    if wants_part and any(others):
+        raise InvalidInput("--problem and --strategy go with --pass N or alone")
 
 
 def _check_page(html: Path | None, whole: bool) -> None:
