@@ -220,6 +220,13 @@ def _decode(data: bytes, name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+def has_front_matter(text: str) -> bool:
+    """Whether a text begins with lines between two `---`, one of which sets a limit or gives facts."""
+    found = _FRONT_MATTER.match(text)
+    names = re.findall(r"^(\w+)[ \t]*:", found.group(1), re.MULTILINE) if found else []
+    return any(name in FRONT_MATTER for name in names)
+
+
 def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     found = _FRONT_MATTER.match(text)
     if not found:

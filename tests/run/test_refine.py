@@ -180,3 +180,9 @@ def test_an_error_is_shown_without_a_word_of_event_loops(tmp_path: Path) -> None
     with pytest.raises(InvalidInput) as raised:
         refine("Write.", "nowhere/x", journal=tmp_path / "journal.db")
     assert not isinstance(raised.value.__context__, RuntimeError)
+
+
+def test_limits_at_the_head_of_a_brief_are_never_ignored(tmp_path: Path) -> None:
+    brief = "---\nmax_words: 50\n---\nWrite about tides."
+    with pytest.raises(InvalidInput, match="read_task"):
+        refine(brief, "echo/echo", journal=tmp_path / "journal.db")

@@ -17,7 +17,7 @@ from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies.registry import find_strategy
-from autoreason.task import Task, check_task, make_contract
+from autoreason.task import Task, check_task, has_front_matter, make_contract
 
 
 def refine(
@@ -138,6 +138,11 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
         return check_task(brief)
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()
+        if has_front_matter(brief):
+            raise InvalidInput(
+                "the brief begins with front matter, which only `read_task` reads; "
+                "give its result, or the limits as `contract`"
+            )
     contract = _contract(options.get("contract"))
     return check_task(
         Task(brief=brief, draft=options.get("draft"), facts=options.get("facts"), contract=contract)
