@@ -42,8 +42,8 @@ FLOORS = (
     frozenset({"__main__", "cli"}),
     # One run from start to end, and the functions people call; models for their tests.
     frozenset({"run", "testing"}),
-    # What is built with the method: programs that run, studies of texts and judges.
-    frozenset({"programs", "studies"}),
+    # What is built with the method: programs that run, artifacts with a number, studies of texts and judges.
+    frozenset({"programs", "research", "studies"}),
     # The method, and the simpler ways beside it.
     frozenset({"strategies", "tournament"}),
     # What every job works with; what models write, read.

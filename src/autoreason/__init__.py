@@ -7,6 +7,14 @@ from autoreason.extensions import register as _register
 # Kinds of events and of work that a journal finds by name, so that its room knows none of them.
 _register("autoreason.programs.events", "ProgramExamined", "Solved")
 _register("autoreason.programs.task", "Assignments")
+_register(
+    "autoreason.research.trial_events",
+    "NoiseMeasured",
+    "TrialDecided",
+    "FinalistsMeasured",
+    "EndTested",
+)
+_register("autoreason.research.research_task", "ResearchTask")
 
 if TYPE_CHECKING:
     from autoreason._api import *  # noqa: F403

@@ -1,0 +1,137 @@
+"""Which changes are kept: a race of few looks against an incumbent whose record is a mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import hypot, sqrt
+from statistics import fmean
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.research.trial_events import Effect
+
+Looks = Mapping[int, float]
+"""Values by the number of the look, higher is better; two artifacts' looks of one number share seed and items."""
+Decision = Literal["look", "keep", "drop"]
+_PAIRED_FROM = 0.2
+"""The correlation from which the difference of looks that share a seed has the smaller error."""
+_PAIRS = 6
+"""Fewer pairs than this do not show a correlation."""
+
+
+class KeepRule(Struct, frozen=True, kw_only=True):
+    """When a candidate is dropped, kept, or looked at again; thresholds are in standard errors."""
+
+    looks: int = 4
+    drop: float = -0.25
+    keep_first: float = 2.3
+    """After the first look."""
+    keep_later: float = 1.64
+    keep_last: float = 0.0
+    """After the last look: ahead is enough, for a change that does nothing costs nothing."""
+    incumbent_ratio: int = 2
+    """The incumbent is measured until it has so many times the candidate's looks."""
+    incumbent_looks: int = 8
+    """But no more than this."""
+    step: float = 1.0
+    """On a fixed set of items, the standard errors over its items that a gain must exceed."""
+
+    def on_fixed_set(self) -> KeepRule:
+        """The rule where every look sees the same items, so that looking again does not help."""
+        return replace(self, keep_last=max(self.keep_last, self.step))
+
+    def incumbent_needs(self, looks: int) -> int:
+        """The looks an incumbent must have before a candidate with so many is decided."""
+        return min(self.incumbent_looks, self.incumbent_ratio * looks)
+
+    def decide(self, effect: Effect, noise: Noise, floor: float = 0.0) -> Decision:
+        """What becomes of a candidate; a gain that does not exceed the floor is none."""
+        if effect.error == 0:
+            return "keep" if effect.value > floor else "drop"
+        z = effect.value / effect.error
+        if z < self.drop:
+            return "drop"
+        ahead = effect.value > floor
+        if ahead and z > (self.keep_first if effect.looks == 1 else self.keep_later):
+            return "keep"
+        if effect.looks < self.looks and noise.spread:
+            return "look"
+        return "keep" if ahead and z > self.keep_last else "drop"
+
+
+class Noise(Struct, frozen=True, kw_only=True):
+    """How much looks at one artifact differ, and how alike two artifacts' looks with one seed are."""
+
+    spread: float = 0.0
+    """Standard deviation of one look, pooled over every artifact that was measured more than once."""
+    freedom: int = 0
+    correlation: float = 0.0
+
+
+def measure_noise(
+    repeated: Iterable[Sequence[float]], pairs: Iterable[Sequence[tuple[float, float]]] = ()
+) -> Noise:
+    """The noise, from each artifact's looks, and from each trial's pairs of looks (candidate, incumbent)."""
+    sets = [values for values in repeated if len(values) > 1]
+    freedom = sum(len(values) - 1 for values in sets)
+    squares = sum(_squares(values) for values in sets)
+    spread = sqrt(squares / freedom) if freedom else 0.0
+    return Noise(spread=spread, freedom=freedom, correlation=_correlation(pairs))
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values)
+
+
+def _correlation(pairs: Iterable[Sequence[tuple[float, float]]]) -> float:
+    """Within trials: what candidates and incumbents differ by on average says nothing about their seeds."""
+    products = one = other = 0.0
+    freedom = 0
+    for trial in pairs:
+        if len(trial) < 2:
+            continue
+        first, second = (fmean(column) for column in zip(*trial, strict=True))
+        products += sum((a - first) * (b - second) for a, b in trial)
+        one += sum((a - first) ** 2 for a, _ in trial)
+        other += sum((b - second) ** 2 for _, b in trial)
+        freedom += len(trial) - 1
+    return products / sqrt(one * other) if freedom >= _PAIRS and one and other else 0.0
+
+
+def effect_of(candidate: Looks, incumbent: Looks, noise: Noise, over_items: float = 0.0) -> Effect:
+    """The candidate's mean over the incumbent's: by pairs where these show it better, else from all looks.
+
+    `over_items` is the standard error over the items of a fixed set, which looking again does not reduce.
+    """
+    shared = candidate.keys() & incumbent.keys()
+    paired = noise.correlation > _PAIRED_FROM and len(shared) == len(candidate)
+    if paired:
+        value = fmean(candidate[look] - incumbent[look] for look in shared)
+        error = noise.spread * sqrt(2 * (1 - noise.correlation) / len(shared))
+    else:
+        value = fmean(candidate.values()) - fmean(incumbent.values())
+        error = noise.spread * sqrt(1 / len(candidate) + 1 / len(incumbent))
+    return Effect(
+        value=value,
+        error=hypot(error, over_items),
+        looks=len(candidate),
+        against=len(incumbent),
+        paired=paired,
+    )
+
+
+def pairs_of(candidate: Looks, incumbent: Looks) -> list[tuple[float, float]]:
+    """The looks of both that share seed and items."""
+    return [
+        (candidate[look], incumbent[look]) for look in sorted(candidate.keys() & incumbent.keys())
+    ]
+
+
+def over_items(differences: Iterable[Sequence[float]]) -> float:
+    """The standard error of a mean difference over the items of a fixed set, from each item's differences."""
+    by_item = [fmean(each) for each in zip(*differences, strict=True)]
+    number = len(by_item)
+    return sqrt(_squares(by_item) / (number - 1) / number) if number > 1 else 0.0

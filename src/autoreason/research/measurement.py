@@ -1,0 +1,73 @@
+"""One look at an artifact: the question, what came of it, and who answers it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from autoreason.exchange import Query
+
+Files = dict[str, str]
+"""An artifact: texts by path, relative to the task's folder, with `/` between folders."""
+
+
+class LookOutcome(StrEnum):
+    """How a look ended. Only `ok` has a value; `evaluator_error` says nothing about the artifact."""
+
+    OK = "ok"
+    INVALID = "invalid"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    EVALUATOR_ERROR = "evaluator_error"
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """What is to be measured: an artifact, with this seed, on these items."""
+
+    files: Files
+    seed: int
+    """`AUTOREASON_SEED`; artifacts that are compared share it look by look."""
+    items: tuple[int, ...] = ()
+    """Items by their place in the file, from 0; none where the task has none."""
+    sealed: bool = False
+    """Whether the items are those of the sealed set."""
+    alone: bool = False
+    """Whether nothing else is measured at the same time, because the number is a time."""
+
+
+class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a look."""
+
+    outcome: LookOutcome
+    value: float | None = None
+    """The number that decides, as the evaluator returned it; None unless the outcome is `ok`."""
+    metrics: dict[str, float] = {}
+    """Every number that the evaluator returned, by name."""
+    by_item: tuple[float, ...] = ()
+    """One number for each item, where the evaluator returned them."""
+    seconds: float = 0.0
+    """By the clock."""
+    tail: str = ""
+    """The end of what was printed; never from a look at sealed items."""
+    detail: str = ""
+    """Why there is no value, in one sentence."""
+    level: str = ""
+    """How the artifact was kept from everything else: the level of the sandbox."""
+
+
+class LookQuery(Query[Measurement], frozen=True, kw_only=True):
+    """One evaluation: recorded, so that it is never paid for twice."""
+
+    kind = "evaluation"
+    look: Look
+
+
+class Evaluator(Protocol):
+    """Measures artifacts; it alone has the items and the sealed set."""
+
+    async def measure(self, look: Look) -> Measurement:
+        """Take one look."""
+        ...
