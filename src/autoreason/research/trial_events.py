@@ -74,7 +74,8 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
 
     trials: tuple[int, ...]
     """0 is the start."""
-    means: tuple[float, ...]
+    means: tuple[float | None, ...]
+    """None where no look gave a number."""
     looks: int
     chosen: int
 
@@ -84,9 +85,9 @@ class EndTested(Event, frozen=True, kw_only=True):
 
     trial: int
     """Whose artifact is the result; 0 is the start, which needs no test."""
-    result: tuple[float, ...]
-    start: tuple[float, ...]
-    """Look by look with the same seed and items."""
+    result: tuple[float | None, ...]
+    start: tuple[float | None, ...]
+    """Look by look with the same seed and items; None where a look gave no number."""
     sealed: bool
     opened: int = 0
     """How often the sealed set has been opened, this time included."""
