@@ -18,7 +18,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.tasks import cancel
 from autoreason.report.numbers import count
-from autoreason.research.end_test import BudgetPlan, finalists, plan_budget
+from autoreason.research.end_test import MIN_EVALUATIONS, BudgetPlan, finalists, plan_budget
 from autoreason.research.guards import broken_guard
 from autoreason.research.keep_rule import KeepRule
 from autoreason.research.looks import Contender, Looker, in_order, split_sealed
@@ -49,10 +49,10 @@ _LEAST = 2
 class ResearchTerms(Struct, frozen=True, kw_only=True):
     """How a research run works."""
 
-    evaluations: Annotated[int, Meta(ge=6, le=100_000)] = 200
+    evaluations: Annotated[int, Meta(ge=MIN_EVALUATIONS, le=100_000)] = 200
     """Evaluations in all: noise floor, races, playoff and end test."""
     rule: RuleName = "race"
-    """`race`; or a rival: `greedy` keeps what beats the record in one look, `independent` always proposes from the start."""
+    """`race`; or a rival: `greedy` keeps what beats the record in one look, `independent` proposes from the start."""
     parallel: Annotated[int, Meta(ge=1, le=64)] = 1
     """Proposals and looks under way at once."""
     patience: Annotated[int, Meta(ge=1, le=10_000)] = 25
@@ -128,7 +128,7 @@ class Research(Job):
         """Calls: from patience without a keep to a proposal for every evaluation that is not reserved."""
         terms = read_options(settings, ResearchTerms)
         plan = plan_budget(terms.evaluations)
-        free = max(0, terms.evaluations - plan.floor - plan.reserve)
+        free = max(0, terms.evaluations - plan.floor - plan.reserved)
         low = min(free // _LEAST, terms.patience)
         return {"author": low}, {"author": max(low, free // 2)}, {"author": _CALLS * free}
 
@@ -224,7 +224,7 @@ class Research(Job):
         taken = sum(
             each.most for each in self._trials if each.decided is None or each.decided >= order
         )
-        left = self._terms.evaluations - self._plan.reserve - state.spent - taken
+        left = self._terms.evaluations - self._plan.reserved - state.spent - taken
         if left < _LEAST:
             return 0, f"{count(self._terms.evaluations, 'evaluation')} used"
         return min(left, self._rule.looks + self._rule.incumbent_looks), ""
@@ -398,7 +398,8 @@ class Research(Job):
         noise = last.known.noise(self._incumbent_values(last))
         if not self._plan.playoff or not noise.spread:
             return last.incumbent
-        chosen = finalists((start, *last.kept))
+        by_trial = {each.trial: each for each in (start, *last.kept)}
+        chosen = [by_trial[trial] for trial in finalists([each.trial for each in last.kept])]
         measured = [
             await self._looker.fresh(f"playoff/{each.trial}", each.files, self._plan.playoff)
             for each in chosen
