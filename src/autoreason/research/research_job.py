@@ -23,9 +23,11 @@ from autoreason.research.guards import broken_guard
 from autoreason.research.keep_rule import KeepRule
 from autoreason.research.looks import Contender, Looker, in_order, split_sealed
 from autoreason.research.measurement import Files, Measurement
+from autoreason.research.normal_form import fingerprint
 from autoreason.research.order import OrderQuery
 from autoreason.research.proposer import MadeProposal, Proposer, View
 from autoreason.research.race import LooksSoFar, Race, RaceResult, mean_metrics
+from autoreason.research.research_context import ResearchContext, over_artifact
 from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.research.trial_events import (
     EndTested,
@@ -95,9 +97,8 @@ class Research(Job):
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
-        research = research_of(context.task)
-        assert research is not None
-        self._research: ResearchTask = research
+        self.context: ResearchContext = over_artifact(self.context)
+        self._research = research = self.context.research
         self._terms = read_options(self.settings, ResearchTerms)
         self._plan = budget_plan(self._terms)
         self._rule = keep_rule(self._terms.rule, research, self._plan)
@@ -107,6 +108,8 @@ class Research(Job):
         self._states: list[_State] = []
         """By the number of decisions before."""
         self._ledger: list[TrialDecided] = []
+        self._tried = {fingerprint(research.files): (0, "it is the start")}
+        """What became of artifacts, by their fingerprint, with the number of trials decided by then."""
         self._trials: list[_TrialUnderWay] = []
         self._moved = asyncio.Event()
 
@@ -185,7 +188,7 @@ class Research(Job):
         while True:
             await self._until(lambda: self._under_way(len(self._states) - 1) < width)
             order = await self._ask_step(step)
-            await self._until(lambda order=order: len(self._states) > order)
+            await self._until_decided(order)
             most, reason = self._next_trial(order)
             if most:
                 number = len(self._trials) + 1
@@ -198,7 +201,7 @@ class Research(Job):
             elif not self._under_way(order):
                 return reason
             else:
-                await self._until(lambda order=order: len(self._states) > order + 1)
+                await self._until_decided(order + 1)
             step += 1
 
     async def _ask_step(self, step: int) -> int:
@@ -257,7 +260,7 @@ class Research(Job):
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
             order = await self.context.ask(OrderQuery(key=f"{stage}/decision", decides=True))
-            await self._until(lambda order=order: len(self._states) > order)
+            await self._until_decided(order)
             now = self._states[order]
             outdated = race and race.ending == "kept" and now.incumbent is not state.incumbent
             if race is None or not outdated:
@@ -271,14 +274,28 @@ class Research(Job):
             made = self._proposer.apply_again(made, now.incumbent.files)
 
     def _view(self, number: int, state: _State) -> View:
-        independent = self._terms.rule == "independent"
+        if self._terms.rule == "independent":
+            return View(number, self._research.files, 0, (), {}, self._summary(self._states[0]))
+        tried = {
+            mark: what for mark, (place, what) in self._tried.items() if place <= state.decided
+        }
         return View(
             number=number,
-            files=self._research.files if independent else state.incumbent.files,
-            incumbent=0 if independent else state.incumbent.trial,
-            ledger=[] if independent else self._ledger[: state.decided],
-            start=tuple(self._looker.values(self._states[0].incumbent.looks).values()),
+            files=state.incumbent.files,
+            incumbent=state.incumbent.trial,
+            ledger=self._ledger[: state.decided],
+            tried=tried,
+            summary=self._summary(state),
         )
+
+    def _summary(self, state: _State) -> str:
+        """The incumbent's mean and the noise, in a sentence for the proposer."""
+        research = self._research
+        values = self._incumbent_values(state)
+        mean = abs(fmean(values.values())) if research.better == "lower" else fmean(values.values())
+        spread = state.known.noise(values).spread
+        noise = f"one evaluation varies by {spread:.3g}" if spread else "evaluations do not vary"
+        return f"{research.metric} is {mean:.6g} ({research.better} is better); {noise}"
 
     def _cost(self, race: RaceResult, state: _State) -> int:
         """Evaluations of a race: its own looks, and those at the incumbent that were not known before."""
@@ -299,7 +316,7 @@ class Research(Job):
         if race is None:
             status: TrialStatus = "refused" if made.files is None else "dropped"
             reason = (
-                made.refusal
+                made.reason
                 or "it was measured against an earlier incumbent, and no evaluations were left"
             )
         else:
@@ -316,20 +333,24 @@ class Research(Job):
             expected=made.expected,
             status=status,
             reason=reason,
-            files=made.changed,
+            guidance=made.guidance,
+            changes=made.changes,
             values=tuple(each.value for each in looks.values() if each.value is not None),
             seeds=tuple(looks),
             metrics=mean_metrics(looks),
             outcome=last.outcome if last else None,
             effect=race.effect if race else None,
             evaluations=cost,
-            flags=made.flags,
+            shared=max((each.shared for each in looks.values()), default=0),
             tail=last.tail if last else "",
         )
         for event in events:
             self.emit(event)
         self.emit(trial)
         self._ledger.append(trial)
+        if made.files is not None:
+            what = f"trial {number}, {status}: {reason}"
+            self._tried.setdefault(fingerprint(made.files), (len(self._ledger), what))
         after = replace(
             now,
             spent=now.spent + cost,
@@ -349,6 +370,9 @@ class Research(Job):
     def _append(self, state: _State) -> None:
         self._states.append(state)
         self._moved.set()
+
+    async def _until_decided(self, decisions: int) -> None:
+        await self._until(lambda: len(self._states) > decisions)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Wait for a decision; where none can come any more, raise what keeps it from coming."""
@@ -372,10 +396,10 @@ class Research(Job):
         self, stage: str, race: RaceResult, files: Files, state: _State, events: list[AnyEvent]
     ) -> RaceResult:
         """A blind panel between two artifacts that the metric cannot tell apart; a tie is the incumbent's."""
-        context = replace(self.context, emit=events.append)
+        context = replace(self.context, emit=events.append, preference=self._research.judge)
         texts = {
-            "A": as_text(state.incumbent.files, files),
-            "B": as_text(files, state.incumbent.files),
+            "A": differing(state.incumbent.files, files),
+            "B": differing(files, state.incumbent.files),
         }
         verdict = await Panel(context, stage, texts, PanelSize(start=self.settings.judges)).run()
         events.append(PanelDecided(stage=stage, verdict=verdict))
@@ -441,6 +465,15 @@ class Research(Job):
                 opened=self._research.opened + 1 if sealed else 0,
             )
         )
+
+
+def differing(files: Files, other: Files) -> str:
+    """What of an artifact is not in another, for judges: file by file."""
+    changed_files = {path: text for path, text in files.items() if other.get(path) != text}
+    if len(changed_files) == 1:
+        (text,) = changed_files.values()
+        return text
+    return "\n\n".join(f"{path}\n\n{text}" for path, text in changed_files.items()) or "(empty)"
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
