@@ -57,24 +57,25 @@ class Jail(NamedTuple):
         *,
         streams: tuple[int, int, int],
         result: int | None = None,
+        status: int | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Start a command; `result` becomes its descriptor 3."""
+        """Start a command; `result` becomes its descriptor 3, and bubblewrap reports its end to `status`."""
         if result is not None:
             _reserve(RESULT)
         stdin, stdout, stderr = streams
         return subprocess.Popen(
-            command if self.unsafe else [*self._bubblewrap(environment), *command],
+            command if self.unsafe else [*self._bubblewrap(environment, status), *command],
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             cwd=self.folder if self.unsafe else "/",
             env=dict(environment) if self.unsafe else {},
-            pass_fds=() if result is None else (RESULT,),
+            pass_fds=[*([] if result is None else [RESULT]), *([] if status is None else [status])],
             start_new_session=True,
             preexec_fn=partial(_prepare, self.limits, self.uid is not None, result),
         )
 
-    def _bubblewrap(self, environment: Mapping[str, str]) -> Iterator[str]:
+    def _bubblewrap(self, environment: Mapping[str, str], status: int | None) -> Iterator[str]:
         bwrap = shutil.which("bwrap")
         assert bwrap is not None
         yield from (bwrap, "--die-with-parent", "--unshare-pid", "--unshare-net", "--unshare-ipc")
@@ -92,11 +93,18 @@ class Jail(NamedTuple):
         yield from ("--proc", "/proc", "--dev", "/dev")
         for folder in ("/dev/shm", "/tmp"):
             yield from ("--perms", "1777", "--size", size, "--tmpfs", folder)
+        parents = {parent for mount in self.mounts for parent in Path(mount.inside).parents}
+        for parent in sorted(parents - {Path("/"), Path("/tmp")}):
+            if not _is_system(parent):
+                # Created on the way, they would be for their owner alone, who is not the jail's user.
+                yield from ("--perms", "0755", "--dir", str(parent))
         for mount in self.mounts:
             yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", self.folder)
         for name, value in environment.items():
             yield from ("--setenv", name, value)
+        if status is not None:
+            yield from ("--json-status-fd", str(status))
         yield "--"
         if self.uid is None:
             # Counted within the jail alone, so set within it: the user has other processes.
@@ -140,7 +148,11 @@ def jail_problem() -> str:
     """Why commands cannot be jailed here; empty where they can."""
     if sys.platform != "linux":
         return f"it needs Linux, and this is {sys.platform}"
-    for tool, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("prlimit", "util-linux")):
+    for tool, package in (
+        ("bwrap", "bubblewrap"),
+        ("setpriv", "util-linux"),
+        ("prlimit", "util-linux"),
+    ):
         if shutil.which(tool) is None:
             return f"{tool} is not installed: apt-get install {package}"
     jail = Jail(folder="/tmp", limits=LookLimits(), uid=jail_uid(0))
@@ -157,26 +169,33 @@ def jail_uid(number: int) -> int | None:
     return unused_uids(number)[0] if os.geteuid() == 0 else None
 
 
-def find_programs(command: str) -> tuple[str, tuple[Mount, ...], str]:
+class Programs(NamedTuple):
+    """How a command is found inside a jail."""
+
+    command: str
+    mounts: tuple[Mount, ...]
+    path: str
+
+
+def find_programs(command: str) -> Programs:
     """A command's own path, what has to be mounted for it and for Python, and the search path inside."""
-    found = shutil.which(command)
-    if found is None and "/" not in command:
+    pythons = [
+        path
+        for name in _PYTHON_NAMES
+        if (path := shutil.which(name)) and _python_prefix(Path(path))
+    ] or [sys.executable]
+    found = command if "/" in command else shutil.which(command)
+    if found is None:
         raise InvalidInput(f"no program {command!r} on PATH for `evaluate`; install it")
-    programs = [found] if found else []
-    programs += [path for name in _PYTHON_NAMES if (path := shutil.which(name))]
-    if not any(_python_prefix(Path(path)) for path in programs):
-        programs.append(sys.executable)
-    programs.append(real_python())
-    mounts = dict.fromkeys(mount for path in programs for mount in _mounts_for(Path(path)))
-    folders = dict.fromkeys(
-        str(Path(path).parent) for path in programs if _python_prefix(Path(path)) or path == found
+    if command in _PYTHON_NAMES and not _python_prefix(Path(found)):
+        # A shim that looks for an interpreter in places that a jail does not show.
+        found = pythons[0]
+    programs = dict.fromkeys([*([found] if Path(found).is_absolute() else []), *pythons])
+    mounts = dict.fromkeys(
+        mount for path in (*programs, real_python()) for mount in _mounts_for(Path(path))
     )
-    if found and Path(command).name in _PYTHON_NAMES and not _python_prefix(Path(found)):
-        # A shim that looks for an interpreter elsewhere: this process has one.
-        found = sys.executable
-        folders = {str(Path(sys.executable).parent): None} | folders
-    path = ":".join([*folders, _SYSTEM_PATH])
-    return found or command, tuple(mounts), path
+    folders = dict.fromkeys(str(Path(path).parent) for path in programs)
+    return Programs(found, tuple(mounts), ":".join([*folders, _SYSTEM_PATH]))
 
 
 def _mounts_for(program: Path) -> Iterator[Mount]:

@@ -41,6 +41,14 @@ def measured(result: Measurement, limits: LookLimits, *, seconds: float, level: 
     return replace(result, seconds=seconds, level=level, detail=detail)
 
 
+def without_sealed_text(measurement: Measurement) -> Measurement:
+    """A measurement of sealed items, of which anything that was printed could be a part."""
+    safe = (LookOutcome.OK, LookOutcome.TIMEOUT, LookOutcome.MEMORY)
+    generic = f"{measurement.outcome} on sealed items"
+    detail = measurement.detail if measurement.outcome in safe else generic
+    return replace(measurement, tail="", detail=detail)
+
+
 class LookValues(NamedTuple):
     """The numbers of a look, or why there are none."""
 
