@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from autoreason.research.evaluator.command_look import write_files
-from autoreason.research.evaluator.evaluation import parse_items
+from autoreason.research.evaluator.evaluation import parse_items, write_files
 from autoreason.research.evaluator.look_slots import LookSlots
 from autoreason.research.evaluator.look_values import (
     TAIL,

@@ -84,6 +84,21 @@ class Jail(NamedTuple):
             yield from ("--unshare-user", "--uid", "65534", "--gid", "65534")
         else:
             yield from ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+        yield from self._mount()
+        for name, value in environment.items():
+            yield from ("--setenv", name, value)
+        if status is not None:
+            yield from ("--json-status-fd", str(status))
+        yield "--"
+        if self.uid is None:
+            # Counted within the jail alone, so set within it: the user has other processes.
+            yield from ("prlimit", f"--nproc={self.limits.processes}", "--")
+        else:
+            user = (f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups")
+            yield from ("setpriv", *user, "--inh-caps=-all", "--no-new-privs", "--")
+
+    def _mount(self) -> Iterator[str]:
+        """What can be seen: the system, a folder to write to, and what is given."""
         for path in _SYSTEM:
             if Path(path).is_symlink():
                 yield from ("--symlink", str(Path(path).readlink()), path)
@@ -101,17 +116,6 @@ class Jail(NamedTuple):
         for mount in self.mounts:
             yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", self.folder)
-        for name, value in environment.items():
-            yield from ("--setenv", name, value)
-        if status is not None:
-            yield from ("--json-status-fd", str(status))
-        yield "--"
-        if self.uid is None:
-            # Counted within the jail alone, so set within it: the user has other processes.
-            yield from ("prlimit", f"--nproc={self.limits.processes}", "--")
-        else:
-            user = (f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups")
-            yield from ("setpriv", *user, "--inh-caps=-all", "--no-new-privs", "--")
 
 
 def _reserve(descriptor: int) -> None:

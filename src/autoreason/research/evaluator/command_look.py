@@ -29,7 +29,7 @@ from autoreason.research.evaluator.command_jail import (
     kill_all,
     resident_bytes,
 )
-from autoreason.research.evaluator.evaluation import Evaluation
+from autoreason.research.evaluator.evaluation import Evaluation, write_files
 from autoreason.research.evaluator.look_values import (
     MAX_RESULT_BYTES,
     TAIL,
@@ -285,15 +285,6 @@ class _LookFolder:
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def write_files(folder: Path, files: dict[str, str]) -> None:
-    """Write an artifact into a folder; scripts are executable."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace", newline="")
-        path.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
 def _listen(path: Path) -> socket.socket:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder
+from autoreason.research.measurement import Files
 from autoreason.research.research_task import LookLimits
 
 _FUNCTION_MARK = ".py:"
@@ -212,6 +213,17 @@ def _signature(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def write_files(folder: Path, files: Files) -> None:
+    """Write an artifact into a folder; scripts are executable."""
+    for name, text in files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InvalidInput(f"{name!r} is no path inside the artifact")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace", newline="")
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
 def count_openings(sealed: Sequence[str]) -> int:
