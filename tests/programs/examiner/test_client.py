@@ -17,7 +17,7 @@ from tests.closing import closed_after
 from tests.patience import PATIENCE
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
-import autoreason.programs.examiner.client
+import autoreason.programs.examiner.service
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.programs.assignment import CodeVerdict, Examination, Observation, Probe
 from autoreason.programs.examiner.client import ExaminerClient
@@ -215,7 +215,7 @@ async def test_one_that_cannot_be_started_again_fails_whoever_waits(
 async def test_one_that_stopped_reading_is_ended_all_the_same(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(autoreason.programs.examiner.client, "_EXIT_SECONDS", 0.1)
+    monkeypatch.setattr(autoreason.programs.examiner.service, "_EXIT_SECONDS", 0.1)
     async with opened(source) as client:
         pid = process_of(client)
         os.kill(pid, signal.SIGSTOP)

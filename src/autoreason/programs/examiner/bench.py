@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import Self
 
 from msgspec.structs import replace
@@ -30,7 +29,7 @@ from autoreason.programs.sandbox.base import (
     Sandbox,
     Session,
 )
-from autoreason.programs.sandbox.idle import IdleTimer
+from autoreason.programs.sandbox.joint_run import run_jointly
 
 _LONG_ANSWER = 1 << 20
 """Bytes of an answer that takes long to compare."""
@@ -104,24 +103,5 @@ class ProgramBench:
         if len(source.encode()) > SOURCE_LIMIT:
             source, extra = self._problem.setup, code
         wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], extra]).encode()
-        (tests_end, program_end), idle = socket.socketpair(), IdleTimer()
-        with tests_end, program_end:
-            async with (
-                self._sandbox.open(source, self._tests_limits, role="tests") as tests,
-                asyncio.TaskGroup() as group,
-            ):
-                program_run = group.create_task(
-                    candidate.run(b"", channel=program_end.fileno(), idle=idle)
-                )
-                tests_run = group.create_task(
-                    tests.run(wanted, channel=tests_end.fileno(), idle=idle)
-                )
-                program_run.add_done_callback(lambda _: _shut_down(program_end))
-                tests_run.add_done_callback(lambda _: _shut_down(tests_end))
-        return tests_run.result(), program_run.result()
-
-
-def _shut_down(end: socket.socket) -> None:
-    """Let the other side see that this one has ended, although a copy of its socket is still open."""
-    with suppress(OSError):
-        end.shutdown(socket.SHUT_RDWR)
+        async with self._sandbox.open(source, self._tests_limits, role="tests") as tests:
+            return await run_jointly(tests, wanted, candidate)

@@ -1,16 +1,13 @@
-"""Messages between the loop and the examiner's process, framed by their length."""
+"""Messages between the loop and the examiner's process."""
 
 from __future__ import annotations
-
-import asyncio
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
+from autoreason.programs.examiner.service import ErrorReply
 from autoreason.programs.problems.sets import BrokenRecord
-
-_HEADER = 4
 
 
 class OpenRequest(Struct, frozen=True, kw_only=True, tag=True):
@@ -70,45 +67,8 @@ class ObserveReply(Struct, frozen=True, kw_only=True, tag=True):
     result: Observed
 
 
-class ErrorReply(Struct, frozen=True, kw_only=True, tag=True):
-    """Why there is no result, in one sentence."""
-
-    number: int | None = None
-    """Number of the request; None where the set could not be opened."""
-    message: str
-    user_error: bool = True
-    """Whether the user can fix it; otherwise the examiner itself failed."""
-
-
 ClientMessage = OpenRequest | ExamineRequest | ObserveRequest
 ExaminerMessage = OpenReply | ExamineReply | ObserveReply | ErrorReply
 
-_encode = msgspec.msgpack.Encoder().encode
-_client_decoder = msgspec.msgpack.Decoder(ClientMessage)
-_examiner_decoder = msgspec.msgpack.Decoder(ExaminerMessage)
-
-
-def encode_frame(message: ClientMessage | ExaminerMessage) -> bytes:
-    """A message as it is sent."""
-    body = _encode(message)
-    return len(body).to_bytes(_HEADER, "big") + body
-
-
-async def read_client_message(reader: asyncio.StreamReader) -> ClientMessage | None:
-    """The next message of the loop; None when it has disconnected."""
-    body = await _read_frame(reader)
-    return None if body is None else _client_decoder.decode(body)
-
-
-async def read_examiner_message(reader: asyncio.StreamReader) -> ExaminerMessage | None:
-    """The next message of the examiner; None when it has disconnected."""
-    body = await _read_frame(reader)
-    return None if body is None else _examiner_decoder.decode(body)
-
-
-async def _read_frame(reader: asyncio.StreamReader) -> bytes | None:
-    try:
-        header = await reader.readexactly(_HEADER)
-        return await reader.readexactly(int.from_bytes(header, "big"))
-    except (asyncio.IncompleteReadError, OSError):
-        return None
+client_decoder = msgspec.msgpack.Decoder(ClientMessage)
+examiner_decoder = msgspec.msgpack.Decoder(ExaminerMessage)

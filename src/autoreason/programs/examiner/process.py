@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import socket
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +13,6 @@ from autoreason.programs.assignment import Examination, Probe
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.examiner.excerpts import printable
 from autoreason.programs.examiner.messages import (
-    ErrorReply,
     ExamineReply,
     ExamineRequest,
     ExaminerMessage,
@@ -24,9 +20,9 @@ from autoreason.programs.examiner.messages import (
     ObserveRequest,
     OpenReply,
     OpenRequest,
-    encode_frame,
-    read_client_message,
+    client_decoder,
 )
+from autoreason.programs.examiner.service import ErrorReply, encode_frame, run_service
 from autoreason.programs.examiner.store import load_set, save_set
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem, check_problem, to_assignment
@@ -34,47 +30,10 @@ from autoreason.programs.problems.sets import ProblemSet, find_problem
 from autoreason.programs.sandbox.base import Sandbox
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 
-_PR_SET_DUMPABLE = 4
-
 
 def main() -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _hide()
-    asyncio.run(_serve(socket.socket(fileno=0)))
-
-
-def _hide() -> None:
-    """Let no other process of this user read this process's memory."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-
-
-async def _serve(connection: socket.socket) -> None:
-    reader, writer = await asyncio.open_connection(sock=connection)
-    server = ExaminerServer(writer)
-    try:
-        opening = await read_client_message(reader)
-        if isinstance(opening, OpenRequest) and server.open(opening):
-            await _handle_requests(reader, server)
-    finally:
-        with suppress(OSError):
-            await server.close()
-
-
-async def _handle_requests(reader: asyncio.StreamReader, server: ExaminerServer) -> None:
-    """Handle many requests at a time; those still open when the client disconnects are cancelled."""
-    tasks: set[asyncio.Task[None]] = set()
-    while (request := await read_client_message(reader)) is not None:
-        assert isinstance(request, ExamineRequest | ObserveRequest)
-        task = asyncio.create_task(server.answer(request))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    run_service(client_decoder, ExaminerServer)
 
 
 class ExaminerServer:

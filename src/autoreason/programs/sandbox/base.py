@@ -62,10 +62,11 @@ class Session(Protocol):
         ...
 
 
-ProgramRole = Literal["program", "candidate", "tests", "checker"]
-"""A whole program; for functions, the program called and the tests that call it; a problem's own checker."""
+ProgramRole = Literal["program", "candidate", "tests", "checker", "artifact", "evaluator"]
+"""A whole program; for functions, the program called and the tests that call it; a problem's own checker; for
+research, an artifact's modules and the evaluator that calls them."""
 ROLES_WITH_SLOT: tuple[ProgramRole, ...] = ("program", "candidate")
-"""Tests and checkers belong to a program that has a slot, and never wait for one."""
+"""Tests and checkers belong to a program that has a slot, and never wait for one; artifacts have their own limit."""
 
 
 class Sandbox(Protocol):

@@ -153,6 +153,10 @@ def runner_for(role: str) -> Runner:
         from autoreason.programs.sandbox.test_driver import drive
 
         return partial(_over_channel, drive)
+    if role in ("artifact", "evaluator"):
+        from autoreason.programs.sandbox.scoring import score, serve_artifact
+
+        return partial(_over_channel, score if role == "evaluator" else serve_artifact)
     return _as_main
 
 

@@ -46,7 +46,12 @@ def serve(code: CodeType, channel: int) -> None:
     except Exception as error:
         print(_trace(as_recursion_error(error)), end="", file=sys.stderr, flush=True)
         raise SystemExit(1) from None
-    server = ProgramServer(module.__dict__)
+    serve_names(module.__dict__, channel)
+
+
+def serve_names(names: dict[str, Any], channel: int) -> None:
+    """Answer requests for these names and what they lead to until the channel is closed."""
+    server = ProgramServer(names)
     try:
         while True:
             _reply(channel, server, receive(channel))

@@ -67,24 +67,26 @@ class ServerSlot:
             await _end(server)
 
 
-async def receive(sock: socket.socket, seconds: float) -> tuple[bytes, list[int]]:
+async def receive(
+    sock: socket.socket, seconds: float | None, descriptors: int = 1
+) -> tuple[bytes, list[int]]:
     """The next message and the descriptors that come with it; empty where the other end is closed."""
     sock.setblocking(False)
     async with asyncio.timeout(seconds):
         try:
-            return await _receive(sock)
+            return await _receive(sock, descriptors)
         except ConnectionError:
             # Raised once where the other end left something unread; earlier messages can be read after it.
             with suppress(ConnectionError):
-                return await _receive(sock)
+                return await _receive(sock, descriptors)
             return b"", []
 
 
-async def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+async def _receive(sock: socket.socket, count: int) -> tuple[bytes, list[int]]:
     while True:
         with suppress(BlockingIOError):
             message, descriptors, _, _ = socket.recv_fds(
-                sock, MAX_MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC
+                sock, MAX_MESSAGE_BYTES, count, socket.MSG_CMSG_CLOEXEC
             )
             return message, descriptors
         await _readable(sock)

@@ -37,10 +37,14 @@ _FUNCTION = """
 import sys
 role, channel, source_folder = sys.argv[1:]
 sys.path.append(source_folder)
-from autoreason.programs.sandbox import rpc_server, test_driver
+from autoreason.programs.sandbox import rpc_server, scoring, test_driver
+run = {
+    "candidate": rpc_server.serve, "tests": test_driver.drive,
+    "artifact": scoring.serve_artifact, "evaluator": scoring.score,
+}[role]
 with open("solution.py", encoding="utf-8") as file:
     code = compile(file.read(), "solution.py", "exec", dont_inherit=True)
-(rpc_server.serve if role == "candidate" else test_driver.drive)(code, int(channel))
+run(code, int(channel))
 """
 
 

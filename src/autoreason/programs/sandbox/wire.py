@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-ROLES = ("program", "candidate", "tests", "checker")
+ROLES = ("program", "candidate", "tests", "checker", "artifact", "evaluator")
 END_REASONS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "died", "running")
 """How a run ended, by number; `died` is the end of the solution process itself, reported by the fork server.
 

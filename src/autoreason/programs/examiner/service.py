@@ -1,0 +1,313 @@
+"""A service in a process of its own: frames, its client, which starts it again if it dies, and its loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import count
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
+from autoreason.programs.sandbox.processes import wait_or_kill
+
+_HEADER = 4
+_MAX_ATTEMPTS = 2
+_EXIT_SECONDS = 5.0
+"""Seconds the process has to exit by itself."""
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_PR_SET_DUMPABLE = 4
+
+_encode = msgspec.msgpack.Encoder().encode
+Opened = TypeVar("Opened")
+Message = TypeVar("Message")
+
+
+class Numbered(Protocol):
+    """A request, which its reply names by its number."""
+
+    @property
+    def number(self) -> int:
+        """Unique within one client."""
+        ...
+
+
+class ErrorReply(Struct, frozen=True, kw_only=True, tag=True):
+    """Why there is no result, in one sentence."""
+
+    number: int | None = None
+    """Number of the request; None where nothing could be opened."""
+    message: str
+    user_error: bool = True
+    """Whether the user can fix it; otherwise the service itself failed."""
+
+
+def encode_frame(message: object) -> bytes:
+    """A message as it is sent."""
+    body = _encode(message)
+    return len(body).to_bytes(_HEADER, "big") + body
+
+
+async def read_frame(
+    reader: asyncio.StreamReader, decoder: msgspec.msgpack.Decoder[Message]
+) -> Message | None:
+    """The next message; None when the other side has disconnected."""
+    try:
+        header = await reader.readexactly(_HEADER)
+        return decoder.decode(await reader.readexactly(int.from_bytes(header, "big")))
+    except (asyncio.IncompleteReadError, OSError):
+        return None
+
+
+class _PendingRequest(Struct):
+    """A request that is not answered yet."""
+
+    request: Numbered
+    future: asyncio.Future[Any]
+    attempts: int = 1
+
+
+class ServiceClient(Generic[Opened]):
+    """Client of a service in another process, which is started once more if it dies."""
+
+    service: ClassVar[str]
+    """The package that is started as the service."""
+    name: ClassVar[str]
+    """In messages: "the examiner"."""
+    subject: ClassVar[str]
+    """What one request is about: "program"."""
+    decoder: ClassVar[msgspec.msgpack.Decoder[Any]]
+    """Reads the service's messages."""
+
+    def __init__(self, opening: Struct) -> None:
+        self._opening = opening
+        self._numbers = count()
+        self._pending: dict[int, _PendingRequest] = {}
+        self._connection: _Connection | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._closed = False
+        self._opened: Opened
+
+    async def start(self) -> None:
+        """Start the process and open what it serves."""
+        self._connection = await _Connection.connect(self)
+        try:
+            self._opened = await self._open(self._connection)
+        except BaseException:
+            await self._connection.close()
+            raise
+        self._listener = asyncio.create_task(self._listen(self._connection))
+
+    async def ask(self, request: Numbered) -> Any:
+        """The result of one request; many can be open at a time."""
+        if self._closed:
+            raise ProviderFailed(f"{self.name} is closed; resume the run to open it again")
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._pending[request.number] = _PendingRequest(request, future)
+        try:
+            await self._send(request)
+            return await future
+        finally:
+            self._pending.pop(request.number, None)
+
+    async def close(self) -> None:
+        """Close the connection, and wait for the process to end."""
+        self._closed = True
+        self._fail_all(ProviderFailed(f"{self.name} was closed; resume the run to ask again"))
+        try:
+            if self._listener is not None:
+                self._listener.cancel()
+                await asyncio.wait([self._listener])
+        finally:
+            if self._connection is not None:
+                await self._connection.close()
+
+    async def _open(self, connection: _Connection) -> Opened:
+        with suppress(OSError):
+            await connection.send(self._opening)
+        message: Any = await read_frame(connection.reader, self.decoder)
+        if isinstance(message, ErrorReply):
+            raise _error_of(message)
+        if message is None:
+            raise ProviderFailed(
+                f"{self.name}'s process ended at its start; see `autoreason doctor`"
+            )
+        opened: Opened = message
+        return opened
+
+    async def _listen(self, connection: _Connection) -> None:
+        try:
+            while (message := await read_frame(connection.reader, self.decoder)) is not None:
+                if message.number in self._pending:
+                    _resolve(self._pending[message.number].future, message)
+            await connection.close()
+            await self._restart()
+        except Exception as error:
+            # Any error: without a listener, pending requests would wait for ever.
+            self._closed = True
+            self._fail_all(ProviderFailed(f"{self.name} died and cannot be started again: {error}"))
+
+    async def _restart(self) -> None:
+        """Start the process again and resend requests; one over which it died twice is not resent."""
+        for pending in self._pending.values():
+            pending.attempts += 1
+            if pending.attempts > _MAX_ATTEMPTS and not pending.future.done():
+                pending.future.set_exception(
+                    ProviderFailed(f"{self.name} died twice over one {self.subject}; see `doctor`")
+                )
+        await self.start()
+        for pending in list(self._pending.values()):
+            if not pending.future.done():
+                await self._send(pending.request)
+
+    async def _send(self, request: Numbered) -> None:
+        assert self._connection is not None
+        # The listener notices a dead connection and resends every request.
+        with suppress(OSError):
+            await self._connection.send(request)
+
+    def _fail_all(self, error: AutoreasonError) -> None:
+        for pending in self._pending.values():
+            if not pending.future.done():
+                pending.future.set_exception(error)
+
+
+def _resolve(future: asyncio.Future[Any], message: Any) -> None:
+    if future.done():
+        return
+    if isinstance(message, ErrorReply):
+        future.set_exception(_error_of(message))
+    else:
+        future.set_result(message.result)
+
+
+def _error_of(refusal: ErrorReply) -> AutoreasonError:
+    return InvalidInput(refusal.message) if refusal.user_error else ProviderFailed(refusal.message)
+
+
+class _Connection:
+    """The service's process and the socket that is its standard input."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._process, self.reader, self._writer = process, reader, writer
+
+    @classmethod
+    async def connect(cls, client: ServiceClient[Any]) -> _Connection:
+        """Start the process; Ctrl-C in the terminal does not reach it."""
+        local, remote = socket.socketpair()
+        with remote:
+            try:
+                process = _start_process(client.service, remote.fileno())
+            except OSError as error:
+                local.close()
+                raise ProviderFailed(
+                    f"{client.name}'s process cannot be started ({error}); see `autoreason doctor`"
+                ) from None
+        try:
+            reader, writer = await asyncio.open_connection(sock=local)
+        except BaseException:
+            await wait_or_kill(process, 0)
+            raise
+        return cls(process, reader, writer)
+
+    async def send(self, message: object) -> None:
+        """Send a message."""
+        self._writer.write(encode_frame(message))
+        await self._writer.drain()
+
+    async def close(self) -> None:
+        """Close the socket, which ends the process; kill it if it does not exit."""
+        self._writer.close()
+        try:
+            await wait_or_kill(self._process, _EXIT_SECONDS)
+        finally:
+            # Data it never read would stay in the buffer.
+            self._writer.transport.abort()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+
+def _start_process(service: str, stdin: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", service],
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={name: each for name, each in os.environ.items() if not _SECRET_NAME.search(name)},
+        start_new_session=True,
+    )
+
+
+class Server(Protocol):
+    """What a service does with the messages of its client."""
+
+    def open(self, opening: Any) -> bool:
+        """Open what is asked for and reply; False where that fails."""
+        ...
+
+    async def answer(self, request: Any) -> None:
+        """Answer one request."""
+        ...
+
+    async def close(self) -> None:
+        """End everything it started, and close the connection."""
+        ...
+
+
+def run_service(
+    decoder: msgspec.msgpack.Decoder[Any], build: Callable[[asyncio.StreamWriter], Server]
+) -> None:
+    """Serve the client at the other end of standard input, a socket, until it disconnects."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _hide()
+    asyncio.run(_serve(socket.socket(fileno=0), decoder, build))
+
+
+def _hide() -> None:
+    """Let no other process of this user read this process's memory."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+async def _serve(
+    connection: socket.socket,
+    decoder: msgspec.msgpack.Decoder[Any],
+    build: Callable[[asyncio.StreamWriter], Server],
+) -> None:
+    reader, writer = await asyncio.open_connection(sock=connection)
+    server = build(writer)
+    try:
+        opening = await read_frame(reader, decoder)
+        if opening is not None and server.open(opening):
+            await _handle_requests(lambda: read_frame(reader, decoder), server)
+    finally:
+        with suppress(OSError):
+            await server.close()
+
+
+async def _handle_requests(read: Callable[[], Awaitable[Any]], server: Server) -> None:
+    """Handle many requests at a time; those still open when the client disconnects are cancelled."""
+    tasks: set[asyncio.Task[None]] = set()
+    while (request := await read()) is not None:
+        task = asyncio.create_task(server.answer(request))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

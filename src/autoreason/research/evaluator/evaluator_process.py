@@ -1,0 +1,143 @@
+"""The evaluator's process: it alone reads items and the sealed set, and it ends when its client disconnects."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.programs.examiner.service import ErrorReply, encode_frame, run_service
+from autoreason.programs.sandbox.base import Sandbox
+from autoreason.programs.sandbox.levels import open_sandbox
+from autoreason.research.evaluator.command_jail import jail_problem
+from autoreason.research.evaluator.command_look import CommandLook
+from autoreason.research.evaluator.evaluation import (
+    SavedEvaluation,
+    function_of,
+    record_opening,
+)
+from autoreason.research.evaluator.evaluator_messages import (
+    EvaluationOpened,
+    MeasureReply,
+    MeasureRequest,
+    OpenEvaluation,
+    request_decoder,
+)
+from autoreason.research.evaluator.function_look import take_function_look
+from autoreason.research.evaluator.look_slots import LookSlots
+from autoreason.research.evaluator.look_values import without_sealed_text
+from autoreason.research.measurement import Look, LookOutcome, Measurement
+
+
+def main() -> None:
+    """Serve the client at the other end of standard input, a socket, until it disconnects."""
+    run_service(request_decoder, EvaluatorServer)
+
+
+class EvaluatorServer:
+    """One evaluation, its jails, and the connection to the client."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        self._bench: EvaluatorBench | None = None
+
+    def open(self, opening: OpenEvaluation) -> bool:
+        """Open the evaluation and reply; False where that fails."""
+        try:
+            self._bench = EvaluatorBench(opening)
+        except AutoreasonError as error:
+            self._send(ErrorReply(message=str(error), user_error=isinstance(error, InvalidInput)))
+            return False
+        self._send(EvaluationOpened(level=self._bench.level))
+        return True
+
+    async def answer(self, request: MeasureRequest) -> None:
+        """Take one look and send what came of it."""
+        assert self._bench is not None
+        try:
+            result = await self._bench.measure(request.look)
+        except Exception as error:
+            result = _evaluator_error(f"the evaluator failed: {type(error).__name__}: {error}")
+        self._send(MeasureReply(number=request.number, result=result))
+        with suppress(OSError):
+            await self._writer.drain()
+
+    async def close(self) -> None:
+        """End every process it started, and close the connection."""
+        if self._bench is not None:
+            await self._bench.close()
+        self._writer.close()
+        await self._writer.wait_closed()
+
+    def _send(self, message: object) -> None:
+        self._writer.write(encode_frame(message))
+
+
+class EvaluatorBench:
+    """A saved evaluation and what measures by it."""
+
+    def __init__(self, opening: OpenEvaluation) -> None:
+        self._opening = opening
+        self._sandbox: Sandbox | None = None
+        self._slots = LookSlots(opening.parallel)
+        self._saved = SavedEvaluation(opening.digest)
+        if function_of(self._saved.evaluation.evaluate):
+            self._sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.parallel)
+        elif not opening.unsafe and (problem := jail_problem()):
+            raise InvalidInput(
+                f"commands cannot be run in a jail here ({problem}), so this evaluator is not run: use a function "
+                "(`evaluate: file.py:function`), or --unsafe to run it and the artifact like any other program"
+            )
+
+    @property
+    def level(self) -> str:
+        """How artifacts are kept from everything else."""
+        return (
+            self._sandbox.level
+            if self._sandbox
+            else "none"
+            if self._opening.unsafe
+            else "bubblewrap"
+        )
+
+    async def measure(self, look: Look) -> Measurement:
+        """Take one look; once more where the evaluator itself could not be run."""
+        async with self._slots.take(alone=look.alone) as number:
+            measurement = await self._measure(look, number)
+            if measurement.outcome == LookOutcome.EVALUATOR_ERROR:
+                measurement = await self._measure(look, number)
+        return without_sealed_text(measurement) if look.sealed else measurement
+
+    async def _measure(self, look: Look, number: int) -> Measurement:
+        evaluation = self._saved.evaluation
+        pool = evaluation.sealed if look.sealed else evaluation.items
+        try:
+            self._saved.verify()
+            lines = [pool[place] for place in look.items]
+        except InvalidInput as error:
+            return _evaluator_error(str(error))
+        except IndexError:
+            return _evaluator_error(f"there are only {len(pool)} items")
+        if look.sealed:
+            record_opening(evaluation.sealed, self._opening.run)
+        if self._sandbox is not None:
+            return await take_function_look(self._sandbox, evaluation, look, lines)
+        taking = CommandLook(
+            evaluation,
+            self._saved.folder,
+            number=number,
+            unsafe=self._opening.unsafe,
+            probe=Path(self._opening.probe) if self._opening.probe else None,
+        )
+        return await taking.take(look, lines)
+
+    async def close(self) -> None:
+        """End every process it started."""
+        if self._sandbox is not None:
+            await self._sandbox.close()
+        self._saved.close()
+
+
+def _evaluator_error(detail: str) -> Measurement:
+    return Measurement(outcome=LookOutcome.EVALUATOR_ERROR, detail=detail)
