@@ -112,7 +112,10 @@ async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal
         proposal("knob = 2"),
     ]
     story = await run(
-        journal, Meter(), ScriptedModel(replies), research_task(guard={"size": "<= 100"}, target=2.0)
+        journal,
+        Meter(),
+        ScriptedModel(replies),
+        research_task(guard={"size": "<= 100"}, target=2.0),
     )
     found = [(each.status, each.outcome) for each in trials(story)]
     assert [status for status, _ in found] == [
