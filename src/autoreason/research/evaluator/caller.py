@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from autoreason.research.evaluator.evaluation import parse_items, write_files
 from autoreason.research.evaluator.look_slots import LookSlots
 from autoreason.research.evaluator.look_values import (
     TAIL,
@@ -18,6 +17,7 @@ from autoreason.research.evaluator.look_values import (
     read_measurement,
     without_sealed_text,
 )
+from autoreason.research.evaluator.saved_evaluation import write_files
 from autoreason.research.measurement import Look, LookOutcome, Measurement
 from autoreason.research.research_task import LookLimits
 
@@ -35,8 +35,8 @@ class CallerEvaluator:
         evaluate: Evaluate,
         *,
         metric: str = "score",
-        items: Sequence[str] = (),
-        sealed: Sequence[str] = (),
+        items: Sequence[Any] = (),
+        sealed: Sequence[Any] = (),
         parallel: int = 1,
     ) -> None:
         self._evaluate, self._metric = evaluate, metric
@@ -58,7 +58,7 @@ class CallerEvaluator:
 
     def _call(self, look: Look) -> Measurement:
         pool = self._sealed if look.sealed else self._items
-        items = parse_items([pool[place] for place in look.items])
+        items = [pool[place] for place in look.items]
         with tempfile.TemporaryDirectory(prefix="autoreason-look-") as folder:
             write_files(Path(folder), look.files)
             try:

@@ -139,6 +139,8 @@ def _prepare(limits: LookLimits, own_user: bool, result: int | None) -> None:
         (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_FSIZE, limits.disk_mb << 20),
         (resource.RLIMIT_CORE, 0),
+        # The deadline is enforced from outside; this is for a jail whose owner was killed as it started.
+        (resource.RLIMIT_CPU, (int(limits.seconds) + 2) * (os.cpu_count() or 1)),
     ]
     if own_user:
         chosen.append((resource.RLIMIT_NPROC, limits.processes))

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from signal import SIGXFSZ
-from typing import Self
+from typing import Any, Self
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.sandbox.slots import receive
 from autoreason.programs.sandbox.spawn import real_python
+from autoreason.research.evaluation_source import EvaluationSource
 from autoreason.research.evaluator.command_jail import (
     Jail,
     Mount,
@@ -29,13 +30,13 @@ from autoreason.research.evaluator.command_jail import (
     kill_all,
     resident_bytes,
 )
-from autoreason.research.evaluator.evaluation import Evaluation, write_files
 from autoreason.research.evaluator.look_values import (
     MAX_RESULT_BYTES,
     TAIL,
     measured,
     read_measurement,
 )
+from autoreason.research.evaluator.saved_evaluation import write_files
 from autoreason.research.measurement import Look, LookOutcome, Measurement
 
 _MEMORY_CHECK_SECONDS = 0.2
@@ -57,37 +58,37 @@ class CommandLook:
 
     def __init__(
         self,
-        evaluation: Evaluation,
+        source: EvaluationSource,
         task_folder: Path,
         *,
         number: int,
         unsafe: bool,
         probe: Path | None,
     ) -> None:
-        self._evaluation, self._task_folder = evaluation, task_folder
+        self._source, self._task_folder = source, task_folder
         self._number, self._unsafe, self._probe = number, unsafe, probe
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._out_of_memory = False
         self._programs: Programs
 
-    async def take(self, look: Look, lines: Sequence[str]) -> Measurement:
+    async def take(self, look: Look, items: Sequence[Any]) -> Measurement:
         """Run the command to its end or to a limit."""
         started = time.monotonic()
-        limits = self._evaluation.limits
+        limits = self._source.limits
         level = "none" if self._unsafe else "bubblewrap"
         try:
-            command = shlex.split(self._evaluation.evaluate)
+            command = shlex.split(self._source.evaluate)
             self._programs = find_programs(command[0])
-            result = await self._run(look, lines, [self._programs.command, *command[1:]])
+            result = await self._run(look, items, [self._programs.command, *command[1:]])
         except TimeoutError:
             result = Measurement(outcome=LookOutcome.TIMEOUT)
         except (OSError, InvalidInput, subprocess.SubprocessError) as error:
             result = Measurement(outcome=LookOutcome.EVALUATOR_ERROR, detail=str(error))
         return measured(result, limits, seconds=time.monotonic() - started, level=level)
 
-    async def _run(self, look: Look, lines: Sequence[str], command: list[str]) -> Measurement:
+    async def _run(self, look: Look, items: Sequence[Any], command: list[str]) -> Measurement:
         async with AsyncExitStack() as stack:
-            folder = Path(stack.enter_context(_LookFolder(look.files, lines)))
+            folder = Path(stack.enter_context(_LookFolder(look.files, items)))
             listener = stack.enter_context(_listen(folder / "run" / "socket"))
             output = stack.enter_context(BoundedPipe(TAIL * 4))
             value = stack.enter_context(BoundedPipe(MAX_RESULT_BYTES + 1, keep_start=True))
@@ -99,7 +100,7 @@ class CommandLook:
                 asyncio.create_task(self._serve_artifact(listener, folder)),
             ]
             stack.push_async_callback(_cancel, tasks)
-            async with asyncio.timeout(self._evaluation.limits.seconds):
+            async with asyncio.timeout(self._source.limits.seconds):
                 process = self._start_evaluator(look, command, folder, (output, value), status)
                 await self._wait(process)
             tail = output.finish().decode(errors="replace")[-TAIL:]
@@ -147,10 +148,10 @@ class CommandLook:
 
     def _jail(self, folder: str, offset: int, *mounts: Mount) -> Jail:
         probe = [Mount(str(self._probe), "/probe", writable=True)] if self._probe else []
-        others = (Mount(each, each) for each in self._evaluation.mounts)
+        others = (Mount(each, each) for each in self._source.mounts)
         return Jail(
             folder=folder,
-            limits=self._evaluation.limits,
+            limits=self._source.limits,
             mounts=(*self._programs.mounts, *others, *mounts, *probe),
             uid=None if self._unsafe else jail_uid(2 * self._number + offset),
             unsafe=self._unsafe,
@@ -166,7 +167,7 @@ class CommandLook:
         """Run the artifact as often as the evaluator asks, several at a time."""
         loop, slots = (
             asyncio.get_running_loop(),
-            asyncio.Semaphore(self._evaluation.limits.processes),
+            asyncio.Semaphore(self._source.limits.processes),
         )
         async with asyncio.TaskGroup() as group:
             while True:
@@ -233,7 +234,7 @@ class CommandLook:
         self._processes.discard(process)
 
     async def _watch_memory(self) -> None:
-        limit = self._evaluation.limits.memory_mb << 20
+        limit = self._source.limits.memory_mb << 20
         while True:
             await asyncio.sleep(_MEMORY_CHECK_SECONDS)
             if sum(resident_bytes(process.pid) for process in self._processes) > limit:
@@ -255,18 +256,18 @@ class CommandLook:
                 outcome=LookOutcome.EVALUATOR_ERROR, detail=last or "its jail ended", tail=tail
             )
         if returncode:
-            limit = f"; it wrote more than {self._evaluation.limits.disk_mb} MB"
+            limit = f"; it wrote more than {self._source.limits.disk_mb} MB"
             reason = limit if abs(returncode) in (SIGXFSZ, 128 + SIGXFSZ) else ""
             detail = f"the evaluator exited with status {returncode}{reason}: {last}".rstrip(": ")
             return Measurement(outcome=LookOutcome.FAILED, detail=detail, tail=tail)
-        return read_measurement(value, self._evaluation.metric, tail)
+        return read_measurement(value, self._source.metric, tail)
 
 
 class _LookFolder:
     """A folder with the artifact, the items and the program `artifact`, for one look."""
 
-    def __init__(self, files: dict[str, str], lines: Sequence[str]) -> None:
-        self._files, self._lines = files, lines
+    def __init__(self, files: dict[str, str], items: Sequence[Any]) -> None:
+        self._files, self._items = files, items
 
     def __enter__(self) -> str:
         self._folder = tempfile.mkdtemp(prefix="autoreason-look-")
@@ -278,9 +279,9 @@ class _LookFolder:
         shim = folder / "run" / "artifact"
         shim.write_text(_SHIM.format(python=real_python()))
         shim.chmod(0o755)
-        items = folder / "items.jsonl"
-        items.write_text("".join(f"{line}\n" for line in self._lines), encoding="utf-8")
-        items.chmod(0o644)
+        lines = "".join(f"{json.dumps(item)}\n" for item in self._items)
+        (folder / "items.jsonl").write_text(lines, encoding="utf-8")
+        (folder / "items.jsonl").chmod(0o644)
         return self._folder
 
     def __exit__(self, *_: object) -> None:

@@ -11,7 +11,7 @@ from autoreason.research.evaluator.evaluator_messages import (
     OpenEvaluation,
     reply_decoder,
 )
-from autoreason.research.measurement import Look, Measurement
+from autoreason.research.measurement import Files, Look, Measurement
 
 
 class EvaluatorClient(ServiceClient[EvaluationOpened]):
@@ -28,6 +28,7 @@ class EvaluatorClient(ServiceClient[EvaluationOpened]):
         digest: str,
         *,
         run: str = "",
+        start: Files | None = None,
         unsafe: bool = False,
         parallel: int = 1,
         probe: str = "",
@@ -37,6 +38,7 @@ class EvaluatorClient(ServiceClient[EvaluationOpened]):
             OpenEvaluation(
                 digest=digest,
                 run=run or token_hex(8),
+                start=start or {},
                 unsafe=unsafe,
                 parallel=parallel,
                 probe=probe,

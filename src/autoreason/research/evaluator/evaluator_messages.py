@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.programs.examiner.service import ErrorReply
-from autoreason.research.measurement import Look, Measurement
+from autoreason.research.measurement import Files, Look, Measurement
 
 
 class OpenEvaluation(Struct, frozen=True, kw_only=True, tag=True):
@@ -15,6 +15,8 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True, tag=True):
     digest: str
     run: str
     """Who asks: a run opens a sealed set once, however often it is resumed."""
+    start: Files = {}
+    """The artifact at the start, whose words are no sign of copying."""
     unsafe: bool = False
     parallel: int = 1
     probe: str = ""

@@ -6,17 +6,14 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.programs.examiner.service import ErrorReply, encode_frame, run_service
 from autoreason.programs.sandbox.base import Sandbox
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.research.evaluator.command_jail import jail_problem
 from autoreason.research.evaluator.command_look import CommandLook
-from autoreason.research.evaluator.evaluation import (
-    SavedEvaluation,
-    function_of,
-    record_opening,
-)
 from autoreason.research.evaluator.evaluator_messages import (
     EvaluationOpened,
     MeasureReply,
@@ -27,7 +24,13 @@ from autoreason.research.evaluator.evaluator_messages import (
 from autoreason.research.evaluator.function_look import take_function_look
 from autoreason.research.evaluator.look_slots import LookSlots
 from autoreason.research.evaluator.look_values import without_sealed_text
-from autoreason.research.measurement import Look, LookOutcome, Measurement
+from autoreason.research.evaluator.saved_evaluation import (
+    SavedEvaluation,
+    function_of,
+    record_opening,
+)
+from autoreason.research.measurement import Files, Look, LookOutcome, Measurement
+from autoreason.research.refusals import ItemWords
 
 
 def main() -> None:
@@ -82,7 +85,9 @@ class EvaluatorBench:
         self._sandbox: Sandbox | None = None
         self._slots = LookSlots(opening.parallel)
         self._saved = SavedEvaluation(opening.digest)
-        if function_of(self._saved.evaluation.evaluate):
+        self._words = ItemWords((*self._saved.source.items, *self._saved.source.sealed))
+        self._shared_runs: dict[int, int] = {}
+        if function_of(self._saved.source.evaluate):
             self._sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.parallel)
         elif not opening.unsafe and (problem := jail_problem()):
             raise InvalidInput(
@@ -107,30 +112,39 @@ class EvaluatorBench:
             measurement = await self._measure(look, number)
             if measurement.outcome == LookOutcome.EVALUATOR_ERROR:
                 measurement = await self._measure(look, number)
-        return without_sealed_text(measurement) if look.sealed else measurement
+        if look.sealed:
+            measurement = without_sealed_text(measurement)
+        return replace(measurement, shared=self._shared(look.files))
 
     async def _measure(self, look: Look, number: int) -> Measurement:
-        evaluation = self._saved.evaluation
-        pool = evaluation.sealed if look.sealed else evaluation.items
+        source = self._saved.source
+        pool = source.sealed if look.sealed else source.items
         try:
             self._saved.verify()
-            lines = [pool[place] for place in look.items]
+            items = [pool[place] for place in look.items]
         except InvalidInput as error:
             return _evaluator_error(str(error))
         except IndexError:
             return _evaluator_error(f"there are only {len(pool)} items")
         if look.sealed:
-            record_opening(evaluation.sealed, self._opening.run)
+            record_opening(source.sealed, self._opening.run)
         if self._sandbox is not None:
-            return await take_function_look(self._sandbox, evaluation, look, lines)
+            return await take_function_look(self._sandbox, source, look, items)
         taking = CommandLook(
-            evaluation,
+            source,
             self._saved.folder,
             number=number,
             unsafe=self._opening.unsafe,
             probe=Path(self._opening.probe) if self._opening.probe else None,
         )
-        return await taking.take(look, lines)
+        return await taking.take(look, items)
+
+    def _shared(self, files: Files) -> int:
+        """How many runs of words an artifact has from the items; most looks are at one that was looked at before."""
+        mark = hash(frozenset(files.items()))
+        if mark not in self._shared_runs:
+            self._shared_runs[mark] = len(self._words.shared_runs(self._opening.start, files))
+        return self._shared_runs[mark]
 
     async def close(self) -> None:
         """End every process it started."""

@@ -12,22 +12,23 @@ from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox
 from autoreason.programs.sandbox.joint_run import run_jointly
 from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED
 from autoreason.programs.sandbox.warm import imported_modules
-from autoreason.research.evaluator.evaluation import Evaluation, function_of, parse_items
+from autoreason.research.evaluation_source import EvaluationSource
 from autoreason.research.evaluator.look_values import TAIL, measured, read_measurement
+from autoreason.research.evaluator.saved_evaluation import function_of
 from autoreason.research.measurement import Look, LookOutcome, Measurement
 
 _MAX_OUTPUT = 16 << 20
 
 
 async def take_function_look(
-    sandbox: Sandbox, evaluation: Evaluation, look: Look, lines: Sequence[str]
+    sandbox: Sandbox, source: EvaluationSource, look: Look, items: Sequence[Any]
 ) -> Measurement:
     """Call the evaluator's function with the artifact, the seed and the items."""
-    function = function_of(evaluation.evaluate)
+    function = function_of(source.evaluate)
     assert function is not None
     sources = {
         path: body.decode("utf-8", "replace")
-        for path, body in evaluation.files.items()
+        for path, body in source.files.items()
         if path.endswith(".py")
     }
     request = {
@@ -36,24 +37,22 @@ async def take_function_look(
         "function": function[1],
         "files": look.files,
         "seed": look.seed,
-        "items": parse_items(lines),
+        "items": list(items),
     }
     limits = RunLimits(
-        seconds=evaluation.limits.seconds,
-        memory=evaluation.limits.memory_mb << 20,
+        seconds=source.limits.seconds,
+        memory=source.limits.memory_mb << 20,
         output=_MAX_OUTPUT,
     )
     started = time.monotonic()
     try:
-        async with asyncio.timeout(evaluation.limits.seconds):
+        async with asyncio.timeout(source.limits.seconds):
             evaluator, artifact = await _run(sandbox, limits, request)
     except TimeoutError:
         result = Measurement(outcome=LookOutcome.TIMEOUT)
     else:
-        result = _read(evaluator, artifact, evaluation.metric)
-    return measured(
-        result, evaluation.limits, seconds=time.monotonic() - started, level=sandbox.level
-    )
+        result = _read(evaluator, artifact, source.metric)
+    return measured(result, source.limits, seconds=time.monotonic() - started, level=sandbox.level)
 
 
 async def _run(

@@ -1,83 +1,25 @@
-"""An evaluator with its files, items and sealed set: collected, saved by digest, and checked before every look."""
+"""An evaluation saved by its digest: evaluator, items and sealed set, checked before every look."""
 
 from __future__ import annotations
 
 import json
 import os
-import shlex
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder
+from autoreason.research.evaluation_source import EvaluationSource
 from autoreason.research.measurement import Files
-from autoreason.research.research_task import LookLimits
 
 _FUNCTION_MARK = ".py:"
-_MAX_BYTES = 1 << 30
-
-
-class Evaluation(Struct, frozen=True, kw_only=True):
-    """Everything a look needs besides the artifact."""
-
-    evaluate: str
-    """A command, or `file.py:function`."""
-    files: dict[str, bytes] = {}
-    """The evaluator's files by path, relative to the task's folder."""
-    items: tuple[str, ...] = ()
-    """One line each: JSON or text."""
-    sealed: tuple[str, ...] = ()
-    metric: str = "score"
-    limits: LookLimits = LookLimits()
-    mounts: tuple[str, ...] = ()
-    """Folders and files of this machine that a command reads: data, libraries."""
-
-
-def collect_evaluation(
-    folder: Path,
-    evaluate: str,
-    *,
-    needs: Iterable[str] = (),
-    items: Path | None = None,
-    sealed: Path | None = None,
-    metric: str = "score",
-    limits: LookLimits | None = None,
-    mounts: Iterable[str] = (),
-) -> Evaluation:
-    """Read what a task names: the files in the command that are in its folder, globs of others, items."""
-    function = function_of(evaluate)
-    try:
-        words = [function[0]] if function else shlex.split(evaluate)
-    except ValueError as error:
-        raise InvalidInput(f"`evaluate: {evaluate}` is no command ({error}); quote it") from None
-    if not words:
-        raise InvalidInput("`evaluate` is empty; name a command, or file.py:function")
-    paths = {folder / word for word in words if word and (folder / word).is_file()}
-    if function and not paths:
-        raise InvalidInput(f"no file {folder / function[0]} for `evaluate: {evaluate}`")
-    for pattern in needs:
-        matches = {path for path in folder.glob(pattern) if path.is_file()}
-        if not matches:
-            raise InvalidInput(f"no file matches `needs: {pattern}` in {folder}")
-        paths |= matches
-    if sum(path.stat().st_size for path in paths) > _MAX_BYTES:
-        raise InvalidInput("the evaluator's files are larger than 1 GB; name them in `mounts`")
-    return Evaluation(
-        evaluate=evaluate,
-        files={_inside(path, folder): path.read_bytes() for path in sorted(paths)},
-        items=read_items(items) if items else (),
-        sealed=read_items(sealed) if sealed else (),
-        metric=metric,
-        limits=limits or LookLimits(),
-        mounts=tuple(_absolute(mount, folder) for mount in mounts),
-    )
 
 
 def function_of(evaluate: str) -> tuple[str, str] | None:
@@ -86,48 +28,18 @@ def function_of(evaluate: str) -> tuple[str, str] | None:
     return (f"{file}.py", name) if mark and name.isidentifier() and " " not in file else None
 
 
-def read_items(path: Path) -> tuple[str, ...]:
-    """The lines of a file of items that are not empty."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"cannot read the items in {path}: {error}") from None
-    items = tuple(line for line in lines if line.strip())
-    if not items:
-        raise InvalidInput(f"{path} has no items; write one on each line")
-    return items
-
-
-def parse_items(lines: Sequence[str]) -> list[Any]:
-    """Items as an evaluator gets them: parsed where all are JSON, else lines of text."""
-    try:
-        return [json.loads(line) for line in lines]
-    except ValueError:
-        return list(lines)
-
-
-def _inside(path: Path, folder: Path) -> str:
-    try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        raise InvalidInput(
-            f"{path} is outside of the task's folder; copy it there, or name it in `mounts`"
-        ) from None
-
-
-def _absolute(mount: str, folder: Path) -> str:
-    path = (folder / Path(mount).expanduser()).resolve()
-    if not path.exists():
-        raise InvalidInput(f"no {path} for `mounts`")
-    saved = data_folder().resolve()
-    if saved.is_relative_to(path) or path.is_relative_to(saved):
-        raise InvalidInput(f"`mounts: {mount}` would show the sealed items; name what is needed")
-    return str(path)
-
-
-def save_evaluation(evaluation: Evaluation) -> str:
+def save_evaluation(source: EvaluationSource) -> str:
     """Save an evaluation, readable by its owner alone, and return its digest."""
-    body = msgspec.msgpack.encode(evaluation, order="deterministic")
+    saved = data_folder().resolve()
+    for mount in source.mounts:
+        path = Path(mount).resolve()
+        if saved.is_relative_to(path) or path.is_relative_to(saved):
+            raise InvalidInput(f"`mounts`: {mount} contains the sealed items; name less of it")
+    # Items as JSON, whose integers have no limit.
+    items, sealed = (tuple(map(json.dumps, each)) for each in (source.items, source.sealed))
+    body = msgspec.msgpack.encode(
+        replace(source, items=items, sealed=sealed), order="deterministic"
+    )
     digest = sha256(body).hexdigest()
     path = _path(digest)
     if not path.exists():
@@ -143,13 +55,15 @@ class SavedEvaluation:
         self.digest = digest
         self._path = _path(digest)
         self._signature: tuple[int, ...] = ()
-        self.evaluation = self._load()
-        self._temporary = tempfile.TemporaryDirectory(prefix="autoreason-evaluator-")
+        self.source = self._load()
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._signatures: dict[Path, tuple[int, ...]] = {}
 
     @property
     def folder(self) -> Path:
         """The evaluator's files."""
+        if self._temporary is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="autoreason-evaluator-")
         return Path(self._temporary.name, "task")
 
     def verify(self) -> None:
@@ -163,10 +77,11 @@ class SavedEvaluation:
 
     def close(self) -> None:
         """Remove the folder."""
-        _make_writable(self.folder)
-        self._temporary.cleanup()
+        if self._temporary is not None:
+            _make_writable(self.folder)
+            self._temporary.cleanup()
 
-    def _load(self) -> Evaluation:
+    def _load(self) -> EvaluationSource:
         signature = _signature(self._path)
         try:
             body = self._path.read_bytes()
@@ -179,16 +94,17 @@ class SavedEvaluation:
                 f"{self._path} was changed; remove it and start again from the task's own files"
             )
         self._signature = signature
-        return msgspec.msgpack.decode(body, type=Evaluation)
+        source = msgspec.msgpack.decode(body, type=EvaluationSource)
+        items, sealed = (tuple(map(json.loads, each)) for each in (source.items, source.sealed))
+        return replace(source, items=items, sealed=sealed)
 
     def _write_files(self) -> None:
-        Path(self._temporary.name).chmod(0o755)
         _make_writable(self.folder)
         for path in sorted(self.folder.rglob("*"), reverse=True) if self.folder.exists() else ():
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         self.folder.mkdir(exist_ok=True)
         self._signatures = {}
-        for name, body in self.evaluation.files.items():
+        for name, body in self.source.files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(body)
@@ -226,12 +142,12 @@ def write_files(folder: Path, files: Files) -> None:
         path.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
-def count_openings(sealed: Sequence[str]) -> int:
+def count_openings(sealed: Sequence[Any]) -> int:
     """How many runs have opened a sealed set."""
     return len(_read_openings(_openings_path(sealed)))
 
 
-def record_opening(sealed: Sequence[str], run: str) -> None:
+def record_opening(sealed: Sequence[Any], run: str) -> None:
     """Record that a run opens a sealed set; a run that is resumed counts once."""
     path = _openings_path(sealed)
     runs = _read_openings(path)
@@ -249,8 +165,8 @@ def _read_openings(path: Path) -> set[str]:
     return set(path.read_text(encoding="utf-8").splitlines()) if path.exists() else set()
 
 
-def _openings_path(sealed: Sequence[str]) -> Path:
-    digest = sha256("\n".join(sealed).encode()).hexdigest()
+def _openings_path(sealed: Sequence[Any]) -> Path:
+    digest = sha256(json.dumps(list(sealed)).encode()).hexdigest()
     return data_folder() / "evaluations" / f"sealed-{digest}.opened"
 
 
