@@ -81,6 +81,10 @@ class Job:
         self.story.apply(event)
         self._emit_outside(event)
 
+    def accept(self, reason: str) -> Delivered | JobFinished | None:  # noqa: ARG002
+        """End with what there is, because a person accepts it; None where there is nothing to accept."""
+        return None
+
     def finish(self, reason: str, text: str | None = None, origin: str = "") -> JobFinished:
         """End the run, with the text it chose where it chose one, and where that came from."""
         finished = JobFinished(reason=reason, text=text, origin=origin)

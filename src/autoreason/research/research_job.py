@@ -147,6 +147,15 @@ class Research(Job):
             await self._test(result)
         return self.finish(reason, origin=f"trial {result.trial}" if result.trial else "the start")
 
+    def accept(self, reason: str) -> JobFinished | None:
+        """End with the incumbent as it is: nothing is tested, so nothing is claimed."""
+        trial = ResearchHistory(self.story).result
+        if not trial:
+            return None
+        finished = JobFinished(status="accepted", reason=reason, origin=f"trial {trial}")
+        self.emit(finished)
+        return finished
+
     # The noise floor.
 
     async def _measure_start(self) -> _State:
@@ -175,6 +184,7 @@ class Research(Job):
                 metrics=tuple(each.metrics for each in measured),
                 spread=known.noise(values).spread,
                 seconds=fmean(each.seconds for each in measured),
+                level=measured[0].level,
             )
         )
         return _State(start, len(numbers), known)
@@ -334,7 +344,7 @@ class Research(Job):
             status=status,
             reason=reason,
             guidance=made.guidance,
-            changes=made.changes,
+            changes=changes_between(state.incumbent.files, made.files) if made.files else {},
             values=tuple(each.value for each in looks.values() if each.value is not None),
             seeds=tuple(looks),
             metrics=mean_metrics(looks),

@@ -16,6 +16,7 @@ from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import ResumeOptions, check_options
 from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
+from autoreason.run.caller_evaluation import caller_service
 from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
@@ -57,6 +58,7 @@ async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
         row = journal.find(run)
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
+        service = caller_service(task, before, options.get("evaluate"))
         settings = resumed_settings(before, options, choice)
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         if not row.live and row.status not in FINISHED:
@@ -73,6 +75,7 @@ async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
             on_event=options.get("on_event"),
             on_signal=options.get("on_signal"),
             switch=options.get("stop_switch"),
+            service=service,
         )
     store_certificate(result, options.get("on_warning"))
     return result
