@@ -377,18 +377,14 @@ class Research(Job):
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Wait for a decision; where none can come any more, raise what keeps it from coming."""
         while not condition():
-            failures = [
-                error
-                for each in self._trials
-                if each.task.done()
-                and not each.task.cancelled()
-                and (error := each.task.exception())
-            ]
-            for error in failures:
-                if not isinstance(error, Interruption):
+            ended = [each.task for each in self._trials if each.task.done()]
+            for task in ended:
+                # One that was cancelled raises that here.
+                error = task.exception()
+                if error and (
+                    len(ended) == len(self._trials) or not isinstance(error, Interruption)
+                ):
                     raise error
-            if failures and all(each.task.done() for each in self._trials):
-                raise failures[0]
             self._moved.clear()
             await self._moved.wait()
 
