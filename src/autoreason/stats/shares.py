@@ -83,7 +83,7 @@ def pooled_share(tried: Sequence[tuple[float, int]], confidence: float = 0.95) -
     outside = (1 - confidence) / 2
     if 0.5**worth <= outside and spread > 1e-12 * trials:
         variance = count / (count - 1) * spread / trials**2
-        few = (_student(trials - 1, outside) / _student(worth - 1, outside)) ** 2
+        few = (student_t(trials - 1, outside) / student_t(worth - 1, outside)) ** 2
         worth = min(float(trials), max(worth, few * found * (1 - found) / variance))
     low = _least_chance(found * worth, worth, outside)
     high = 1 - _least_chance((1 - found) * worth, worth, outside)
@@ -193,7 +193,7 @@ def _beta(x: float, a: float, b: float) -> float:
 
 
 @lru_cache(1024)
-def _student(freedom: float, tail: float) -> float:
+def student_t(freedom: float, tail: float) -> float:
     """What Student's t exceeds with probability `tail`, by bisection."""
     low, high = 0.0, 1.0
     while low < (middle := (low + high) / 2) < high and high - low > 1e-12:
