@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from math import erfc, exp, pi, sqrt
 from statistics import median
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from autoreason.research.trial_events import Effect
+from autoreason.research.trial_events import Effect, TrialDecided
 
-_SCALES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Sizes that effects may have, in standard errors of a first look."""
 _IDLE, _OTHER = 4.0, 0.5
 """What is assumed before any trial, in trials: so many do nothing, and so many are of each size and sign."""
-_ROUNDS = 40
+_ROUNDS, _STEPS = 3, 30
 
 
 class CorrectedKeeps(Struct, frozen=True, kw_only=True):
@@ -39,42 +38,76 @@ class _Posterior(NamedTuple):
     mean: float
 
 
-def correct_keeps(keeps: Sequence[Effect], first_looks: Iterable[Effect]) -> CorrectedKeeps:
-    """What keeps are worth, given the first looks at every change that was measured, kept or not.
+def correct_keeps(trials: Sequence[TrialDecided]) -> CorrectedKeeps:
+    """What keeps are worth, given every change that was measured, kept or not.
 
     Empirical Bayes after Stephens (2017): effects are a mixture of nothing and of half-normals of several
-    sizes to either side, whose shares are those that make all first looks likeliest.
+    sizes to either side, whose shares are those that make all trials likeliest. When to stop looking depended
+    on the looks alone, which does not change what they say. The looks that an incumbent was kept with flatter
+    it by what shrinking takes away, so trials against it are given that back.
     """
-    seen = [each for each in first_looks if each.error > 0]
-    noisy = [each.error for each in (*seen, *keeps) if each.error > 0]
+    measured = [trial for trial in trials if trial.effect is not None]
+    effects = {trial.number: trial.effect for trial in measured if trial.effect is not None}
+    keeps = [trial.number for trial in measured if trial.status == "kept"]
+    worth = {number: effects[number].value for number in keeps}
+    noisy = [effect for effect in effects.values() if effect.error > 0]
     if not noisy:
-        return CorrectedKeeps(effects=tuple(each.value for each in keeps), idle=0.0)
-    unit = median(noisy)
-    sizes = [unit * scale for scale in _SCALES]
-    largest = max((abs(each.value) for each in seen), default=0.0)
-    while sizes[-1] < largest:
+        return CorrectedKeeps(effects=tuple(worth.values()), idle=0.0)
+    kinds = _kinds(noisy)
+    idle = 0.0
+    for _ in range(_ROUNDS):
+        seen = {
+            trial.number: _without_flattery(effects, worth, trial.number, trial.incumbent)
+            for trial in measured
+        }
+        shares = _fit([seen[number] for number in effects if effects[number].error], kinds)
+        found = {number: _correct(seen[number], kinds, shares) for number in keeps}
+        worth = {number: each.mean for number, each in found.items()}
+        idle = sum(each.idle for each in found.values())
+    return CorrectedKeeps(effects=tuple(worth.values()), idle=idle)
+
+
+def _without_flattery(
+    effects: Mapping[int, Effect], worth: Mapping[int, float], number: int, incumbent: int
+) -> Effect:
+    """A trial's effect, had its incumbent's record begun after it was kept."""
+    effect, before = effects[number], effects.get(incumbent)
+    if before is None or incumbent not in worth:
+        return effect
+    # Of what was luck, the part of the looks at the candidate; of the record, the part that those looks are.
+    luck = (before.value - worth[incumbent]) * before.against / (before.looks + before.against)
+    return replace(effect, value=effect.value + luck * min(1.0, before.looks / effect.against))
+
+
+class _Corrected(NamedTuple):
+    mean: float
+    idle: float
+    """How likely it is to do nothing or to harm."""
+
+
+def _correct(effect: Effect, kinds: Sequence[_Kind], shares: Sequence[float]) -> _Corrected:
+    exact = _Corrected(effect.value, float(effect.value <= 0))
+    if not effect.error:
+        return exact
+    found = [_posterior(effect.value, effect.error, kind) for kind in kinds]
+    weights = [share * each.likelihood for share, each in zip(shares, found, strict=True)]
+    total = sum(weights)
+    # So far from all others that no kind reaches it: there is no doubt about it.
+    if not total:
+        return exact
+    mean = sum(weight * each.mean for weight, each in zip(weights, found, strict=True)) / total
+    idle = sum(weight for weight, kind in zip(weights, kinds, strict=True) if kind.sign <= 0)
+    return _Corrected(mean, idle / total)
+
+
+def _kinds(effects: Sequence[Effect]) -> list[_Kind]:
+    """From a fraction of the noise to the largest effect that was seen."""
+    size = median(effect.error for effect in effects) / 4
+    largest = max(abs(effect.value) for effect in effects)
+    sizes = [size]
+    while sizes[-1] < max(largest, 8 * size):
         sizes.append(2 * sizes[-1])
-    kinds = [_Kind(0, 0.0), *(_Kind(sign, size) for size in sizes for sign in (-1, 1))]
-    shares = _fit(seen, kinds)
-    effects, idle = [], 0.0
-    for keep in keeps:
-        if not keep.error:
-            effects.append(keep.value)
-            continue
-        found = [_posterior(keep.value, keep.error, kind) for kind in kinds]
-        weights = [share * each.likelihood for share, each in zip(shares, found, strict=True)]
-        total = sum(weights)
-        if not total:
-            effects.append(keep.value)
-            continue
-        effects.append(
-            sum(weight * each.mean for weight, each in zip(weights, found, strict=True)) / total
-        )
-        idle += (
-            sum(weight for weight, kind in zip(weights, kinds, strict=True) if kind.sign <= 0)
-            / total
-        )
-    return CorrectedKeeps(effects=tuple(effects), idle=idle)
+    return [_Kind(0, 0.0), *(_Kind(sign, each) for each in sizes for sign in (-1, 1))]
 
 
 def _fit(seen: Sequence[Effect], kinds: Sequence[_Kind]) -> list[float]:
@@ -84,7 +117,7 @@ def _fit(seen: Sequence[Effect], kinds: Sequence[_Kind]) -> list[float]:
     rows = [
         [_posterior(each.value, each.error, kind).likelihood for kind in kinds] for each in seen
     ]
-    for _ in range(_ROUNDS if rows else 0):
+    for _ in range(_STEPS):
         counts = list(assumed)
         for row in rows:
             weights = [share * likelihood for share, likelihood in zip(shares, row, strict=True)]

@@ -67,12 +67,15 @@ class Way(Struct, frozen=True, kw_only=True):
 
 
 class Trials(NamedTuple):
-    """What was seen of trials and what was true, one row each."""
+    """What was seen of decided trials and what was true, one row each."""
 
     run: NDArray[np.int64]
     value: Numbers
     error: Numbers
+    looks: Numbers
+    against: Numbers
     truth: Numbers
+    kept: Flags
 
 
 class Results(NamedTuple):
@@ -89,8 +92,7 @@ class Results(NamedTuple):
     false_keeps: Numbers
     """Those that do nothing or harm."""
     proposals: Numbers
-    first_looks: Trials
-    kept: Trials
+    trials: Trials
 
 
 class Decisions(NamedTuple):
@@ -138,6 +140,33 @@ def simulate(world: ResearchWorld, way: Way, evaluations: int, runs: int, seed: 
     return search.run()
 
 
+def simulate_fixed_set(
+    world: ResearchWorld, rule: KeepRule, proposals: int, runs: int, seed: int
+) -> tuple[Numbers, Numbers]:
+    """True and claimed gain where all proposals are measured once, on the same items, without other noise.
+
+    The unit is the standard error over the items, and how a change errs on them is independent of other changes.
+    """
+    rng, fixed = np.random.default_rng(seed), rule.on_fixed_set()
+    quality, claimed = np.zeros(runs), np.zeros(runs)
+    last, level = np.full(runs, float(rule.looks)), np.zeros(runs)
+    for number in range(proposals):
+        change = draw_changes(world, rng, np.full(runs, float(number)))
+        seen = change + rng.standard_normal(runs)
+        keep = decide_all(fixed, seen, np.ones(runs), last, level).keep
+        quality += np.where(keep, change, 0)
+        claimed += np.where(keep, seen, 0)
+    return quality, claimed
+
+
+def draw_changes(world: ResearchWorld, rng: np.random.Generator, before: Numbers) -> Numbers:
+    """The true effects of proposals, each after so many others."""
+    kind, size = rng.random(len(before)), rng.exponential(1, len(before))
+    gain = world.gain * (1 - world.fading) ** before
+    harms = kind >= world.helping + world.idle
+    return np.where(kind < world.helping, gain * size, np.where(harms, -world.harm * size, 0))
+
+
 class _Search:
     """The state of many runs; every step is one evaluation of each."""
 
@@ -151,7 +180,7 @@ class _Search:
         self.most = plan.evaluations - 2 * self.end - FINALISTS * self.playoff
         rule = way.rule
         self.slots = max(self.base, rule.looks, rule.incumbent_looks)
-        self.needs = np.array([rule.incumbent_needs(looks) for looks in range(rule.looks + 1)])
+        self.needs = np.array([rule.incumbent_needs(looks) for looks in range(rule.looks + 2)])
         self.rows = np.arange(runs)
         none = np.zeros(runs)
         self.quality, self.left = none.copy(), np.full(runs, float(self.most))
@@ -179,8 +208,7 @@ class _Search:
         self.start_record = self.record / self.base
         self.floor_spread = self.spread() if self.base > 1 else np.ones(runs)
         self.history = [self.quality.copy()]
-        self.seen: list[tuple[NDArray[np.int64], Numbers, Numbers, Numbers]] = []
-        self.kept: list[tuple[NDArray[np.int64], Numbers, Numbers, Numbers]] = []
+        self.trials: list[Trials] = []
 
     def draw(self, *shape: int) -> Numbers:
         if self.world.heavy:
@@ -207,11 +235,8 @@ class _Search:
         at = self.rows[new]
         if not len(at):
             return
-        world, rng = self.world, self.rng
-        kind, size = rng.random(len(at)), rng.exponential(1, len(at))
-        gain = world.gain * (1 - world.fading) ** self.proposals[at]
-        harms = kind >= world.helping + world.idle
-        change = np.where(kind < world.helping, gain * size, np.where(harms, -world.harm * size, 0))
+        world = self.world
+        change = draw_changes(world, self.rng, self.proposals[at])
         self.change[at] = change if self.way.stacked else change - self.quality[at]
         for each in (self.total, self.squares, self.looks, self.alike, self.pairs):
             each[at] = 0
@@ -302,18 +327,26 @@ class _Search:
             (self.record, self.number),
             (self.alike, self.pairs),
         )
-        first = which & (self.looks == 1)
-        self.seen.append((self.rows[first], value[first], error[first], self.change[first]))
+        error = np.where(which, error, 1)
         if way.e_value is None:
             keep, drop = decide_all(way.rule, value, error, looked, way.margin * self.floor_spread)
         else:
             keep = _e_value(value, error, spread) >= 1 / way.e_value
             drop = ~keep & ((value / error < way.rule.drop) | (looked >= way.rule.looks))
-        self.close(self.rows[which & (keep | drop)])
-        kept = self.rows[which & keep]
-        if len(kept):
-            self.kept.append((kept, value[kept], error[kept], self.change[kept]))
-            self.keep(kept)
+        over = self.rows[which & (keep | drop)]
+        self.trials.append(
+            Trials(
+                over,
+                value[over],
+                error[over],
+                self.looks[over],
+                self.number[over],
+                self.change[over],
+                keep[over],
+            )
+        )
+        self.close(over)
+        self.keep(self.rows[which & keep])
         self.idle[which & drop] += 1
 
     def close(self, at: NDArray[np.int64]) -> None:
@@ -397,16 +430,8 @@ class _Search:
             keeps,
             self.false_keeps,
             self.proposals,
-            _joined(self.seen),
-            _joined(self.kept),
+            Trials(*map(np.concatenate, zip(*self.trials, strict=True))),
         )
-
-
-def _joined(parts: list[tuple[NDArray[np.int64], Numbers, Numbers, Numbers]]) -> Trials:
-    if not parts:
-        nothing = np.zeros(0)
-        return Trials(nothing.astype(int), nothing, nothing, nothing)
-    return Trials(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _e_value(value: Numbers, error: Numbers, spread: Numbers) -> Numbers:
