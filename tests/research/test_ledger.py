@@ -25,7 +25,7 @@ def trial(number: int, status: TrialStatus = "dropped", words: int = 4) -> Trial
         outcome=LookOutcome.OK if measured else LookOutcome.TIMEOUT,
         effect=Effect(value=0.021, error=0.006, looks=3, against=6) if measured else None,
         tail=f"noise\nlast-line-{number}",
-        flags=("a sealed sentence",),
+        shared=1,
     )
 
 

@@ -47,7 +47,7 @@ def _entry(trial: TrialDecided, *, tail: bool) -> str:
         parts.append(f"{effect_in_words(trial.effect)} in {count(trial.effect.looks, 'look')}")
     else:
         parts.append(_shorten(trial.reason, _MAX_WORDS))
-    idea = _shorten(trial.hypothesis, _MAX_WORDS) or ", ".join(trial.files)
+    idea = _shorten(trial.hypothesis, _MAX_WORDS) or ", ".join(trial.changes)
     expected = f" (expected {_shorten(trial.expected, 60)})" if trial.expected else ""
     lines = ["; ".join(parts), f"  {idea}{expected}"]
     if tail and trial.tail.strip():
