@@ -108,6 +108,7 @@ from autoreason.run.parameters import JournalPlace as JournalPlace
 from autoreason.run.parameters import JudgeOptions as JudgeOptions
 from autoreason.run.parameters import PanelOptions as PanelOptions
 from autoreason.run.parameters import RefineOptions as RefineOptions
+from autoreason.run.parameters import ResearchOptions as ResearchOptions
 from autoreason.run.parameters import ResumeOptions as ResumeOptions
 from autoreason.run.parameters import RunHooks as RunHooks
 from autoreason.run.parameters import SolveOptions as SolveOptions
@@ -121,6 +122,11 @@ from autoreason.run.refine import refine_async as refine_async
 from autoreason.run.replay import ReplayResult as ReplayResult
 from autoreason.run.replay import replay as replay
 from autoreason.run.replay import replay_async as replay_async
+from autoreason.run.research import PreparedResearch as PreparedResearch
+from autoreason.run.research import prepare_research as prepare_research
+from autoreason.run.research import research as research
+from autoreason.run.research import research_async as research_async
+from autoreason.run.research_result import ResearchResult as ResearchResult
 from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch
 from autoreason.run.resume import resume as resume

@@ -9,7 +9,6 @@ from tests.research.knob import research_settings, research_task
 
 from autoreason.events import AnyEvent, JobFinished, RunPaused, RunStarted
 from autoreason.research.measurement import LookOutcome
-from autoreason.research.research_history import ResearchHistory
 from autoreason.research.research_report import ResearchReport, research_report
 from autoreason.research.research_statements import figure, gain, idle_keeps, signed
 from autoreason.research.trial_events import (
@@ -92,7 +91,7 @@ def test_nothing_kept_is_no_gain() -> None:
     assert report.conclusion == (
         "no gain: no change was kept, so the result is the start; 2 proposals, none kept"
     )
-    assert ResearchHistory(story_of(NOISE, trial(1), DONE)).files == {"knob.txt": "knob = 0\n"}
+    assert report.result == 0
 
 
 def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_nothing_of_others() -> (
@@ -229,18 +228,6 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
     assert values["gain"]["gain"] == pytest.approx(0.0226, abs=0.0005)
     assert values["statuses"] == {"kept": 2, "dropped": 1, "refused": 1}
     assert "knob = 2" not in str(values)
-
-
-def test_the_result_is_what_the_line_of_kept_trials_leads_to() -> None:
-    changes = [{"a.txt": "1\n"}, {"knob.txt": None}, {"a.txt": "2\n"}]
-    kept = [
-        trial(number, "kept", incumbent=before, changes=each)
-        for (number, before), each in zip(((2, 0), (5, 2), (6, 5)), changes, strict=True)
-    ]
-    history = ResearchHistory(story_of(NOISE, *kept))
-    assert history.files == {"a.txt": "2\n"}
-    assert history.files_after(5) == {"a.txt": "1\n"}
-    assert history.files_after(2) == {"a.txt": "1\n", "knob.txt": "knob = 0\n"}
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TypeVar
 
-from autoreason.research.artifact import with_changes
+from autoreason.research.deliverable import Deliverable, deliverable
 from autoreason.research.end_test import EndResult, end_test
-from autoreason.research.measurement import Files
 from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.research.trial_events import (
     EndTested,
@@ -24,9 +23,12 @@ class ResearchHistory:
     """The fold over the events of a research run; made anew when there are more."""
 
     def __init__(self, story: Story) -> None:
-        research = research_of(story.task)
+        research, delivered = research_of(story.task), deliverable(story)
         assert research is not None
+        assert delivered is not None
         self.research: ResearchTask = research
+        self.delivered: Deliverable = delivered
+        """The artifact at the start, and what it has become."""
         self.trials = story.of(TrialDecided)
         """In the order in which they were decided."""
         self.noise = _last(story.of(NoiseMeasured))
@@ -41,32 +43,7 @@ class ResearchHistory:
     @property
     def result(self) -> int:
         """The trial whose artifact is the result so far; 0 is the start."""
-        if self.end:
-            return self.end.trial
-        if self.playoff:
-            return self.playoff.chosen
-        return self.kept[-1].number if self.kept else 0
-
-    @cached_property
-    def files(self) -> Files:
-        """The artifact of the result so far."""
-        return self.files_after(self.result)
-
-    def files_after(self, trial: int) -> Files:
-        """The artifact after a trial that was kept; 0 is the start."""
-        files = self.research.files
-        for each in self._line(trial):
-            files = with_changes(files, each.changes)
-        return files
-
-    def _line(self, trial: int) -> list[TrialDecided]:
-        """The trials that lead to one, the first one first."""
-        by_number = {each.number: each for each in self.kept}
-        line: list[TrialDecided] = []
-        while trial:
-            line.append(by_number[trial])
-            trial = line[-1].incumbent
-        return line[::-1]
+        return self.delivered.trials[-1].number if self.delivered.trials else 0
 
     @property
     def evaluations(self) -> int:

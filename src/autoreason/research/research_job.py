@@ -18,6 +18,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.tasks import cancel
 from autoreason.report.numbers import count
+from autoreason.research.artifact import changes_between
 from autoreason.research.end_test import MIN_EVALUATIONS, BudgetPlan, finalists, plan_budget
 from autoreason.research.guards import broken_guard
 from autoreason.research.keep_rule import KeepRule
@@ -28,6 +29,7 @@ from autoreason.research.order import OrderQuery
 from autoreason.research.proposer import MadeProposal, Proposer, View
 from autoreason.research.race import LooksSoFar, Race, RaceResult, mean_metrics
 from autoreason.research.research_context import ResearchContext, over_artifact
+from autoreason.research.research_history import ResearchHistory
 from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.research.trial_events import (
     EndTested,

@@ -11,12 +11,12 @@ from msgspec.structs import asdict, replace
 from autoreason.events import FINISHED
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
+from autoreason.run.caller_evaluation import caller_service
 from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import ResumeOptions, check_options
 from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
-from autoreason.run.caller_evaluation import caller_service
 from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
@@ -58,11 +58,12 @@ async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
         row = journal.find(run)
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
-        service = caller_service(task, before, options.get("evaluate"))
         settings = resumed_settings(before, options, choice)
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
+        service = None
         if not row.live and row.status not in FINISHED:
             await check(task, settings, pool, PromptSet(story.prompts))
+            service = caller_service(task, settings, options.get("evaluate"), row.id)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):

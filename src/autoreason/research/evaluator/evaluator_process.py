@@ -12,7 +12,7 @@ from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.programs.examiner.service import ErrorReply, encode_frame, run_service
 from autoreason.programs.sandbox.base import Sandbox
 from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.research.evaluator.command_jail import jail_problem
+from autoreason.research.evaluator.command_jail import require_jail
 from autoreason.research.evaluator.command_look import CommandLook
 from autoreason.research.evaluator.evaluator_messages import (
     EvaluationOpened,
@@ -89,11 +89,8 @@ class EvaluatorBench:
         self._shared_runs: dict[int, int] = {}
         if function_of(self._saved.source.evaluate):
             self._sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.parallel)
-        elif not opening.unsafe and (problem := jail_problem()):
-            raise InvalidInput(
-                f"commands cannot be run in a jail here ({problem}), so this evaluator is not run: use a function "
-                "(`evaluate: file.py:function`), or --unsafe to run it and the artifact like any other program"
-            )
+        elif not opening.unsafe:
+            require_jail()
 
     @property
     def level(self) -> str:
