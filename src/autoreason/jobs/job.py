@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.events import AnyEvent, Delivered, JobFinished
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Settings
 from autoreason.story import Story
@@ -58,6 +59,11 @@ class Job:
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
         """Calls by role, from the least to the most, without a given draft; None where that is not known."""
         return None
+
+    @classmethod
+    def sample_answer(cls, task: Task, query: Query[Any]) -> Any:  # noqa: ARG003
+        """What a dry run is answered on its way to the first request; None where it cannot go on."""
+        return "" if isinstance(query, GuidanceQuery | BudgetQuery) else None
 
     @classmethod
     def check(cls, settings: Settings) -> None:

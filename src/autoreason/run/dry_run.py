@@ -16,6 +16,9 @@ from autoreason.reasoning import reasoning_room
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.sentences import listed
+from autoreason.research.end_test import FINALISTS
+from autoreason.research.research_task import research_of
+from autoreason.research.trial_events import NoiseMeasured
 from autoreason.run.estimate import RunEstimate, Span
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
@@ -47,6 +50,8 @@ class DryRun(Report):
     estimate: RunEstimate
     verbose: bool = False
     """Whether every setting is listed."""
+    noise: NoiseMeasured | None = None
+    """The noise of a research task's evaluator, where it was measured."""
 
     @property
     def conclusion(self) -> str:
@@ -58,7 +63,10 @@ class DryRun(Report):
             money(estimate.cost[1]) if estimate.cost else "",
         ]
         takes = listed([part for part in parts if part] or ["an unknown number of calls"])
-        return f"nothing was called and nothing was written; a run takes about {takes}"
+        nothing = "nothing was called and nothing was written"
+        if self.noise:
+            nothing = "no model was called and no run was recorded; the start was measured"
+        return f"{nothing}; a run takes about {takes}"
 
     def sections(self) -> list[Section]:
         """Estimate, settings and the first prompt."""
@@ -69,11 +77,14 @@ class DryRun(Report):
             ("cost", _cost(estimate, self.settings)),
             *_reasoning(estimate, self.settings),
         ]
+        rows += _evaluations(self.task, self.settings, self.noise)
         sections = [Section("Estimate", rows), Section("Settings", plan(self.task, self.settings))]
         if self.verbose:
             sections.append(Section("Every setting", list(every_setting(self.settings).items())))
         if request := estimate.request:
             title = f"First prompt, to the {request.role} ({request.model})"
+            if research_of(self.task):
+                title += ", with 0 for what will be measured"
             messages = [f"── {each.speaker} ──\n{each.text}" for each in request.messages]
             sections.append(Section(title, text="\n".join(messages)))
         return sections
@@ -86,6 +97,7 @@ class DryRun(Report):
             "task": self.task,
             "settings": self.settings,
             "request": estimate.request,
+            "noise": self.noise,
             "estimate": {
                 name: span and dict(zip(("low", "likely", "high"), span, strict=True))
                 for name, span in spans.items()
@@ -119,18 +131,61 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     ]
     rows = [
         *_models(settings.models),
-        _problems(task, settings)
-        if assignments_of(task)
-        else ("contract", " ".join(task.contract.rules()) or "none"),
+        _subject(task, settings),
         *(tournament if settings.strategy == "autoreason" else ()),
         *(_compared(settings) if settings.strategy == "compare" else ()),
         ("limits", _limits(settings.budget)),
         # Programs are written by other rules than texts, which no protocol has a say in.
-        *([] if settings.strategy == "solve" else [("protocol", settings.protocol)]),
+        *([] if task.work else [("protocol", settings.protocol)]),
         ("seed", str(settings.seed)),
     ]
     changed = _changed(settings)
     return [*rows, ("changed", " · ".join(changed))] if changed else rows
+
+
+def _subject(task: Task, settings: Settings) -> tuple[str, str]:
+    """What is written, solved or improved."""
+    if research := research_of(task):
+        measure = research.evaluate or "a function of the caller"
+        return (
+            "improves",
+            f"{', '.join(research.artifact)}: {research.better} {research.metric} by {measure}",
+        )
+    if assignments_of(task):
+        return _problems(task, settings)
+    return "contract", " ".join(task.contract.rules()) or "none"
+
+
+def _evaluations(
+    task: Task, settings: Settings, noise: NoiseMeasured | None
+) -> list[tuple[str, str]]:
+    """What the evaluations of research are for, how long they take, and what they can show."""
+    research = research_of(task)
+    if research is None:
+        return []
+    from autoreason.research.research_job import ResearchTerms, budget_plan
+    from autoreason.research.research_statements import figure, noise_floor
+
+    terms = read_options(settings, ResearchTerms)
+    plan = budget_plan(terms)
+    parts = [
+        f"{plan.floor} for the noise floor",
+        f"{plan.search} for proposals",
+        f"{FINALISTS * plan.playoff} for the playoff" if plan.playoff else "",
+        f"{2 * plan.end} for the end test",
+    ]
+    rows = [("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}")]
+    wide = 1 if research.timed else terms.parallel
+    if noise is None:
+        longest = duration(terms.evaluations * research.limits.seconds / wide)
+        rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
+        least = f"{plan.least_gain(1.0):.1f} times the spread of one evaluation"
+    else:
+        takes = duration(terms.evaluations * noise.seconds / wide)
+        rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
+        rows.append(("noise", noise_floor(noise, research.metric)))
+        least = figure(plan.least_gain(noise.spread), noise.spread) if noise.spread else "any"
+    return [*rows, ("least gain", f"{least}: what the end test shows four times in five")]
 
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
@@ -215,7 +270,10 @@ def _limits(budget: Budget) -> str:
 def _changed(settings: Settings) -> list[str]:
     """Settings that are not the usual ones of the protocol, apart from those described in words."""
     usual = every_setting(make_settings(settings.models, settings.seed, settings.protocol))
-    described = (*_DESCRIBED, *(_OF_STUDIES if settings.strategy in ("solve", "compare") else ()))
+    described = (
+        *_DESCRIBED,
+        *(_OF_STUDIES if settings.strategy in ("solve", "compare", "research") else ()),
+    )
     return [
         f"{name} {text}"
         for name, text in every_setting(settings).items()

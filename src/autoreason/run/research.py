@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
-from autoreason.exchange import Model
+from autoreason.errors import InvalidInput, Stopped
+from autoreason.events import AnyEvent
+from autoreason.exchange import Model, Query, Request
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
+from autoreason.jobs.runner import build_job
 from autoreason.research.end_test import plan_budget
 from autoreason.research.evaluation_service import EvaluationService
 from autoreason.research.evaluation_source import EvaluationSource
@@ -23,10 +26,13 @@ from autoreason.research.evaluator.saved_evaluation import (
     function_of,
     save_evaluation,
 )
-from autoreason.research.research_job import ResearchTerms
+from autoreason.research.measurement import LookQuery
+from autoreason.research.research_job import Research, ResearchTerms
 from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.research.task_file import read_research_task
+from autoreason.research.trial_events import NoiseMeasured
 from autoreason.run.caller_evaluation import caller_evaluator
+from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import ResearchOptions, RunHooks, check_options
 from autoreason.run.prepared import PreparedRun, prepare
@@ -127,6 +133,31 @@ class PreparedResearch(PreparedRun):
         hooks["on_ready"], hooks["on_started"] = ready, started
         return research_result(await super().run_async(**hooks))
 
+    async def measure_noise_async(self) -> NoiseMeasured:
+        """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
+        if self.source:
+            self._check_jail(self.source)
+            save_evaluation(self.source)
+        assert self.task.work is not None
+        lazy = LazyService(self.task.work, self.settings, "dry run")
+        service = self.service or lazy
+        events: list[AnyEvent] = []
+
+        async def ask(query: Request | Query[Any]) -> Any:
+            if isinstance(query, LookQuery):
+                return await service.answer(query)
+            raise Stopped(query.key)
+
+        context = JobContext(self.task, self.settings, self.prompts, ask, events.append)
+        try:
+            await build_job(Research, context).run()
+        except Stopped:
+            (noise,) = events
+        finally:
+            await lazy.close()
+        assert isinstance(noise, NoiseMeasured)
+        return noise
+
     def _check_jail(self, source: EvaluationSource) -> None:
         """Refuse a command that this machine cannot jail, before anything is written."""
         unsafe = read_options(self.settings, ResearchTerms).unsafe
@@ -194,7 +225,7 @@ def _read(
 ) -> tuple[Task, EvaluationSource | None, tuple[str, ...]]:
     """The task, what measures it unless that is saved already, and what to say about it."""
     if isinstance(task, Task):
-        return _recorded(task, evaluate)
+        return read_recorded(task, evaluate)
     command = evaluate if isinstance(evaluate, str) else None
     found = read_research_task(str(task), evaluate=command, caller_measures=callable(evaluate))
     source = found.evaluation
@@ -215,7 +246,7 @@ def _read(
     return replace(found.task, work=work), source, notes
 
 
-def _recorded(
+def read_recorded(
     task: Task, evaluate: Evaluate | str | None
 ) -> tuple[Task, EvaluationSource | None, tuple[str, ...]]:
     """A task that was read before, with the evaluator that was saved then, or a function."""
