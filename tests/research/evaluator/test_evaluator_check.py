@@ -121,6 +121,7 @@ async def test_an_evaluator_that_imports_the_artifact_is_found_out() -> None:
     assert "artifact python" in found["the artifact runs apart from the evaluator"]
     assert "an artifact that reads the evaluator" in found
     assert "an artifact that looks for the items" in found
+    assert "-1e+300 beats" in found["an artifact that writes a score to every descriptor"]
     assert "an artifact that looks at other processes and frames" in found
     assert "not fit" in report.conclusion
 
@@ -182,13 +183,15 @@ def test_noise_alone_seldom_fails_a_comparison() -> None:
     st.dictionaries(st.sampled_from(["a.py", "b/c.py", "d.md"]), st.text(max_size=80), min_size=1)
 )
 def test_attacks_are_made_of_whatever_the_start_is(start: Files) -> None:
-    attacks = list(attacks_on(start, "/probe", Random(0)))
+    attacks = list(attacks_on(start, Random(0), probe="/probe"))
     assert all(attack.files.keys() == start.keys() for attack in attacks)
     assert len({attack.name for attack in attacks}) == len(attacks)
     assert equal_copy(start).keys() == start.keys()
 
 
-@pytest.mark.parametrize("attack", list(attacks_on({"fit.py": FIRST_FIT}, "/probe", Random(0))))
+@pytest.mark.parametrize(
+    "attack", list(attacks_on({"fit.py": FIRST_FIT}, Random(0), probe="/probe"))
+)
 def test_attacks_on_python_are_python(attack: Any) -> None:
     if "random" not in attack.name:
         compile(attack.files["fit.py"], "fit.py", "exec")

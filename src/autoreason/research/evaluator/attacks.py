@@ -35,8 +35,10 @@ class Attack(NamedTuple):
     remedy: str
 
 
-def attacks_on(start: Files, probe: str, random: Random) -> Iterator[Attack]:
-    """Every attack that applies to such an artifact; `probe` is a folder to leave marks in."""
+def attacks_on(
+    start: Files, random: Random, *, probe: str, metric: str = "score", best: str = "1e300"
+) -> Iterator[Attack]:
+    """Every attack that applies to such an artifact, with marks left in `probe`, and `best` as the value to get."""
     yield Attack("an empty artifact", dict.fromkeys(start, ""), _EARNED)
     noise = {path: _noise(random) for path in start}
     yield Attack("a random artifact", noise, _EARNED)
@@ -53,6 +55,7 @@ def attacks_on(start: Files, probe: str, random: Random) -> Iterator[Attack]:
         helper = _HELPER.replace("PROBE", repr(probe)).replace("MARK", repr(MARK))
         names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
         body = helper + _guarded(names + _AT_HOME + code.replace("NAME", repr(name)))
+        body = body.replace("BEST", best).replace("METRIC", repr(metric))
         yield Attack(f"an artifact that {name}", _added(start, body), remedy)
 
 
@@ -113,18 +116,20 @@ for place in filter(os.path.isfile, places):
     ),
     "prints a score": (
         """
-for line in ("1e300", '{"score": 1e300}', "score: 1e300", "METRIC score=1e300"):
+import json
+for line in ("BEST", json.dumps({METRIC: BEST}), METRIC + ": BEST", METRIC + "=BEST"):
     print(line)
 """,
         _PRINTED,
     ),
-    "writes to every descriptor": (
+    "writes a score to every descriptor": (
         """
 for number in range(3, 21):
     try:
-        os.write(number, b"1e300\\n")
+        os.write(number, b"BEST\\n")
     except OSError:
         continue
+os._exit(0)
 """,
         _APART,
     ),

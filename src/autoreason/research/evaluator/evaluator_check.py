@@ -131,7 +131,14 @@ class _Check:
         start, rows = await self._compare_equals()
         random = Random(f"{self._seed}/random")
         spread = stdev(start) if len(start) > 1 else 0.0
-        for attack in attacks_on(self._task.files, self._probe_inside, random):
+        attacks = attacks_on(
+            self._task.files,
+            random,
+            probe=self._probe_inside,
+            metric=self._task.metric,
+            best=f"{self._sign * 1e300:g}",
+        )
+        for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
         rows.append(self._apart())
         return CheckReport(tuple(rows), self._evaluations, level, tuple(start))
