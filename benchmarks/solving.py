@@ -165,7 +165,7 @@ async def _run_strategies(
         Task(brief="Solve them.", work=Assignments(examiner.assignments)),
         settings,
         journal=journal,
-        prompts=built_in(code=True),
+        prompts=built_in(writes="programs"),
         pool=pool,
         on_event=lambda event: solved.append(event) if isinstance(event, Solved) else None,
         service=ExaminerService(examiner),

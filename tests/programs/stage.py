@@ -183,7 +183,7 @@ async def work(
         Models.everywhere("scripted/x"), seed, strategy=strategy, **{"k": 2, **changes}
     )
     task = Task(brief=problem.statement, work=Assignments((problem,)))
-    prompts = built_in(code=True)
+    prompts = built_in(writes="programs")
     context = JobContext(task, settings, prompts, ask, worked.events.append, allowance)
     try:
         worked.delivered = await find_program_strategy(strategy)(context).run()

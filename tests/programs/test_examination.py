@@ -42,7 +42,7 @@ async def look(
 
     settings = make_settings(Models.everywhere("scripted/x"), 7)
     task = Task(brief=PROBLEM.statement, work=Assignments((PROBLEM,)))
-    context = JobContext(task, settings, built_in(code=True), ask, lambda _: None)
+    context = JobContext(task, settings, built_in(writes="programs"), ask, lambda _: None)
     return await observe(context, "draft/observed", text, inputs), asked
 
 

@@ -14,7 +14,6 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 
 from autoreason.stats.shares import (
-    _student,
     clustered_share,
     cohens_h,
     exact_share,
@@ -23,6 +22,7 @@ from autoreason.stats.shares import (
     paired_gain,
     share,
     sign_test,
+    student_t,
     wilson,
 )
 
@@ -154,8 +154,8 @@ def test_a_task_that_was_tried_far_more_often_than_the_others_is_hardly_more_tha
 
 @given(st.integers(1, 300), st.floats(0.0005, 0.4))
 @steady
-def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> None:
-    assert _student(freedom, tail) == pytest.approx(student.isf(tail, freedom), rel=1e-5)
+def teststudent_ts_quantiles_are_those_of_scipy(freedom: int, tail: float) -> None:
+    assert student_t(freedom, tail) == pytest.approx(student.isf(tail, freedom), rel=1e-5)
 
 
 def test_no_task_has_no_share() -> None:

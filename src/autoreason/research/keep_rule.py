@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import hypot, sqrt
+from math import ceil, hypot, sqrt
 from statistics import fmean
 from typing import Literal
 
@@ -15,12 +15,12 @@ from autoreason.research.trial_events import Effect
 Looks = Mapping[int, float]
 """Values by the number of the look, higher is better; two artifacts' looks of one number share seed and items."""
 Decision = Literal["look", "keep", "drop"]
-_PAIRED_FROM = 0.2
-"""The correlation from which the difference of looks that share a seed has the smaller error."""
-_PAIRS = 6
-"""Fewer pairs than this do not show a correlation."""
+SHRINK_PAIRS = 6
+"""A correlation shown by so many degrees of freedom is believed by half."""
 _REPEATED = 2
 """Looks that show how much looks differ."""
+_PAIRED_FROM = 0.2
+"""The correlation from which an effect is called one of pairs."""
 
 
 class KeepRule(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,9 @@ class KeepRule(Struct, frozen=True, kw_only=True):
     keep_later: float = 1.64
     keep_last: float = 0.0
     """After the last look: ahead is enough, for a change that does nothing costs nothing."""
-    incumbent_ratio: int = 2
+    incumbent_least: int = 2
+    """Looks that an incumbent has before any candidate is decided."""
+    incumbent_ratio: float = 2
     """The incumbent is measured until it has so many times the candidate's looks."""
     incumbent_looks: int = 8
     """But no more than this."""
@@ -46,7 +48,17 @@ class KeepRule(Struct, frozen=True, kw_only=True):
 
     def incumbent_needs(self, looks: int) -> int:
         """The looks an incumbent must have before a candidate with so many is decided."""
-        return min(self.incumbent_looks, self.incumbent_ratio * looks)
+        return min(
+            self.incumbent_looks, max(self.incumbent_least, ceil(self.incumbent_ratio * looks))
+        )
+
+    def look_numbers(self, incumbent: Iterable[int], looks: int) -> list[int]:
+        """The looks that a candidate shares with the incumbent: its latest first.
+
+        Looks that an incumbent was kept with flatter it, and so do seeds on which it was chosen; those it was
+        given afterwards do neither.
+        """
+        return sorted(incumbent, reverse=True)[:looks]
 
     def decide(self, effect: Effect, noise: Noise, floor: float = 0.0) -> Decision:
         """What becomes of a candidate; a gain that does not exceed the floor is none."""
@@ -70,6 +82,7 @@ class Noise(Struct, frozen=True, kw_only=True):
     """Standard deviation of one look, pooled over every artifact that was measured more than once."""
     freedom: int = 0
     correlation: float = 0.0
+    """Shrunken to 0 by how few pairs show it."""
 
 
 class NoiseSums(Struct, frozen=True, kw_only=True):
@@ -107,11 +120,24 @@ class NoiseSums(Struct, frozen=True, kw_only=True):
     def noise(self) -> Noise:
         """As far as it is known."""
         size = sqrt(self.candidates * self.incumbents)
+        shown = min(1.0, max(0.0, self.products / size)) if size else 0.0
         return Noise(
             spread=sqrt(self.squares / self.freedom) if self.freedom else 0.0,
             freedom=self.freedom,
-            correlation=self.products / size if size and self.pairs >= _PAIRS else 0.0,
+            correlation=shown * self.pairs / (self.pairs + SHRINK_PAIRS),
         )
+
+
+def measure_noise(
+    repeated: Iterable[Sequence[float]], pairs: Iterable[Sequence[tuple[float, float]]] = ()
+) -> Noise:
+    """The noise, from each artifact's looks, and from each trial's pairs of looks (candidate, incumbent)."""
+    sums = NoiseSums()
+    for values in repeated:
+        sums = sums.with_looks(values)
+    for trial in pairs:
+        sums = sums.with_pairs(trial)
+    return sums.noise
 
 
 def _squares(values: Collection[float]) -> float:
@@ -120,24 +146,27 @@ def _squares(values: Collection[float]) -> float:
 
 
 def effect_of(candidate: Looks, incumbent: Looks, noise: Noise, over_items: float = 0.0) -> Effect:
-    """The candidate's mean over the incumbent's: by pairs where these show it better, else from all looks.
+    """The candidate's mean over the incumbent's, less the luck of the looks that both share.
 
-    `over_items` is the standard error over the items of a fixed set, which looking again does not reduce.
+    The more alike looks of one number are, the more it is a difference of pairs; without correlation it is one of
+    means. `over_items` is the standard error over the items of a fixed set, which looking again does not reduce.
     """
     shared = candidate.keys() & incumbent.keys()
-    paired = noise.correlation > _PAIRED_FROM and len(shared) == len(candidate)
-    if paired:
-        value = fmean(candidate[look] - incumbent[look] for look in shared)
-        error = noise.spread * sqrt(2 * (1 - noise.correlation) / len(shared))
-    else:
-        value = fmean(candidate.values()) - fmean(incumbent.values())
-        error = noise.spread * sqrt(1 / len(candidate) + 1 / len(incumbent))
+    looks, against, pairs = len(candidate), len(incumbent), len(shared)
+    record = fmean(incumbent.values())
+    value = fmean(candidate.values()) - record
+    weight = noise.correlation * pairs / looks
+    variance = 1 / looks + 1 / against
+    if pairs:
+        # What the incumbent's shared looks say beyond its others is luck, of which the candidate has its part.
+        value -= weight * (fmean(incumbent[look] for look in shared) - record)
+        variance -= 2 * weight / against + weight**2 * (1 / pairs - 1 / against)
     return Effect(
         value=value,
-        error=hypot(error, over_items),
-        looks=len(candidate),
-        against=len(incumbent),
-        paired=paired,
+        error=hypot(noise.spread * sqrt(max(0.0, variance)), over_items),
+        looks=looks,
+        against=against,
+        paired=weight > _PAIRED_FROM,
     )
 
 

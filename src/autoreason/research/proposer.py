@@ -71,14 +71,16 @@ class Proposer:
         """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
         key = f"trial/{view.number}"
         guidance = await self._context.ask(GuidanceQuery(key=f"{key}/guidance"))
-        variables = {
-            "files": [{"path": path, "text": text} for path, text in view.files.items()],
-            "ledger": ledger_text(view.ledger),
-            "summary": view.summary,
-            "guidance": guidance,
-        }
-        texts = (*view.files.values(), variables["ledger"], guidance)
-        prompt = self._context.prompt("proposer", key, texts, **variables)
+        ledger = ledger_text(view.ledger)
+        prompt = self._context.prompt(
+            "proposer",
+            key,
+            (*view.files.values(), ledger, guidance),
+            files=[{"path": path, "text": text} for path, text in view.files.items()],
+            ledger=ledger,
+            summary=view.summary,
+            guidance=guidance,
+        )
         request = self._context.request(
             "author",
             f"{key}/proposer/try/0",

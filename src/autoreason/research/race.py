@@ -97,11 +97,14 @@ class Race:
         spent = 0
         effect: Effect | None = None
         for turn in range(rule.looks):
-            number = plan[(trial + turn) % len(plan)]
-            needed = [number] if self._research.timed else self._needed(plan, number, turn, other)
+            needed = self._needed(plan, turn, other)
             spent += 1 + len(needed)
             if spent > most and effect:
                 break
+            for each in needed:
+                other[each] = await self._look_at_incumbent(stage, turn, incumbent, each)
+            unused = [number for number in other if number not in looks]
+            (number,) = rule.look_numbers(unused, 1)
             measurement = await self._looker.look(f"{stage}/look/{turn}", files, number)
             looks[number] = measurement
             value = self._looker.value(measurement)
@@ -109,12 +112,6 @@ class Race:
                 return self._result("failed", _why(measurement), looks, other, effect)
             if broken := broken_guard(self._research.guard, looks.values()):
                 return self._result("guarded", broken, looks, other, effect)
-            for each in needed:
-                other[each] = (
-                    await self._looker.look(f"{stage}/beside/{turn}", incumbent.files, each)
-                    if self._research.timed
-                    else await self._looker.again(incumbent, each)
-                )
             effect, noise = self._effect(looks, other, known)
             decision = rule.decide(effect, noise, self._research.tolerance)
             if decision != "look":
@@ -137,13 +134,20 @@ class Race:
         return self._result("kept" if kept else "dropped", reason, looks, other, effect)
 
     def _needed(
-        self, plan: tuple[int, ...], number: int, turn: int, other: Mapping[int, Measurement]
+        self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement]
     ) -> list[int]:
-        """Looks at the incumbent that this turn needs: its twin, and further ones until it has enough."""
-        needed = [number] if number not in other else []
-        lacking = self._rule.incumbent_needs(turn + 1) - len(other) - len(needed)
-        rest = [each for each in plan if each not in other and each not in needed]
-        return needed + rest[: max(0, lacking)]
+        """Looks at the incumbent before this turn: until it has enough, and one that the candidate can share."""
+        if self._research.timed:
+            return [plan[turn]]
+        lacking = max(self._rule.incumbent_needs(turn + 1), turn + 1) - len(other)
+        return [each for each in plan if each not in other][: max(0, lacking)]
+
+    async def _look_at_incumbent(
+        self, stage: str, turn: int, incumbent: Contender, number: int
+    ) -> Measurement:
+        if self._research.timed:
+            return await self._looker.look(f"{stage}/beside/{turn}", incumbent.files, number)
+        return await self._looker.again(incumbent, number)
 
     def _effect(
         self,

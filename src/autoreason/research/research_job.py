@@ -44,8 +44,6 @@ from autoreason.tournament.panel_size import PanelSize
 RuleName = Literal["race", "greedy", "independent"]
 _CALLS = 2
 """Calls of a proposal: the first reply, and the second of one that was sent back."""
-_LEAST = 2
-"""Evaluations that a race needs: a look at each."""
 
 
 class ResearchTerms(Struct, frozen=True, kw_only=True):
@@ -132,7 +130,7 @@ class Research(Job):
         terms = read_options(settings, ResearchTerms)
         plan = plan_budget(terms.evaluations)
         free = max(0, terms.evaluations - plan.floor - plan.reserved)
-        low = min(free // _LEAST, terms.patience)
+        low = min(free, terms.patience)
         return {"author": low}, {"author": max(low, free // 2)}, {"author": _CALLS * free}
 
     async def run(self) -> JobFinished:
@@ -228,9 +226,14 @@ class Research(Job):
             each.most for each in self._trials if each.decided is None or each.decided >= order
         )
         left = self._terms.evaluations - self._plan.reserved - state.spent - taken
-        if left < _LEAST:
+        if left < self._least(state):
             return 0, f"{count(self._terms.evaluations, 'evaluation')} used"
         return min(left, self._rule.looks + self._rule.incumbent_looks), ""
+
+    def _least(self, state: _State) -> int:
+        """Evaluations that a race needs: a look, and those that the incumbent lacks."""
+        known = 0 if self._research.timed else len(state.known.incumbent)
+        return 1 + max(0, self._rule.incumbent_needs(1) - known)
 
     def _reached(self, state: _State, target: float) -> bool:
         values = self._incumbent_values(state)
@@ -253,7 +256,7 @@ class Research(Job):
         while True:
             events: list[AnyEvent] = []
             race = None
-            if made.files is not None and most >= _LEAST:
+            if made.files is not None and most >= self._least(state):
                 race = await self._race.run(
                     stage, number, made.files, state.incumbent, state.known, most
                 )
@@ -377,18 +380,14 @@ class Research(Job):
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Wait for a decision; where none can come any more, raise what keeps it from coming."""
         while not condition():
-            failures = [
-                error
-                for each in self._trials
-                if each.task.done()
-                and not each.task.cancelled()
-                and (error := each.task.exception())
-            ]
-            for error in failures:
-                if not isinstance(error, Interruption):
+            ended = [each.task for each in self._trials if each.task.done()]
+            for task in ended:
+                # One that was cancelled raises that here.
+                error = task.exception()
+                if error and (
+                    len(ended) == len(self._trials) or not isinstance(error, Interruption)
+                ):
                     raise error
-            if failures and all(each.task.done() for each in self._trials):
-                raise failures[0]
             self._moved.clear()
             await self._moved.wait()
 
@@ -490,5 +489,5 @@ def budget_plan(terms: ResearchTerms) -> BudgetPlan:
 def keep_rule(name: RuleName, research: ResearchTask, plan: BudgetPlan) -> KeepRule:
     """The rule of a run; the published greedy loop compares one look with the number on record."""
     if name == "greedy":
-        return KeepRule(looks=1, drop=0.0, incumbent_ratio=1, incumbent_looks=1)
+        return KeepRule(looks=1, drop=0.0, incumbent_least=1, incumbent_ratio=1, incumbent_looks=1)
     return KeepRule(looks=research.looks or plan.looks)

@@ -99,11 +99,11 @@ def prepare_with(
 ) -> PreparedRun:
     """The same under complete settings."""
     folder = options.get("prompts")
-    code = job_class(settings).writes == "programs"
+    writes = job_class(settings).writes
     return PreparedRun(
         task=task,
         settings=settings,
-        prompts=choose_prompts(settings, Path(folder) if folder else None, code=code),
+        prompts=choose_prompts(settings, Path(folder) if folder else None, writes=writes),
         models=choice.objects,
         hooks=hooks_in(options),
     )

@@ -12,6 +12,7 @@ from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
+from autoreason.research.end_test import MIN_EVALUATIONS
 
 if TYPE_CHECKING:
     from autoreason.studies.simulate.recorded_ballots import PanelVotes
@@ -72,6 +73,20 @@ _how = options.group(
         help="Thousands of runs side by side instead of the tournament's own loop.",
     ),
 )
+_research = options.group(
+    "Rules that keep changes",
+    options.option(
+        "--research",
+        is_flag=True,
+        help="Try the keep rules of `research` instead of protocols: greedy, repeats, races and others.",
+    ),
+    options.option(
+        "--evaluations",
+        type=click.IntRange(min=MIN_EVALUATIONS, max=10_000),
+        metavar="N",
+        help="What a run may measure, everything included. [default: 200]",
+    ),
+)
 _fit = options.group(
     "From recorded ballots to a world",
     options.option(
@@ -103,6 +118,7 @@ _out = options.group(
 @click.group(cls=HelpfulGroup, invoke_without_command=True)
 @_what
 @_how
+@_research
 @_fit
 @_out
 @options.journal_option
@@ -116,6 +132,8 @@ def simulate(
     runs: int,
     seed: int,
     fast: bool,
+    research: bool,
+    evaluations: int | None,
     source: str | None,
     judge_model: str | None,
     output: Path | None,
@@ -137,10 +155,20 @@ def simulate(
       autoreason simulate --fast --runs 10000 --budget 100 --plot curves.svg
       autoreason simulate --fit amber-fox -o my-judges.yaml
       autoreason simulate --world my-judges.yaml
+      autoreason simulate --research --runs 2000
     """
     if ctx.invoked_subcommand:
         return
     _check(html)
+    if research:
+        if worlds or protocols or changes or budget or fast or source or output or plot:
+            raise InvalidInput(
+                "--research goes with --evaluations, --runs, --seed, --html and --json; leave out the others"
+            )
+        _try_rules(evaluations or 200, runs, seed, html, as_json=as_json, quiet=quiet)
+        return
+    if evaluations:
+        raise InvalidInput("--evaluations belongs to --research; give that too or leave it out")
     check_output(output)
     if plot and not plot.absolute().parent.is_dir():
         raise InvalidInput(f"no folder {plot.parent} for --plot; make it first")
@@ -262,6 +290,17 @@ def _check(html: Path | None) -> None:
 
     need_numpy()
     check_output(html, "--html")
+
+
+def _try_rules(
+    evaluations: int, runs: int, seed: int, html: Path | None, *, as_json: bool, quiet: bool
+) -> None:
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.research.rule_study import study_rules
+
+    with ProgressLine("of the table", quiet=quiet) as progress:
+        report = study_rules(evaluations, runs, seed, progress)
+    show_report(report, as_json=as_json, html=html)
 
 
 def _worlds(names: tuple[str, ...]) -> list[World]:

@@ -21,7 +21,7 @@ from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.studies.simulate.fast import check_fast, curve, play_fast
-from autoreason.studies.simulate.outcomes import Summary, summarise
+from autoreason.studies.simulate.outcomes import Interval, Summary, summarise
 from autoreason.studies.simulate.play import play_all
 from autoreason.studies.simulate.protocols import NamedProtocol
 from autoreason.studies.simulate.simulation_plot import draw
@@ -117,17 +117,18 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         """The protocols that lead by more than chance, world by world, corrected for every pair in every world."""
         for _, group in groupby(self.cells, key=lambda cell: cell.world):
             cells = sorted(group, key=lambda cell: -cell.summary.quality.value)
-            if _leads(cells, len(self.worlds) * comb(len(cells), 2)):
+            first, second, *_ = (cell.summary for cell in cells)
+            comparisons = len(self.worlds) * comb(len(cells), 2)
+            if leads(first.quality, second.quality, first.runs, comparisons):
                 yield cells[0].protocol
 
     def _mean_calls(self, protocol: str) -> float:
         return fmean(cell.summary.calls.value for cell in self.cells if cell.protocol == protocol)
 
 
-def _leads(cells: Sequence[Cell], comparisons: int) -> bool:
-    first, second = (cell.summary.quality for cell in cells[:2])
-    free = cells[0].summary.runs - 1
-    wider = stdtrit(free, 1 - BEYOND_CHANCE / 2 / comparisons) / stdtrit(free, 0.975)
+def leads(first: Interval, second: Interval, runs: int, comparisons: int) -> bool:
+    """Whether one mean over runs exceeds another by more than chance, corrected for so many comparisons."""
+    wider = stdtrit(runs - 1, 1 - BEYOND_CHANCE / 2 / comparisons) / stdtrit(runs - 1, 0.975)
     reach = wider * hypot(first.high - first.low, second.high - second.low) / 2
     return bool(first.value - second.value > reach)
 

@@ -1,0 +1,71 @@
+"""The end test after a loop that chose by chance, and rules that are all the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.under_chance.luck import most_often
+
+from autoreason.research.end_test import end_test
+from autoreason.research.rule_study import WAYS, RuleReport, StudyCell
+from autoreason.research.simulation import ResearchWorld, simulate
+from autoreason.studies.simulate.outcomes import mean
+
+RUNS = 10_000
+(RACE,) = (way for way in WAYS if way.name == "race")
+
+
+@pytest.mark.parametrize("looks", [4, 8])
+def test_the_end_test_claims_a_gain_by_chance_in_one_run_of_forty_and_holds_the_truth(
+    looks: int,
+) -> None:
+    rng = np.random.default_rng(looks)
+    missed = shown = 0
+    for values in rng.standard_normal((RUNS, 2, looks)):
+        found = end_test(values[0].tolist(), values[1].tolist())
+        missed += not found.low <= 0 <= found.high
+        shown += found.shown
+    assert abs(missed - RUNS * 0.05) <= most_often(RUNS) - RUNS * 0.05
+    assert shown <= most_often(RUNS, 0.025)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        ResearchWorld(name="nothing does anything", about="", helping=0.0, idle=1.0),
+        ResearchWorld(name="gains", about="", gain=0.5),
+        ResearchWorld(name="alike", about="", gain=0.25, correlation=0.9),
+    ],
+)
+def test_the_end_test_is_right_after_a_loop_has_chosen(world: ResearchWorld) -> None:
+    played = simulate(world, RACE, 60, RUNS, 1)
+    missed = int(((played.quality < played.low) | (played.quality > played.high)).sum())
+    # Where nothing is kept there is no test, and nothing to miss.
+    assert missed <= most_often(RUNS)
+    wrong = int(((played.low > 0) & (played.quality <= 0)).sum())
+    assert wrong <= most_often(RUNS, 0.025)
+    error = float((played.claim - played.quality).std()) / RUNS**0.5
+    assert abs(float((played.claim - played.quality).mean())) <= 4 * error
+
+
+def test_no_rule_delivers_the_best_result_by_chance() -> None:
+    rng = np.random.default_rng(1)
+    times, wrong = 400, 0
+    for quality in rng.standard_normal((times, 3, 4, 20)):
+        cells = [
+            StudyCell(
+                world=f"world {at}",
+                rule=f"rule {one}",
+                runs=20,
+                quality=mean(quality[at, one]),
+                gap=mean(quality[at, one]),
+                false_keeps=None,
+                below=None,
+                shown=None,
+            )
+            for at in range(3)
+            for one in range(4)
+        ]
+        report = RuleReport(evaluations=200, runs=20, seed=1, cells=cells)
+        wrong += any(report.best_rules())
+    assert wrong <= most_often(times)
