@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.programs.examiner.service import ErrorReply, encode_frame, run_service
-from autoreason.programs.sandbox.base import Sandbox
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.research.evaluator.command_jail import require_jail
 from autoreason.research.evaluator.command_look import CommandLook
@@ -21,7 +20,7 @@ from autoreason.research.evaluator.evaluator_messages import (
     OpenEvaluation,
     request_decoder,
 )
-from autoreason.research.evaluator.function_look import take_function_look
+from autoreason.research.evaluator.function_look import FunctionBench
 from autoreason.research.evaluator.look_slots import LookSlots
 from autoreason.research.evaluator.look_values import without_sealed_text
 from autoreason.research.evaluator.saved_evaluation import (
@@ -82,26 +81,20 @@ class EvaluatorBench:
 
     def __init__(self, opening: OpenEvaluation) -> None:
         self._opening = opening
-        self._sandbox: Sandbox | None = None
+        self._functions: FunctionBench | None = None
         self._slots = LookSlots(opening.parallel)
         self._saved = SavedEvaluation(opening.digest)
         self._words = ItemWords((*self._saved.source.items, *self._saved.source.sealed))
         self._shared_runs: dict[int, int] = {}
         if function_of(self._saved.source.evaluate):
-            self._sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.parallel)
-        elif not opening.unsafe:
+            sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.parallel)
+            self._functions = FunctionBench(sandbox, self._saved.source)
+            self.level: str = sandbox.level
+            """How artifacts are kept from everything else."""
+            return
+        self.level = "none" if opening.unsafe else "bubblewrap"
+        if not opening.unsafe:
             require_jail()
-
-    @property
-    def level(self) -> str:
-        """How artifacts are kept from everything else."""
-        return (
-            self._sandbox.level
-            if self._sandbox
-            else "none"
-            if self._opening.unsafe
-            else "bubblewrap"
-        )
 
     async def measure(self, look: Look) -> Measurement:
         """Take one look; once more where the evaluator itself could not be run."""
@@ -125,8 +118,8 @@ class EvaluatorBench:
             return _evaluator_error(f"there are only {len(pool)} items")
         if look.sealed:
             record_opening(source.sealed, self._opening.run)
-        if self._sandbox is not None:
-            return await take_function_look(self._sandbox, source, look, items)
+        if self._functions is not None:
+            return await self._functions.take(look, items, number)
         taking = CommandLook(
             source,
             self._saved.folder,
@@ -145,8 +138,8 @@ class EvaluatorBench:
 
     async def close(self) -> None:
         """End every process it started."""
-        if self._sandbox is not None:
-            await self._sandbox.close()
+        if self._functions is not None:
+            await self._functions.close()
         self._saved.close()
 
 

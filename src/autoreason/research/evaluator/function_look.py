@@ -6,69 +6,99 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
 
-from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox
+from autoreason.programs.sandbox.base import ProgramRole, ProgramRun, RunLimits, Sandbox, Session
 from autoreason.programs.sandbox.joint_run import run_jointly
 from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED
 from autoreason.programs.sandbox.warm import imported_modules
 from autoreason.research.evaluation_source import EvaluationSource
 from autoreason.research.evaluator.look_values import TAIL, measured, read_measurement
 from autoreason.research.evaluator.saved_evaluation import function_of
-from autoreason.research.measurement import Look, LookOutcome, Measurement
+from autoreason.research.measurement import Files, Look, LookOutcome, Measurement
 
 _MAX_OUTPUT = 16 << 20
 
 
-async def take_function_look(
-    sandbox: Sandbox, source: EvaluationSource, look: Look, items: Sequence[Any]
-) -> Measurement:
-    """Call the evaluator's function with the artifact, the seed and the items."""
-    function = function_of(source.evaluate)
-    assert function is not None
-    sources = {
-        path: body.decode("utf-8", "replace")
-        for path, body in source.files.items()
-        if path.endswith(".py")
-    }
-    request = {
-        "evaluator": sources,
-        "file": function[0],
-        "function": function[1],
-        "files": look.files,
-        "seed": look.seed,
-        "items": list(items),
-    }
-    limits = RunLimits(
-        seconds=source.limits.seconds,
-        memory=source.limits.memory_mb << 20,
-        output=_MAX_OUTPUT,
-    )
-    started = time.monotonic()
-    try:
-        async with asyncio.timeout(source.limits.seconds):
-            evaluator, artifact = await _run(sandbox, limits, request)
-    except TimeoutError:
-        result = Measurement(outcome=LookOutcome.TIMEOUT)
-    else:
-        result = _read(evaluator, artifact, source.metric)
-    return measured(result, source.limits, seconds=time.monotonic() - started, level=sandbox.level)
+class FunctionBench:
+    """An evaluator's function, and for each slot two processes that are forked for every look."""
+
+    def __init__(self, sandbox: Sandbox, source: EvaluationSource) -> None:
+        self._sandbox, self._source = sandbox, source
+        self._limits = RunLimits(
+            seconds=source.limits.seconds, memory=source.limits.memory_mb << 20, output=_MAX_OUTPUT
+        )
+        self._evaluator = _python_texts(
+            {path: body.decode("utf-8", "replace") for path, body in source.files.items()}
+        )
+        self._sessions: dict[tuple[int, ProgramRole], _OpenSession] = {}
+
+    async def take(self, look: Look, items: Sequence[Any], slot: int) -> Measurement:
+        """Call the function with the artifact, the seed and the items."""
+        function = function_of(self._source.evaluate)
+        assert function is not None
+        request = {
+            "evaluator": self._evaluator,
+            "file": function[0],
+            "function": function[1],
+            "files": look.files,
+            "seed": look.seed,
+            "items": list(items),
+        }
+        python = _python_texts(look.files)
+        evaluator = await self._session(slot, "evaluator", self._evaluator)
+        artifact = await self._session(slot, "artifact", python) if python else None
+        stdin = json.dumps(request).encode()
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._source.limits.seconds):
+                if artifact is None:
+                    runs: _Runs = await evaluator.run(stdin), None
+                else:
+                    runs = await run_jointly(
+                        evaluator, stdin, artifact, json.dumps(python).encode()
+                    )
+        except TimeoutError:
+            result = Measurement(outcome=LookOutcome.TIMEOUT)
+        else:
+            result = _read(*runs, self._source.metric)
+        seconds = time.monotonic() - started
+        return measured(result, self._source.limits, seconds=seconds, level=self._sandbox.level)
+
+    async def close(self) -> None:
+        """End every process it started."""
+        for opened in self._sessions.values():
+            await opened.stack.aclose()
+        await self._sandbox.close()
+
+    async def _session(self, slot: int, role: ProgramRole, files: Files) -> Session:
+        """A process that has imported what these files import; most artifacts of a run import the same."""
+        hints = _import_hints(files.values())
+        opened = self._sessions.get((slot, role))
+        if opened is not None and opened.hints == hints:
+            return opened.session
+        if opened is not None:
+            await opened.stack.aclose()
+        stack = AsyncExitStack()
+        session = await stack.enter_async_context(
+            self._sandbox.open(hints, self._limits, role=role)
+        )
+        self._sessions[slot, role] = _OpenSession(hints, session, stack)
+        return session
 
 
-async def _run(
-    sandbox: Sandbox, limits: RunLimits, request: dict[str, Any]
-) -> tuple[ProgramRun, ProgramRun | None]:
-    files = request["files"]
-    python = {path: text for path, text in files.items() if path.endswith(".py")}
-    stdin = json.dumps(request).encode()
-    evaluator_imports = _import_hints(request["evaluator"].values())
-    async with sandbox.open(evaluator_imports, limits, role="evaluator") as evaluator:
-        if not python:
-            return await evaluator.run(stdin), None
-        async with sandbox.open(
-            _import_hints(python.values()), limits, role="artifact"
-        ) as artifact:
-            return await run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
+class _OpenSession(NamedTuple):
+    hints: str
+    session: Session
+    stack: AsyncExitStack
+
+
+_Runs = tuple[ProgramRun, ProgramRun | None]
+
+
+def _python_texts(files: Files) -> Files:
+    return {path: text for path, text in files.items() if path.endswith(".py")}
 
 
 def _import_hints(sources: Iterable[str]) -> str:
