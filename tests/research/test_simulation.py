@@ -59,7 +59,7 @@ def test_many_effects_are_measured_as_one_is(
     one = effect_of(candidate, incumbent, Noise(spread=2.0, correlation=correlation))
     shared = [incumbent[look] for look in candidate.keys() & incumbent.keys()]
 
-    def summed(values: list[float]) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    def summed(values: list[float]) -> tuple[np.ndarray, np.ndarray]:
         return np.array([sum(values)]), np.array([float(len(values))])
 
     value, error = effects(
