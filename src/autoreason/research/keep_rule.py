@@ -44,7 +44,12 @@ class KeepRule(Struct, frozen=True, kw_only=True):
 
     def on_fixed_set(self) -> KeepRule:
         """The rule where every look sees the same items, so that looking again does not help."""
-        return replace(self, keep_last=max(self.keep_last, self.step))
+        return replace(
+            self,
+            keep_first=max(self.keep_first, self.step),
+            keep_later=max(self.keep_later, self.step),
+            keep_last=max(self.keep_last, self.step),
+        )
 
     def incumbent_needs(self, looks: int, survived: int = 0) -> int:
         """The looks an incumbent must have before a candidate with so many is decided, after so many trials."""

@@ -61,9 +61,7 @@ _STRICT = KeepRule(
     incumbent_every=NEVER,
     incumbent_looks=12,
 )
-_PUBLISHED = KeepRule(
-    looks=4, incumbent_least=2, incumbent_ratio=2, incumbent_every=NEVER, incumbent_looks=8
-)
+_PUBLISHED = KeepRule(looks=4, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=8)
 
 
 def _repeats(looks: int, threshold: float) -> KeepRule:
@@ -100,7 +98,7 @@ WAYS = (
         e_value=0.1,
     ),
     Way(name="strict race", rule=_STRICT),
-    Way(name="loose race to 4", rule=_PUBLISHED),
+    Way(name="race to 4", rule=_PUBLISHED, playoff=True),
     Way(name="independent", stacked=False, playoff=True),
     Way(name="race, no playoff"),
     Way(name=DEFAULT, playoff=True),
