@@ -25,7 +25,7 @@ from autoreason.keys import Key, PartName
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
 from autoreason.programs.events import Solved
-from autoreason.programs.examination import ExaminationQuery
+from autoreason.programs.examination import ExaminationQuery, ExaminerService
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
@@ -165,10 +165,10 @@ async def _run_strategies(
         Task(brief="Solve them.", work=Assignments(examiner.assignments)),
         settings,
         journal=journal,
-        prompts=built_in(code=True),
+        prompts=built_in(writes="programs"),
         pool=pool,
         on_event=lambda event: solved.append(event) if isinstance(event, Solved) else None,
-        examiner=examiner,
+        service=ExaminerService(examiner),
     )
     looking.cancel()
     seconds = time.monotonic() - started

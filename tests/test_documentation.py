@@ -141,7 +141,7 @@ def test_every_key_of_front_matter_is_in_the_table() -> None:
 
 def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
     page = (ROOT / "docs" / "prompts.md").read_text("utf-8").splitlines()
-    for source in (built_in(), built_in(code=True)):
+    for source in (built_in(), built_in(writes="programs"), built_in(writes="files")):
         for name, text in source.sources.items():
             required, optional = (
                 ", ".join(f"`{each}`" for each in sorted(names)) or "-" for names in takes(text)

@@ -20,17 +20,26 @@ def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state() -> N
         assert required <= used <= takes(source).all, name
 
 
-def test_prompts_for_programs_state_their_variables_and_are_checked_alike(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("programs", "critic", "critic has boundary, program, results"),
+        ("files", "proposer", "proposer has boundary, files, guidance, ledger"),
+    ],
+)
+def test_prompts_for_programs_and_files_state_their_variables_and_are_checked_alike(
+    tmp_path: Path, kind: str, name: str, message: str
+) -> None:
     from jinja2 import Environment, meta
 
-    sources = built_in(code=True).sources
-    for name, source in sources.items():
+    sources = built_in(writes=kind).sources
+    for each, source in sources.items():
         assert meta.find_undeclared_variables(Environment().parse(source)) == takes(source).all
-        (tmp_path / f"{name}.md").write_text(source)
-    assert load(tmp_path, code=True).sources == sources
-    (tmp_path / "critic.md").write_text("Look at {{ text }}.")
-    with pytest.raises(InvalidInput, match="critic has boundary, program, results"):
-        load(tmp_path, code=True)
+        (tmp_path / f"{each}.md").write_text(source)
+    assert load(tmp_path, writes=kind).sources == sources
+    (tmp_path / f"{name}.md").write_text("Look at {{ text }}.")
+    with pytest.raises(InvalidInput, match=message):
+        load(tmp_path, writes=kind)
 
 
 def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
@@ -175,5 +184,6 @@ def test_a_very_small_author_is_asked_in_few_words_and_judged_like_any_other() -
 
 
 def test_every_variable_is_documented_and_none_that_no_prompt_takes() -> None:
-    sources = [*built_in().sources.values(), *built_in(code=True).sources.values()]
+    kinds = ("text", "programs", "files")
+    sources = [each for kind in kinds for each in built_in(writes=kind).sources.values()]
     assert frozenset[str]().union(*(takes(source).all for source in sources)) == set(VARIABLES)

@@ -146,6 +146,8 @@ def plainly(error: Exception) -> str:
     if types := _TYPES.fullmatch(what):
         expected, actual = (_type_names(names) for names in types.groups())
         return f"`{key}` must be {expected}, not {actual}"
+    if bound := _BOUND.fullmatch(what):
+        return f"`{key}` must be {_COMPARISONS[bound[1]]} {bound[2].removesuffix('.0')}"
     return f"`{key}`: {what[0].lower()}{what[1:]}"
 
 
@@ -154,6 +156,8 @@ def _type_names(types: str) -> str:
 
 
 _TYPES = re.compile(r"Expected `([^`]+)`, got `(?!null`)([^`]+)`")
+_BOUND = re.compile(r"Expected `(?:int|float)` ([<>]=?) (\S+)")
+_COMPARISONS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _PLAIN = {
     "int": "a whole number",
     "float": "a number",

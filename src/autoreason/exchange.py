@@ -223,6 +223,14 @@ class Ask(Protocol):
     def __call__(self, request: Query[A], /) -> Awaitable[A]: ...
 
 
+class Service(Protocol):
+    """Answers queries that take work, such as running a program, in another process."""
+
+    async def answer(self, query: Query[A]) -> A:
+        """The answer, or an `Interruption` where there is none."""
+        ...
+
+
 # Signals of what is in progress. Never journalled, never replayed.
 
 

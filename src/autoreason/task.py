@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -90,8 +90,8 @@ def read_task(
         >>> task.contract.max_words
         200
     """
-    name, text = _read_source(source)
-    keys, brief = _split_front_matter(name, text)
+    name, text = read_source(source)
+    keys, brief = split_front_matter(name, text, FRONT_MATTER)
     if not brief.strip():
         raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
     if "checks" in keys:
@@ -170,7 +170,8 @@ def read_input() -> str:
     return _decode(sys.stdin.buffer.read(), "standard input")
 
 
-def _read_source(source: str) -> tuple[str, str]:
+def read_source(source: str) -> tuple[str, str]:
+    """The text that a file, `-` or the words themselves stand for, and what to call it in a message."""
     if source == "-":
         return "standard input", read_input()
     if not source.strip():
@@ -227,11 +228,12 @@ def has_front_matter(text: str) -> bool:
     return any(name in FRONT_MATTER for name in names)
 
 
-def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
+def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """The keys between two `---` at the head of a text, and the rest; `name` is its source, for messages."""
     found = _FRONT_MATTER.match(text)
     if not found:
         unclosed = _UNCLOSED.match(text)
-        if unclosed and unclosed.group(1) in FRONT_MATTER:
+        if unclosed and unclosed.group(1) in known:
             raise InvalidInput(f"{name}: the front matter has no --- at its end; add that line")
         return {}, text
     # YAML is only needed for a brief that has front matter.
@@ -251,16 +253,23 @@ def _split_front_matter(name: str, text: str) -> tuple[dict[str, Any], str]:
     return keys, text[found.end() :]
 
 
+def check_keys(
+    keys: Iterable[str], name: str, allowed: Sequence[str], known: Sequence[str] = ()
+) -> None:
+    """Refuse a key that is not allowed, and list those that are known."""
+    for key in keys:
+        if key not in allowed:
+            *others, last = known or allowed
+            raise InvalidInput(
+                f"{name}: unknown key `{key}`; known are {', '.join(others)} and {last}"
+            )
+
+
 def make_contract(
     keys: dict[str, Any], name: str, known: tuple[str, ...] = Contract.__struct_fields__
 ) -> Contract:
     """A contract from keys as they are written in front matter; `name` is their source, for messages."""
-    for key in keys:
-        if key not in Contract.__struct_fields__:
-            *others, last = known
-            raise InvalidInput(
-                f"{name}: unknown key `{key}`; known are {', '.join(others)} and {last}"
-            )
+    check_keys(keys, name, Contract.__struct_fields__, known)
     for key in _LISTS:
         if isinstance(keys.get(key), str):
             keys[key] = [keys[key]]

@@ -26,7 +26,7 @@ from autoreason.programs.assignment import (
     Probe,
     Trial,
 )
-from autoreason.programs.examination import ExaminationQuery, ProbeQuery, answer
+from autoreason.programs.examination import ExaminationQuery, ExaminerService, ProbeQuery
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.programs.program_registry import find_program_strategy
 from autoreason.programs.task import Assignments
@@ -164,7 +164,7 @@ async def work(
         if isinstance(request, Query):
             worked.queries.append(request)
             if isinstance(request, ExaminationQuery | ProbeQuery):
-                return await answer(worked.examiner, request)
+                return await ExaminerService(worked.examiner).answer(request)
             assert isinstance(request, PolicyQuery)
             policy.learn(request.turn)
             return script.get(request.key, policy.choose(request.turn))
@@ -183,7 +183,7 @@ async def work(
         Models.everywhere("scripted/x"), seed, strategy=strategy, **{"k": 2, **changes}
     )
     task = Task(brief=problem.statement, work=Assignments((problem,)))
-    prompts = built_in(code=True)
+    prompts = built_in(writes="programs")
     context = JobContext(task, settings, prompts, ask, worked.events.append, allowance)
     try:
         worked.delivered = await find_program_strategy(strategy)(context).run()

@@ -11,7 +11,7 @@ from tests.programs.stage import PROBLEM, MadeUpExaminer, program
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.programs.assignment import CodeVerdict, Observation, Observed, Probe
-from autoreason.programs.examination import NotExamined, ProbeQuery, answer, observe
+from autoreason.programs.examination import ExaminerService, NotExamined, ProbeQuery, observe
 from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
@@ -38,11 +38,11 @@ async def look(
     async def ask(request: Request | Query[Any]) -> Any:
         assert isinstance(request, ProbeQuery)
         asked.append(request)
-        return await answer(examiner, request)
+        return await ExaminerService(examiner).answer(request)
 
     settings = make_settings(Models.everywhere("scripted/x"), 7)
     task = Task(brief=PROBLEM.statement, work=Assignments((PROBLEM,)))
-    context = JobContext(task, settings, built_in(code=True), ask, lambda _: None)
+    context = JobContext(task, settings, built_in(writes="programs"), ask, lambda _: None)
     return await observe(context, "draft/observed", text, inputs), asked
 
 

@@ -13,6 +13,7 @@ from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Reques
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
+from autoreason.programs.examination import ExaminerService
 from autoreason.run.driver import resume, start
 from autoreason.run.result import Result
 from autoreason.settings import Budget, Models, Settings, make_settings
@@ -61,13 +62,20 @@ async def start_run(journal: Journal, model: Model | None = None, **options: Any
     model = model or EchoModel()
     chosen = options.pop("settings", None) or settings(model.address, **options.pop("changes", {}))
     return await start(
-        options.pop("task", TASK), chosen, journal=journal, pool=lend(model), **options
+        options.pop("task", TASK), chosen, journal=journal, pool=lend(model), **_served(options)
     )
 
 
 async def go_on(journal: Journal, run: str, model: Model | None = None, **options: Any) -> Result:
     """The same run taken up again."""
-    return await resume(run, journal=journal, pool=lend(model or EchoModel()), **options)
+    return await resume(run, journal=journal, pool=lend(model or EchoModel()), **_served(options))
+
+
+def _served(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a run; a test gives an examiner as it is."""
+    if examiner := options.pop("examiner", None):
+        options["service"] = ExaminerService(examiner)
+    return options
 
 
 def open_journal(folder: Path) -> Journal:

@@ -290,7 +290,7 @@ async def test_terms_that_cannot_be_kept_are_refused(
 ) -> None:
     pool = lend(ScriptedModel(SCRIPT))
     with pytest.raises(InvalidInput, match=said):
-        await check(task(1), terms(names, **own), pool, built_in(code=True))
+        await check(task(1), terms(names, **own), pool, built_in(writes="programs"))
 
 
 async def test_problems_and_texts_are_not_mixed() -> None:
@@ -298,7 +298,7 @@ async def test_problems_and_texts_are_not_mixed() -> None:
     with pytest.raises(InvalidInput, match="single has no use for problems; leave them out"):
         await check(task(1), changed(terms(), strategy="single"), pool, built_in())
     with pytest.raises(InvalidInput, match="use `autoreason solve`"):
-        await check(Task(brief="Write."), terms(), pool, built_in(code=True))
+        await check(Task(brief="Write."), terms(), pool, built_in(writes="programs"))
     with pytest.raises(InvalidInput, match="no problem to solve"):
         solving_task(())
 

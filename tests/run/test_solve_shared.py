@@ -25,6 +25,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
 from autoreason.programs.assignment import Assignment
 from autoreason.programs.events import Solved, solved_in
+from autoreason.programs.examination import ExaminerService
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.run.driver import start
 from autoreason.run.replay import replay_async
@@ -305,7 +306,11 @@ async def test_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: P
     chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, max_tokens=48)
     pool = ModelPool()
     result = await start(
-        solving_task(client.assignments), chosen, journal=journal, pool=pool, examiner=client
+        solving_task(client.assignments),
+        chosen,
+        journal=journal,
+        pool=pool,
+        service=ExaminerService(client),
     )
     await pool.close()
     await client.close()

@@ -96,7 +96,7 @@ def test_prompts_of_ones_own_are_never_replaced() -> None:
     assert small is not None
     assert small.sources["reviser"] == own.sources["reviser"]
     assert small.sources["critic"] == built_in(small=True).sources["critic"]
-    assert built_in(code=True).with_small().small is None
+    assert built_in(writes="programs").with_small().small is None
     assert built_in(small=True).with_small().small is None
 
 

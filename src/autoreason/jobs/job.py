@@ -19,7 +19,7 @@ from autoreason.task import Task
 Options = TypeVar("Options", bound=Struct)
 Plan = Mapping[str, int]
 """Calls by role."""
-Product = Literal["text", "programs"]
+Product = Literal["text", "programs", "files"]
 
 
 class Job:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from autoreason.errors import Interruption
+from autoreason.errors import Interruption, InvalidInput
 from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext
 from autoreason.programs.assignment import (
@@ -77,8 +77,17 @@ async def observe(context: JobContext, key: str, program: str, inputs: Sequence[
     return observed
 
 
-async def answer(examiner: Examiner, query: ExaminationQuery | ProbeQuery) -> Examined | Observed:
-    """The examiner's answer to a query."""
-    if isinstance(query, ProbeQuery):
-        return await examiner.observe(query.probe)
-    return await examiner.examine(query.examination)
+class ExaminerService:
+    """An examiner that answers the queries of a run."""
+
+    def __init__(self, examiner: Examiner) -> None:
+        self._examiner = examiner
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """The result of a program on tests or inputs."""
+        match query:
+            case ExaminationQuery():
+                return await self._examiner.examine(query.examination)
+            case ProbeQuery():
+                return await self._examiner.observe(query.probe)
+        raise InvalidInput(f"an examiner has no answer to a {type(query).__name__}; ask a model")

@@ -42,8 +42,7 @@ class _BlockRank(NamedTuple):
 
 def read_program(reply: str, entry_point: str = "") -> str | None:
     """The program in a reply, the last complete one where there are several; None where there is none."""
-    text = _LATE_REASONING_END.sub("", _REASONING.sub("", reply, count=1), count=1)
-    lines = text.replace("\r\n", "\n").replace("\ufeff", "").split("\n")
+    lines = without_reasoning(reply).split("\n")
     blocks, others = _split(lines)
     blocks = [_trim(block, entry_point) for block in blocks]
     if len(blocks) == 1 and blocks[0].is_python:
@@ -54,6 +53,12 @@ def read_program(reply: str, entry_point: str = "") -> str | None:
         if rank and (best is None or rank >= best[0]):
             best = (rank, block.text)
     return best[1] if best else _find_unfenced(others)
+
+
+def without_reasoning(reply: str) -> str:
+    """A reply without the thoughts at its beginning, with the usual line ends."""
+    text = _LATE_REASONING_END.sub("", _REASONING.sub("", reply, count=1), count=1)
+    return text.replace("\r\n", "\n").replace("\ufeff", "")
 
 
 @lru_cache(maxsize=256)

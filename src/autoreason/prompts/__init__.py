@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"\{#- required: (.*?); optional: (.*?) -#\}")
 _BUILT_IN = Path(__file__).parent
+_FOLDERS: dict[str | None, str] = {"programs": "code", "files": "research"}
+"""Of jobs that write something other than texts."""
 _SMALL = "small/"
 """The prefix of short prompts in a set that has both."""
 SMALL = Path("small")
@@ -85,26 +87,31 @@ class PromptSet:
 
 
 @cache
-def built_in(*, small: bool = False, code: bool = False) -> PromptSet:
-    """The prompts that come with the library, for texts or for programs; `small` are the short ones."""
-    if code:
-        # They are short enough for any model.
-        return PromptSet(_read_all(_BUILT_IN / "code"))
+def built_in(*, small: bool = False, writes: str | None = None) -> PromptSet:
+    """The prompts of jobs that write this: texts, programs or files; `small` are the short ones for texts."""
+    if folder := _FOLDERS.get(writes):
+        # They are short enough for any model; judges of any kind can be asked as those of texts are.
+        judging = {name: _read(_BUILT_IN / f"{name}.md") for name in ("ballot_again", "judge")}
+        return PromptSet(judging | _read_all(_BUILT_IN / folder))
     sources = _read_all(_BUILT_IN)
     return PromptSet(sources | _read_all(_BUILT_IN / "small") if small else sources)
 
 
 def _read_all(folder: Path) -> dict[str, str]:
-    return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.md"))}
 
 
-def load(folder: Path | None, *, small: bool = False, code: bool = False) -> PromptSet:
+def _read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def load(folder: Path | None, *, small: bool = False, writes: str | None = None) -> PromptSet:
     """The built-in prompts, with those in `folder` in place of their namesakes."""
     if folder == SMALL:
-        if code:
-            raise InvalidInput("programs have no prompts in few words; leave out --prompts small")
+        if writes in _FOLDERS:
+            raise InvalidInput(f"{writes} have no prompts in few words; leave out --prompts small")
         folder, small = None, True
-    usual = built_in(small=small, code=code)
+    usual = built_in(small=small, writes=writes)
     if folder is None:
         return usual
     if not folder.is_dir():
@@ -116,7 +123,7 @@ def load(folder: Path | None, *, small: bool = False, code: bool = False) -> Pro
         )
     return PromptSet(
         usual.sources
-        | {name: _check(path, usual, built_in(code=code)) for name, path in own.items()}
+        | {name: _check(path, usual, built_in(writes=writes)) for name, path in own.items()}
     )
 
 

@@ -17,14 +17,21 @@ class Variable(NamedTuple):
 
 
 VARIABLES = {
+    "better": Variable("which is better: higher or lower", "lower"),
     "boundary": Variable("a mark that sets material apart; drawn from the run's seed", "a1b2"),
     "brief": Variable("what is to be written", "Write about the tide."),
     "candidates": Variable(
         "the texts or programs to rank, in the judge's order; each has `label` and `text`",
         [{"label": "Pike", "text": "Low water."}, {"label": "Quay", "text": "High water."}],
     ),
+    "constraints": Variable(
+        "what the artifact must keep to, in words; may be empty", ["tide.py <= 20 kB"], []
+    ),
     "critique": Variable("the problems found, or the author's own feedback", "It is short."),
     "entry_point": Variable("the name to define; empty for a whole program", "add_up", ""),
+    "evaluator": Variable(
+        "the evaluator's source, where the task shows it; may be empty", "def score(tide):", ""
+    ),
     "examples": Variable(
         "the public tests; each has `input` and `output`, or `code`",
         [
@@ -34,6 +41,11 @@ VARIABLES = {
         [],
     ),
     "facts": Variable("ground truth; none where none was given", "It rains on Sundays.", None),
+    "fault": Variable("why a proposal cannot be used", "there is no change in that"),
+    "files": Variable(
+        "the artifact's files; each has `path` and `text`",
+        [{"path": "tide.py", "text": "LEVEL = 3"}, {"path": "tide.toml", "text": "rate = 0.1"}],
+    ),
     "findings": Variable(
         "the critic's or analyst's findings; may be empty", "It adds too much.", ""
     ),
@@ -42,11 +54,19 @@ VARIABLES = {
         ["12 words, at most 9 allowed; cut 3 or more"],
     ),
     "form": Variable("the form in which the answer can be read", "End with a ranking."),
+    "guards": Variable(
+        "other numbers that must hold, each as a comparison; may be empty", ["p50_ms <= 5"], []
+    ),
     "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
     "labels": Variable("the labels to rank", ["Pike", "Quay"]),
     "leaks": Variable("passages that give the text away", ["a revised version"]),
+    "ledger": Variable(
+        "the changes that were tried, with their effects; may be empty", "trial 1: kept; +0.2", ""
+    ),
     "lens": Variable("the one thing a specialist looks at; empty for other judges", "clarity", ""),
     "memory": Variable("the memory limit in MB", 512),
+    "metric": Variable("the name of the number that decides", "level_ms"),
+    "patterns": Variable("the paths and globs that may be changed", ["tide.py", "*.toml"]),
     "program": Variable("the current program", "print(3)"),
     "programs": Variable(
         "the two programs to join; each has `text` and `results`",
@@ -58,7 +78,7 @@ VARIABLES = {
     "quoted": Variable("whether each problem must quote the text", True, False),
     "results": Variable("what running the program on tests gave", "Test 1: wrong answer.", ""),
     "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),
-    "seconds": Variable("the time limit of a test", 2),
+    "seconds": Variable("the time limit of a test or an evaluation", 2),
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
     "statement": Variable("the problem", "Add two numbers."),
     "style": Variable("reasoned, holistic or specialists", "reasoned"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, hypot, sqrt
 from statistics import fmean
 from typing import Literal
@@ -17,6 +17,8 @@ Looks = Mapping[int, float]
 Decision = Literal["look", "keep", "drop"]
 SHRINK_PAIRS = 6
 """A correlation shown by so many degrees of freedom is believed by half."""
+_REPEATED = 2
+"""Looks that show how much looks differ."""
 _PAIRED_FROM = 0.2
 """The correlation from which an effect is called one of pairs."""
 
@@ -89,38 +91,64 @@ class Noise(Struct, frozen=True, kw_only=True):
     """Shrunken to 0 by how few pairs show it."""
 
 
+class NoiseSums(Struct, frozen=True, kw_only=True):
+    """What the noise is worked out from, in a form to which looks can be added."""
+
+    squares: float = 0.0
+    freedom: int = 0
+    products: float = 0.0
+    candidates: float = 0.0
+    incumbents: float = 0.0
+    pairs: int = 0
+
+    def with_looks(self, values: Collection[float]) -> NoiseSums:
+        """With the looks at one artifact."""
+        if len(values) < _REPEATED:
+            return self
+        return replace(
+            self, squares=self.squares + _squares(values), freedom=self.freedom + len(values) - 1
+        )
+
+    def with_pairs(self, pairs: Collection[tuple[float, float]]) -> NoiseSums:
+        """With a trial's pairs of looks: what both differ by on average says nothing about their seeds."""
+        if len(pairs) < _REPEATED:
+            return self
+        first, second = (fmean(column) for column in zip(*pairs, strict=True))
+        return replace(
+            self,
+            products=self.products + sum((a - first) * (b - second) for a, b in pairs),
+            candidates=self.candidates + sum((a - first) ** 2 for a, _ in pairs),
+            incumbents=self.incumbents + sum((b - second) ** 2 for _, b in pairs),
+            pairs=self.pairs + len(pairs) - 1,
+        )
+
+    @property
+    def noise(self) -> Noise:
+        """As far as it is known."""
+        size = sqrt(self.candidates * self.incumbents)
+        shown = min(1.0, max(0.0, self.products / size)) if size else 0.0
+        return Noise(
+            spread=sqrt(self.squares / self.freedom) if self.freedom else 0.0,
+            freedom=self.freedom,
+            correlation=shown * self.pairs / (self.pairs + SHRINK_PAIRS),
+        )
+
+
 def measure_noise(
     repeated: Iterable[Sequence[float]], pairs: Iterable[Sequence[tuple[float, float]]] = ()
 ) -> Noise:
     """The noise, from each artifact's looks, and from each trial's pairs of looks (candidate, incumbent)."""
-    sets = [values for values in repeated if len(values) > 1]
-    freedom = sum(len(values) - 1 for values in sets)
-    squares = sum(_squares(values) for values in sets)
-    spread = sqrt(squares / freedom) if freedom else 0.0
-    return Noise(spread=spread, freedom=freedom, correlation=_correlation(pairs))
+    sums = NoiseSums()
+    for values in repeated:
+        sums = sums.with_looks(values)
+    for trial in pairs:
+        sums = sums.with_pairs(trial)
+    return sums.noise
 
 
-def _squares(values: Sequence[float]) -> float:
+def _squares(values: Collection[float]) -> float:
     mean = fmean(values)
     return sum((value - mean) ** 2 for value in values)
-
-
-def _correlation(pairs: Iterable[Sequence[tuple[float, float]]]) -> float:
-    """Within trials: what candidates and incumbents differ by on average says nothing about their seeds."""
-    products = one = other = 0.0
-    freedom = 0
-    for trial in pairs:
-        if len(trial) < 2:
-            continue
-        first, second = (fmean(column) for column in zip(*trial, strict=True))
-        products += sum((a - first) * (b - second) for a, b in trial)
-        one += sum((a - first) ** 2 for a, _ in trial)
-        other += sum((b - second) ** 2 for _, b in trial)
-        freedom += len(trial) - 1
-    if not one or not other:
-        return 0.0
-    shown = min(1.0, max(0.0, products / sqrt(one * other)))
-    return shown * freedom / (freedom + SHRINK_PAIRS)
 
 
 def effect_of(candidate: Looks, incumbent: Looks, noise: Noise, over_items: float = 0.0) -> Effect:

@@ -54,6 +54,8 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The end of what was printed; never from a look at sealed items."""
     detail: str = ""
     """Why there is no value, in one sentence."""
+    shared: int = 0
+    """Runs of eight words that the artifact shares with an item, or with a sealed one, and the start does not."""
     level: str = ""
     """How the artifact was kept from everything else: the level of the sandbox."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from autoreason.research.measurement import Files
 from autoreason.task import Task, Work
@@ -15,11 +15,11 @@ Better = Literal["higher", "lower"]
 class LookLimits(Struct, frozen=True, kw_only=True):
     """What one look may use."""
 
-    seconds: float = 60.0
+    seconds: Annotated[float, Meta(gt=0, le=86_400)] = 60.0
     """By the clock; then every process of the look is killed."""
-    memory_mb: int = 2048
-    processes: int = 64
-    disk_mb: int = 256
+    memory_mb: Annotated[int, Meta(ge=16, le=1_000_000)] = 2048
+    processes: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    disk_mb: Annotated[int, Meta(ge=1, le=100_000)] = 256
     """What the look may write, in a folder that is removed after it."""
 
 

@@ -7,11 +7,12 @@ from typing import Literal
 from msgspec import Struct, field
 
 from autoreason.events import Event
-from autoreason.research.measurement import Files, LookOutcome
+from autoreason.research.artifact import Changes
+from autoreason.research.measurement import LookOutcome
 
 TrialStatus = Literal["kept", "dropped", "refused", "failed", "guarded"]
 """`refused` by code before a look; `failed` without a value; `guarded` by a guard, whatever the metric said."""
-Proposer = Literal["model", "optimiser"]
+ProposalSource = Literal["model", "optimiser"]
 
 
 class Effect(Struct, frozen=True, kw_only=True):
@@ -44,14 +45,16 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """From 1."""
     incumbent: int
     """The trial whose artifact it was measured against; 0 is the start."""
-    by: Proposer
+    by: ProposalSource
     hypothesis: str = ""
     expected: str = ""
     """The effect that the proposer expected, in its words."""
     status: TrialStatus
     reason: str
-    files: Files = field(default_factory=dict)
-    """What it changed: paths with their new texts; a path with an empty text was removed."""
+    guidance: str = ""
+    """What a person wanted this proposal to try."""
+    changes: Changes = field(default_factory=dict)
+    """Paths with their new texts; None where a file is removed. Empty where it was refused."""
     values: tuple[float, ...] = ()
     """Look by look, as the evaluator returned them."""
     seeds: tuple[int, ...] = ()
@@ -64,8 +67,8 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """Against the incumbent; None where there was no value."""
     evaluations: int = 0
     """Looks it took, the incumbent's included."""
-    flags: tuple[str, ...] = ()
-    """What a reader should look at: words shared with items, say."""
+    shared: int = 0
+    """Runs of eight words that it shares with an item and the start does not."""
     tail: str = ""
 
 
@@ -74,7 +77,8 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
 
     trials: tuple[int, ...]
     """0 is the start."""
-    means: tuple[float, ...]
+    means: tuple[float | None, ...]
+    """None where no look gave a number."""
     looks: int
     chosen: int
 
@@ -84,9 +88,9 @@ class EndTested(Event, frozen=True, kw_only=True):
 
     trial: int
     """Whose artifact is the result; 0 is the start, which needs no test."""
-    result: tuple[float, ...]
-    start: tuple[float, ...]
-    """Look by look with the same seed and items."""
+    result: tuple[float | None, ...]
+    start: tuple[float | None, ...]
+    """Look by look with the same seed and items; None where a look gave no number."""
     sealed: bool
     opened: int = 0
     """How often the sealed set has been opened, this time included."""

@@ -28,6 +28,7 @@ from autoreason.exchange import (
     QueryStarted,
     Reply,
     Request,
+    Service,
 )
 from autoreason.journal import CommandKind, Journal
 from autoreason.keys import Key
@@ -35,9 +36,8 @@ from autoreason.models.budget import BudgetTracker
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
-from autoreason.programs.assignment import Examined, Observed
-from autoreason.programs.examination import ExaminationQuery, Examiner, ProbeQuery, answer
 from autoreason.programs.policy import Policy, PolicyQuery
+from autoreason.research.order import OrderQuery, Orders
 from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
 
@@ -59,7 +59,7 @@ class Asker:
         budget_tracker: BudgetTracker,
         switch: StopSwitch,
         on_signal: OnSignal | None = None,
-        examiner: Examiner | None = None,
+        service: Service | None = None,
     ) -> None:
         self._run = run
         self._journal = journal
@@ -67,12 +67,13 @@ class Asker:
         self._memory = memory
         self._switch = switch
         self._on_signal = on_signal
-        self._examiner = examiner
+        self._service = service
         self._calls: set[InterruptibleCall] = set()
         self._sent: set[str] = set()
         self._calls_by_pass: Counter[int | None] = Counter()
         """Calls by pass."""
         self._policy = Policy()
+        self._orders = Orders(memory.questions(OrderQuery))
         self._provider_error = ""
         self.accepted = False
         self.budget_tracker = budget_tracker
@@ -99,11 +100,11 @@ class Asker:
                 answer: Any = self._budget_shortage(query)
             case PolicyQuery():
                 answer = self._policy.choose(query.turn)
-            case ExaminationQuery() | ProbeQuery():
-                self._refuse_second(query.key)
-                answer = await self._interruptible(self._examine(query))
+            case OrderQuery():
+                answer = self._orders.answer(query)
             case _:
-                raise InvalidInput(f"a run has no answer to a {type(query).__name__}; ask a model")
+                self._refuse_second(query.key)
+                answer = await self._interruptible(self._serve(query))
         await self._journal.record_answer(self._run, query, answer)
         return answer
 
@@ -168,15 +169,17 @@ class Asker:
             self._provider_error = str(error)
             raise ProviderFailed(self._provider_error) from error
 
-    async def _examine(self, query: ExaminationQuery | ProbeQuery) -> Examined | Observed:
-        """Running tests costs nothing: a run that is stopped does not wait for them."""
-        if self._examiner is None:
-            raise InvalidInput("this run has no examiner to run its programs; give it one")
+    async def _serve(self, query: Query[Any]) -> Any:
+        """Running programs costs nothing: a run that is stopped does not wait for them."""
+        if self._service is None:
+            raise InvalidInput(
+                f"this run has no service to answer a {type(query).__name__}; give it one"
+            )
         if self._on_signal:
             self._on_signal(QueryStarted(query.key, query.kind))
         try:
             with idle_section():
-                return await answer(self._examiner, query)
+                return await self._service.answer(query)
         finally:
             if self._on_signal:
                 self._on_signal(QueryEnded(query.key))

@@ -29,7 +29,7 @@ from autoreason.events import (
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import OnSignal
+from autoreason.exchange import OnSignal, Service
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
@@ -38,8 +38,6 @@ from autoreason.journal.codec import check_event
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
-from autoreason.programs.examination import Examiner
-from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet, built_in
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
@@ -71,11 +69,11 @@ async def start(
     switch: StopSwitch | None = None,
     forked_from: str | None = None,
     on_started: Callable[[str], None] | None = None,
-    examiner: Examiner | None = None,
+    service: Service | None = None,
 ) -> Result:
     """Start a run and drive it until it ends or pauses."""
     kind = job_class(settings)
-    prompts = prompts or built_in(code=kind.writes == "programs")
+    prompts = prompts or built_in(writes=kind.writes)
     prompts = prompts.only(kind.prompt_names()).with_small()
     started = RunStarted(
         task=task,
@@ -93,7 +91,7 @@ async def start(
         if on_event:
             on_event(started)
         drive = _Drive(run, journal, task, settings, prompts, on_event)
-        return await drive.go(pool, on_signal, switch, examiner)
+        return await drive.go(pool, on_signal, switch, service)
 
 
 async def resume(
@@ -105,7 +103,7 @@ async def resume(
     on_event: OnEvent | None = None,
     on_signal: OnSignal | None = None,
     switch: StopSwitch | None = None,
-    examiner: Examiner | None = None,
+    service: Service | None = None,
 ) -> Result:
     """Resume a run where it was left; what is recorded is not asked again."""
     with journal.lock(run):
@@ -147,7 +145,7 @@ async def resume(
         drive = _Drive(
             run, journal, task, changed, prompts, on_event, recovery, emitted, replies, answers
         )
-        return await drive.go(pool, on_signal, switch, examiner)
+        return await drive.go(pool, on_signal, switch, service)
 
 
 def _recover(story: Story) -> Recovery:
@@ -183,7 +181,7 @@ class _Drive:
         pool: ModelPool | None,
         on_signal: OnSignal | None,
         switch: StopSwitch | None,
-        examiner: Examiner | None,
+        service: Service | None,
     ) -> Result:
         """Drive the run until it ends or pauses."""
         budget_tracker = self._track_budget()
@@ -191,11 +189,12 @@ class _Drive:
             if pool is None:
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
-            if examiner is None and assignments_of(self.task):
-                from autoreason.run.lazy_examiner import LazyExaminer
+            if service is None and self.task.work:
+                from autoreason.run.lazy_service import LazyService
 
-                examiner = LazyExaminer(self.settings)
-                exits.push_async_callback(examiner.close)
+                lazy = LazyService(self.task.work, self.settings)
+                exits.push_async_callback(lazy.close)
+                service = lazy
             asker = Asker(
                 self.run,
                 self.journal,
@@ -204,7 +203,7 @@ class _Drive:
                 budget_tracker,
                 switch or StopSwitch(),
                 on_signal,
-                examiner,
+                service,
             )
             emit = EventRecorder(
                 self.recorded, lambda event: self.journal.append(self.run, event), self.on_event

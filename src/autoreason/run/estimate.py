@@ -62,7 +62,7 @@ async def estimate_run(
 ) -> RunEstimate:
     """Calls, tokens and cost of a run, from the least to the most, without calling anything."""
     kind = job_class(settings)
-    prompts = prompts or built_in(code=kind.writes == "programs")
+    prompts = prompts or built_in(writes=kind.writes)
     requests = await first_requests(task, settings, prompts)
     request = requests[0] if requests else None
     if task.draft is not None:

@@ -14,6 +14,7 @@ OTHER_JOBS: dict[str, str] = {
     "compare": "autoreason.studies.compare.comparison:Comparison",
     "certify": "autoreason.studies.certify.certification:Certification",
     "solve": "autoreason.programs.solve_job:Solve",
+    "research": "autoreason.research.research_job:Research",
 }
 """Jobs that are no strategies, each imported when it is used."""
 
@@ -32,4 +33,5 @@ def written_by(settings: Settings | None) -> Product | None:
     """What a run writes, without importing its job; None where it judges what others have written."""
     if settings is None or settings.strategy not in OTHER_JOBS:
         return "text"
-    return "programs" if settings.strategy == "solve" else None
+    products: dict[str, Product] = {"solve": "programs", "research": "files"}
+    return products.get(settings.strategy)

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from autoreason.exchange import Model
+from autoreason.exchange import Model, Service
 from autoreason.models.pool import ModelPool
-from autoreason.programs.examination import Examiner
 from autoreason.prompts import PromptSet
 from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.driver import start
@@ -39,8 +38,8 @@ class PreparedRun:
     """Models that were given as objects, by address."""
     hooks: RunHooks = field(default_factory=RunHooks)
     forked_from: str | None = None
-    examiner: Examiner | None = None
-    """Runs programs, where programs are the task."""
+    service: Service | None = None
+    """Runs programs or measures artifacts, where these are the task."""
 
     def estimate(self) -> RunEstimate:
         """Calls, tokens and cost of the run, without calling anything."""
@@ -73,7 +72,7 @@ class PreparedRun:
                 switch=hooks.get("stop_switch"),
                 forked_from=self.forked_from,
                 on_started=hooks.get("on_started"),
-                examiner=self.examiner,
+                service=self.service,
             )
         store_certificate(result, hooks.get("on_warning"))
         return result
@@ -100,11 +99,11 @@ def prepare_with(
 ) -> PreparedRun:
     """The same under complete settings."""
     folder = options.get("prompts")
-    code = job_class(settings).writes == "programs"
+    writes = job_class(settings).writes
     return PreparedRun(
         task=task,
         settings=settings,
-        prompts=choose_prompts(settings, Path(folder) if folder else None, code=code),
+        prompts=choose_prompts(settings, Path(folder) if folder else None, writes=writes),
         models=choice.objects,
         hooks=hooks_in(options),
     )

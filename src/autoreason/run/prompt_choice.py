@@ -10,13 +10,13 @@ from autoreason.settings import DEFAULT_MODEL, Settings
 
 
 def choose_prompts(
-    settings: Settings, folder: Path | None = None, *, code: bool = False
+    settings: Settings, folder: Path | None = None, *, writes: str | None = None
 ) -> PromptSet:
     """The user's prompts, and the built-in ones for the rest: the short ones where the author needs them.
 
     Where that is not known beforehand, the run finds out (`Strategy.begin_pass`).
     """
-    return load(folder, small=needs_few_words(settings), code=code)
+    return load(folder, small=needs_few_words(settings), writes=writes)
 
 
 def needs_few_words(settings: Settings) -> bool:

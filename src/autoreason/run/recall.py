@@ -26,6 +26,7 @@ from autoreason.task import Task
 from autoreason.tournament.delivery import deliver
 
 A = TypeVar("A")
+AnyQuery = TypeVar("AnyQuery", bound=Query[Any])
 OnEvent = Callable[[AnyEvent], None]
 
 
@@ -70,6 +71,14 @@ class Memory:
         return isinstance(query, BudgetQuery) and any(
             key.startswith(stage) for key in (*self._replies, *self._answers)
         )
+
+    def questions(self, kind: type[AnyQuery]) -> list[AnyQuery]:
+        """Every recorded query of a kind."""
+        return [
+            convert(recorded.question, kind)
+            for recorded in self._answers.values()
+            if recorded.kind == kind.kind
+        ]
 
     @property
     def unused(self) -> list[str]:

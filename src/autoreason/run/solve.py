@@ -16,7 +16,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment
-from autoreason.programs.examination import Examiner
+from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.program_registry import DEFAULT, strategies_named
 from autoreason.programs.task import Assignments
@@ -172,7 +172,7 @@ def assign(
         prepared,
         task=solving_task(assignments),
         settings=replace(settings, strategy_options=settings.strategy_options | dict(terms)),
-        examiner=examiner,
+        service=ExaminerService(examiner),
     )
 
 

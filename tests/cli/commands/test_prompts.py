@@ -12,9 +12,12 @@ from tests.cli.inside import Inside
 from autoreason.prompts import built_in
 
 
-@pytest.mark.parametrize("programs", [False, True])
-def test_prompts_are_listed_shown_and_exported(inside: Inside, programs: bool) -> None:
-    more = ["--programs"] if programs else []
+@pytest.mark.parametrize(
+    ("more", "writes"), [([], None), (["--programs"], "programs"), (["--research"], "files")]
+)
+def test_prompts_are_listed_shown_and_exported(
+    inside: Inside, more: list[str], writes: str | None
+) -> None:
     listed = inside("prompts", "list", *more).out
     assert "candidates*, boundary, lens, style" in listed
     shown = inside("prompts", "show", "judge", *more).out
@@ -24,7 +27,7 @@ def test_prompts_are_listed_shown_and_exported(inside: Inside, programs: bool) -
     assert inside("prompts", "show", "judge", "--json", *more).json["variables"][0]["required"]
     assert inside("prompts", "export", "mine", *more).status == 0
     written = {path.stem: path.read_text() for path in (inside.folder / "mine").iterdir()}
-    assert written == built_in(code=programs).sources
+    assert written == built_in(writes=writes).sources
     assert "is there already" in inside("prompts", "export", "mine", *more).sentence
     assert inside("prompts", "export", "mine", "--force", *more).status == 0
 
@@ -44,6 +47,11 @@ def test_the_short_prompts_are_shown_and_exported_and_no_folder_stands_in_for_th
     assert run.status == 0
     solve = inside("solve", "set.jsonl", "-m", "echo/echo", "--prompts", "small")
     assert "have no prompts in few words" in solve.sentence
+
+
+def test_prompts_are_of_one_kind(inside: Inside) -> None:
+    listed = inside("prompts", "list", "--programs", "--research")
+    assert "name one of them" in listed.sentence
 
 
 def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:

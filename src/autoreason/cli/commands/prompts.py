@@ -11,6 +11,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
+from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
@@ -19,15 +20,21 @@ if TYPE_CHECKING:
 _programs = click.option(
     "--programs", is_flag=True, help="The prompts for programs, which `solve` uses."
 )
+_research = click.option(
+    "--research", is_flag=True, help="The prompts for artifacts, which `research` uses."
+)
 _small = click.option(
     "--small", is_flag=True, help="The prompts in few words, which small models get."
 )
 
 
-def _built_in(*, programs: bool, small: bool) -> PromptSet:
+def _built_in(*, programs: bool, research: bool, small: bool) -> PromptSet:
     from autoreason.prompts import SMALL, load
 
-    return load(SMALL if small else None, code=programs)
+    if programs and research:
+        raise InvalidInput("--programs and --research are two sets of prompts; name one of them")
+    writes = "programs" if programs else "files" if research else None
+    return load(SMALL if small else None, writes=writes)
 
 
 @click.group(cls=HelpfulGroup)
@@ -48,15 +55,18 @@ def prompts() -> None:
 
 @prompts.command("list", cls=Paged, short_help="List the prompts.")
 @_programs
+@_research
 @_small
 @options.json_option
-def list_(programs: bool, small: bool, as_json: bool) -> None:
+def list_(programs: bool, research: bool, small: bool, as_json: bool) -> None:
     """List the prompts with the variables each takes; those it must show have a star."""
     from autoreason.cli.views.outcome import print_json
 
     found = {
         name: _variables(source)
-        for name, source in _built_in(programs=programs, small=small).sources.items()
+        for name, source in _built_in(
+            programs=programs, research=research, small=small
+        ).sources.items()
     }
     if as_json:
         print_json(found)
@@ -70,13 +80,14 @@ def list_(programs: bool, small: bool, as_json: bool) -> None:
 @prompts.command(cls=Paged, short_help="Show one prompt and its variables.")
 @click.argument("name")
 @_programs
+@_research
 @_small
 @options.json_option
-def show(name: str, programs: bool, small: bool, as_json: bool) -> None:
+def show(name: str, programs: bool, research: bool, small: bool, as_json: bool) -> None:
     """Show a prompt as it stands, and what each of its variables contains."""
     from autoreason.cli.views.outcome import print_json
 
-    source = _built_in(programs=programs, small=small).only([name]).sources[name]
+    source = _built_in(programs=programs, research=research, small=small).only([name]).sources[name]
     variables = _variables(source)
     if as_json:
         print_json({"name": name, "variables": variables, "source": source})
@@ -91,14 +102,15 @@ def show(name: str, programs: bool, small: bool, as_json: bool) -> None:
 @prompts.command(cls=HelpfulCommand, short_help="Write the prompts into a folder.")
 @click.argument("folder", type=options.FILE)
 @_programs
+@_research
 @_small
 @click.option("--force", is_flag=True, help="Overwrite prompts that are there.")
-def export(folder: Path, programs: bool, small: bool, force: bool) -> None:
+def export(folder: Path, programs: bool, research: bool, small: bool, force: bool) -> None:
     """Write the prompts into a folder, to be changed and given with --prompts.
 
     Keep only those you change: what is not there is taken from ours.
     """
-    chosen = _built_in(programs=programs, small=small)
+    chosen = _built_in(programs=programs, research=research, small=small)
     chosen.write(folder, force=force)
     print(f"{numbers.count(len(chosen.sources), 'prompt')} written to {folder}", file=sys.stderr)
 

@@ -1,0 +1,140 @@
+"""Asks for the next change, and turns the answer into an artifact, or into the reason why it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from autoreason.exchange import GuidanceQuery, Outcome, Reply
+from autoreason.jobs.context import JobContext, follow_up, repeat_request
+from autoreason.research.artifact import Changes, Edit, ProposalError, apply_edits, changes_between
+from autoreason.research.ledger import ledger_text
+from autoreason.research.measurement import Files
+from autoreason.research.normal_form import fingerprint
+from autoreason.research.proposals import Proposal, read_proposal
+from autoreason.research.refusals import refusal
+from autoreason.research.research_task import ResearchTask
+from autoreason.research.trial_events import ProposalSource, TrialDecided
+
+_NO_REPLY = {
+    Outcome.TRUNCATED: "the reply was cut off; give less, in SEARCH and REPLACE blocks",
+    Outcome.EMPTY: "the reply was empty",
+    Outcome.REFUSED: "the model refused to answer",
+}
+
+
+class View(NamedTuple):
+    """What a proposal is made from: what was known when it began."""
+
+    number: int
+    files: Files
+    incumbent: int
+    """The trial the files come from; 0 is the start."""
+    ledger: Sequence[TrialDecided]
+    tried: Mapping[str, str]
+    """What became of artifacts, by their fingerprint."""
+    summary: str
+    """What is known of the incumbent and of the noise, in a sentence."""
+
+
+class MadeProposal(Struct, frozen=True, kw_only=True):
+    """A proposal as an artifact to be measured, or the reason why it is not."""
+
+    by: ProposalSource = "model"
+    hypothesis: str = ""
+    expected: str = ""
+    guidance: str = ""
+    edits: tuple[Edit, ...] = ()
+    base: Files = field(default_factory=dict)
+    files: Files | None = None
+    """The whole artifact after it; None where it is refused."""
+    reason: str = ""
+    """Why it is refused."""
+
+    @property
+    def changes(self) -> Changes:
+        """What it changes."""
+        return changes_between(self.base, self.files) if self.files is not None else {}
+
+
+class Proposer:
+    """Makes the proposals of a job."""
+
+    def __init__(self, context: JobContext, research: ResearchTask) -> None:
+        self._context = context
+        self._research = research
+
+    async def propose(self, view: View) -> MadeProposal:
+        """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
+        key = f"trial/{view.number}"
+        guidance = await self._context.ask(GuidanceQuery(key=f"{key}/guidance"))
+        ledger = ledger_text(view.ledger)
+        prompt = self._context.prompt(
+            "proposer",
+            key,
+            (*view.files.values(), ledger, guidance),
+            files=[{"path": path, "text": text} for path, text in view.files.items()],
+            ledger=ledger,
+            summary=view.summary,
+            guidance=guidance,
+        )
+        request = self._context.request(
+            "author",
+            f"{key}/proposer/try/0",
+            self._context.settings.models.author,
+            prompt,
+            temperature=self._context.settings.author_temperature,
+        )
+        reply = await self._context.ask(request)
+        made, fault = self._read(reply, view, guidance)
+        if fault:
+            again = f"{key}/proposer/try/1"
+            if reply.outcome is Outcome.OK:
+                request = follow_up(
+                    request, again, reply.text, self._context.prompts.render("fix", fault=fault)
+                )
+            else:
+                request = repeat_request(request, again, longer=reply.needs_room)
+            made, fault = self._read(await self._context.ask(request), view, guidance)
+        return replace(made, reason=fault) if fault else made
+
+    def _read(self, reply: Reply, view: View, guidance: str) -> tuple[MadeProposal, str]:
+        """The proposal in a reply, and what is wrong with its form."""
+        made = MadeProposal(base=view.files, guidance=guidance)
+        if reply.outcome is not Outcome.OK:
+            return made, _NO_REPLY.get(reply.outcome, f"there was no reply ({reply.outcome})")
+        try:
+            proposal = read_proposal(reply.text, view.files)
+        except ProposalError as error:
+            return made, str(error)
+        made = _with_proposal(made, proposal)
+        try:
+            return self._apply(made, view.files, view.tried), ""
+        except ProposalError as error:
+            return made, str(error)
+
+    def _apply(self, made: MadeProposal, files: Files, tried: Mapping[str, str]) -> MadeProposal:
+        after = apply_edits(files, made.edits, self._research.artifact)
+        reason = refusal(files, after, tried, self._research.constraints)
+        if reason:
+            return replace(made, base=files, files=None, reason=reason)
+        return replace(made, base=files, files=after)
+
+    def apply_again(self, made: MadeProposal, files: Files) -> MadeProposal:
+        """The same change to another incumbent; as it was where it does not apply there."""
+        try:
+            return self._apply(made, files, {fingerprint(files): "it is the incumbent"})
+        except ProposalError:
+            return made
+
+
+def _with_proposal(made: MadeProposal, proposal: Proposal) -> MadeProposal:
+    return replace(
+        made,
+        hypothesis=proposal.hypothesis,
+        expected=proposal.expected,
+        edits=proposal.edits,
+    )
