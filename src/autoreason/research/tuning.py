@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import PurePosixPath
-from statistics import fmean
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +27,7 @@ _CONSTANT = re.compile(
 _RANGE = re.compile(r"(?P<low>\S+?)\.\.(?P<high>\S+?)(?P<words>(?:\s+(?:log|int))*)")
 _WHOLE = re.compile(r"[-+]?[\d_]+")
 _MAX_OBSERVATIONS = 200
+_MAX_LINE = 300
 _FORM = "write `# tune 1e-4..1e-1 log`, `# tune 1..64 int` or `# tune a|b|c` behind NAME = VALUE"
 
 
@@ -95,7 +95,7 @@ def _knobs_in(path: str, text: str) -> Iterator[tuple[int, Knob | None]]:
     if PurePosixPath(path).suffix not in _SUFFIXES:
         return
     for number, line in enumerate(text.split("\n")):
-        if mark := _MARK.search(line):
+        if len(line) <= _MAX_LINE and (mark := _MARK.search(line)):
             constant = _CONSTANT.fullmatch(line[: mark.start()])
             yield number, _read_knob(path, constant, mark["space"]) if constant else None
 
@@ -144,7 +144,7 @@ def observe(
             artifacts[trial.number] = files
         theirs = find_knobs(files) if trial.values else []
         if trial.values and [knob.space for knob in theirs] == spaces:
-            score = fmean(trial.values)
+            score = sum(trial.values) / len(trial.values)
             values = tuple(knob.value for knob in theirs)
             found.append(Observation(values, score if higher else -score))
     return tuple(found[-_MAX_OBSERVATIONS:])

@@ -19,6 +19,7 @@ from autoreason.research.evaluation_service import EvaluationService
 from autoreason.research.evaluation_source import EvaluationSource
 from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
 from autoreason.research.evaluator.command_jail import require_jail
+from autoreason.research.evaluator.evaluator_check import CheckReport, check_evaluation
 from autoreason.research.evaluator.saved_evaluation import (
     SavedEvaluation,
     count_openings,
@@ -157,6 +158,16 @@ class PreparedResearch(PreparedRun):
             await lazy.close()
         assert isinstance(noise, NoiseMeasured)
         return noise
+
+    async def check_async(self) -> CheckReport:
+        """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
+        if self.source:
+            self._check_jail(self.source)
+            save_evaluation(self.source)
+        work = research_of(self.task)
+        assert work is not None
+        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        return await check_evaluation(work, self.evaluator, unsafe=unsafe, seed=self.settings.seed)
 
     def _check_jail(self, source: EvaluationSource) -> None:
         """Refuse a command that this machine cannot jail, before anything is written."""

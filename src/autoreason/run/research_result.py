@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from autoreason.report.report import Section, plain_values
+from autoreason.research.artifact import Changes, as_text, changes_between
 from autoreason.research.deliverable import Deliverable, deliverable
 from autoreason.research.end_test import EndResult
 from autoreason.research.measurement import Files
@@ -26,6 +27,11 @@ class ResearchResult(Result):
         """The artifact: the result, or the incumbent of a run that paused."""
         return self._delivered.files
 
+    @property
+    def changes(self) -> Changes:
+        """Paths that differ from the start, with their new texts; None where a file is removed."""
+        return changes_between(self._delivered.start, self._delivered.files)
+
     @cached_property
     def patch(self) -> str:
         """What changed, as a patch for `git apply`; empty where the start is the result."""
@@ -34,9 +40,7 @@ class ResearchResult(Result):
     @property
     def text(self) -> str | None:
         """The artifact as one text; of several files each under its path."""
-        if len(self.files) == 1:
-            return next(iter(self.files.values()))
-        return "\n".join(f"==> {path} <==\n{text}" for path, text in self.files.items())
+        return as_text(self.files)
 
     @property
     def gain(self) -> EndResult | None:

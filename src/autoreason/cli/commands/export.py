@@ -33,7 +33,7 @@ def export(
     branch: str | None,
     journal: str | None,
 ) -> None:
-    """Write a run's texts and record into a folder, or hand its result to git.
+    """Write a run into a folder, or its result for git.
 
     Brief, settings and prompts, every text, critique and ballot by pass, every call as it was
     made, the final text and run.json: files that can be read without autoreason.
