@@ -105,7 +105,7 @@ def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_n
         "result against start on fresh evaluations +2, exactly: the evaluator has no noise; "
         "1 proposal, 1 kept"
     )
-    assert report.idle is None
+    assert report.idle == 0
     on_items = report_of(noise, kept, end, DONE, items=20).conclusion
     assert "on the items that chose it: nothing is claimed of others" in on_items
 
@@ -240,10 +240,11 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
         (signed(0.0), "0"),
         (figure(2.635983), "2.63598"),
         (figure(1e-9, 1e-10), "0.00000000100"),
-        (idle_keeps(3.6, 9), "with this noise about 4 of them do nothing"),
-        (idle_keeps(0.2, 9), "with this noise all of them probably help"),
-        (idle_keeps(0.9, 1), "with this noise it probably does nothing"),
-        (idle_keeps(2.8, 3), "with this noise probably none of them helps"),
+        (idle_keeps(3.6, 9, 9), "with this noise about 4 of them do nothing"),
+        (idle_keeps(0.2, 9, 9), "with this noise all of them probably help"),
+        (idle_keeps(0.9, 1, 1), "with this noise it probably does nothing"),
+        (idle_keeps(2.8, 3, 3), "with this noise probably none of them helps"),
+        (idle_keeps(1.2, 5, 9), "with this noise about 1 of the 5 in the result does nothing"),
     ],
 )
 def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expected: str) -> None:

@@ -197,6 +197,7 @@ def test_a_person_accepts_the_incumbent_without_an_end_test(task: Path) -> None:
     assert result.status == "accepted"
     assert "accepted by a person before the end test, so no gain is claimed" in result.conclusion
     assert isinstance(result.story.end, JobFinished)
+    assert isinstance(result, ResearchResult)
     assert knob_of(result.files["knob.txt"]) >= 3
     assert replay(result.run).same
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from autoreason.research.deliverable import Deliverable, deliverable
-from autoreason.research.end_test import EndResult, end_test
+from autoreason.research.end_test import CorrectedKeeps, EndResult, correct_keeps, end_test
 from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.research.trial_events import (
     EndTested,
@@ -78,6 +78,14 @@ class ResearchHistory:
             return None
         result, start = zip(*pairs, strict=True)
         return end_test(result, start, self.spread)
+
+    @cached_property
+    def corrected(self) -> CorrectedKeeps | None:
+        """What the keeps that led to the result are worth; None where no end test says so."""
+        effects = [trial.effect for trial in self.delivered.trials if trial.effect]
+        if self.end_result is None or len(effects) < len(self.delivered.trials):
+            return None
+        return correct_keeps(effects, self.end_result.gain)
 
 
 def _last(events: list[Kind]) -> Kind | None:

@@ -17,7 +17,6 @@ from autoreason.research.end_test import EndResult
 from autoreason.research.research_history import ResearchHistory
 from autoreason.research.research_task import Better
 from autoreason.research.search_plot import plot_search
-from autoreason.research.shrinkage import correct_keeps
 from autoreason.research.trial_events import (
     Effect,
     EndTested,
@@ -49,7 +48,7 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     effect: Effect | None
     """As it was measured; of a keep it is flattered."""
     shrunken: float | None
-    """What a keep is worth on average among changes that looked as good; None of other trials."""
+    """What a keep in the result is worth, by the end test; None of other trials, and where there was none."""
     mean: float | None
     """Of its looks, as the evaluator returned them."""
     evaluations: int
@@ -69,7 +68,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     statuses: dict[str, int]
     """Proposals by what became of them."""
     idle: float | None
-    """Keeps that are expected to do nothing or to harm; None where there is no noise."""
+    """Keeps in the result that are expected to do nothing or to harm; None where there was no end test."""
     loop_gain: float | None
     """What the loop itself saw of the result: biased by selection."""
     playoff: FinalistsMeasured | None
@@ -146,10 +145,9 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
 def research_report(story: Story) -> ResearchReport:
     """The report on a run, so far as it has come."""
     history = ResearchHistory(story)
-    corrected = correct_keeps(history.trials)
-    kept = [trial.number for trial in history.kept]
-    shrunken = dict(zip(kept, corrected.effects, strict=True))
-    noisy = any(trial.effect and trial.effect.error for trial in history.kept)
+    corrected, used = history.corrected, history.delivered.trials
+    effects = corrected.effects if corrected else (None,) * len(used)
+    shrunken = {trial.number: each for trial, each in zip(used, effects, strict=True)}
     ending = (
         "" if story.status in FINISHED else f"{ENDINGS[story.status]}: {story.reason}".rstrip(": ")
     )
@@ -160,7 +158,7 @@ def research_report(story: Story) -> ResearchReport:
         noise=history.noise,
         trials=tuple(_row(trial, shrunken.get(trial.number)) for trial in history.trials),
         statuses=dict(Counter(trial.status for trial in history.trials).most_common()),
-        idle=corrected.idle if noisy else None,
+        idle=corrected.idle if corrected else None,
         loop_gain=statements.loop_gain(history),
         playoff=history.playoff,
         end=history.end,

@@ -228,22 +228,24 @@ def _tried(history: ResearchHistory) -> str:
 
 def _idle(history: ResearchHistory) -> str:
     """How many keeps do nothing, as far as this noise lets one say."""
-    from autoreason.research.shrinkage import correct_keeps
+    trials = history.delivered.trials
+    if history.corrected is None or not any(each.effect and each.effect.error for each in trials):
+        return ""
+    return idle_keeps(history.corrected.idle, len(trials), len(history.kept))
 
-    kept = len(history.kept)
-    noisy = any(trial.effect and trial.effect.error for trial in history.kept)
-    return idle_keeps(correct_keeps(history.trials).idle, kept) if noisy else ""
 
-
-def idle_keeps(idle: float, kept: int) -> str:
-    """The expected number of keeps that do nothing or harm, in words."""
+def idle_keeps(idle: float, used: int, kept: int) -> str:
+    """About how many of the keeps in the result do nothing or harm, in words."""
     number = round(idle)
-    if number == 0:
-        which = "it probably helps" if kept == 1 else "all of them probably help"
-    elif number == kept:
-        which = "it probably does nothing" if kept == 1 else "probably none of them helps"
+    them = "them" if used == kept else f"the {used} in the result"
+    if used == 1:
+        which = f"it probably {'does nothing' if number else 'helps'}"
+    elif number == 0:
+        which = f"all of {them} probably help"
+    elif number == used:
+        which = f"probably none of {them} helps"
     else:
-        which = f"about {number} of them {'does' if number == 1 else 'do'} nothing"
+        which = f"about {number} of {them} {'does' if number == 1 else 'do'} nothing"
     return f"with this noise {which}"
 
 
