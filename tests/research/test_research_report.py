@@ -244,6 +244,7 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
         (idle_keeps(0.2, 9, 9), "with this noise all of them probably help"),
         (idle_keeps(0.9, 1, 1), "with this noise it probably does nothing"),
         (idle_keeps(2.8, 3, 3), "with this noise probably none of them helps"),
+        (idle_keeps(0.9, 1, 3), "with this noise the one in the result probably does nothing"),
         (idle_keeps(1.2, 5, 9), "with this noise about 1 of the 5 in the result does nothing"),
     ],
 )

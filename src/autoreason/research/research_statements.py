@@ -239,7 +239,8 @@ def idle_keeps(idle: float, used: int, kept: int) -> str:
     number = round(idle)
     them = "them" if used == kept else f"the {used} in the result"
     if used == 1:
-        which = f"it probably {'does nothing' if number else 'helps'}"
+        it = "it" if kept == 1 else "the one in the result"
+        which = f"{it} probably {'does nothing' if number else 'helps'}"
     elif number == 0:
         which = f"all of {them} probably help"
     elif number == used:
