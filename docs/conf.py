@@ -42,6 +42,7 @@ docs/models
 docs/prompts
 docs/programs
 docs/problems
+docs/research
 ```
 
 ```{toctree}
