@@ -63,6 +63,7 @@ from autoreason.exchange import QueryStarted as QueryStarted
 from autoreason.exchange import Reply as Reply
 from autoreason.exchange import Request as Request
 from autoreason.exchange import Schema as Schema
+from autoreason.exchange import Service as Service
 from autoreason.exchange import Signal as Signal
 from autoreason.exchange import Spent as Spent
 from autoreason.exchange import TextArrived as TextArrived

@@ -106,9 +106,9 @@ async def research_async(
 class PreparedResearch(PreparedRun):
     """A research run with everything decided; its evaluator is saved when it starts."""
 
-    source: EvaluationSource | None = None
+    _source: EvaluationSource | None = None
     """What measures; None where it was saved by an earlier run."""
-    evaluator: CallerEvaluator | None = None
+    _evaluator: CallerEvaluator | None = None
     """The caller's function."""
     notes: tuple[str, ...] = ()
     """What a person should know before it starts, in sentences."""
@@ -121,13 +121,13 @@ class PreparedResearch(PreparedRun):
         def ready() -> None:
             if on_ready:
                 on_ready()
-            if self.source:
-                self._check_jail(self.source)
-                save_evaluation(self.source)
+            if self._source:
+                self._check_jail(self._source)
+                save_evaluation(self._source)
 
         def started(run: str) -> None:
-            if self.evaluator:
-                self.evaluator.run = run
+            if self._evaluator:
+                self._evaluator.run = run
             if on_started:
                 on_started(run)
 
@@ -136,9 +136,9 @@ class PreparedResearch(PreparedRun):
 
     async def measure_noise_async(self) -> NoiseMeasured:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
-        if self.source:
-            self._check_jail(self.source)
-            save_evaluation(self.source)
+        if self._source:
+            self._check_jail(self._source)
+            save_evaluation(self._source)
         assert self.task.work is not None
         lazy = LazyService(self.task.work, self.settings, "dry run")
         service = self.service or lazy
@@ -161,18 +161,18 @@ class PreparedResearch(PreparedRun):
 
     async def check_async(self) -> CheckReport:
         """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
-        if self.source:
-            self._check_jail(self.source)
-            save_evaluation(self.source)
+        if self._source:
+            self._check_jail(self._source)
+            save_evaluation(self._source)
         work = research_of(self.task)
         assert work is not None
         unsafe = read_options(self.settings, ResearchTerms).unsafe
-        return await check_evaluation(work, self.evaluator, unsafe=unsafe, seed=self.settings.seed)
+        return await check_evaluation(work, self._evaluator, unsafe=unsafe, seed=self.settings.seed)
 
     def _check_jail(self, source: EvaluationSource) -> None:
         """Refuse a command that this machine cannot jail, before anything is written."""
         unsafe = read_options(self.settings, ResearchTerms).unsafe
-        if self.evaluator is None and not unsafe and not function_of(source.evaluate):
+        if self._evaluator is None and not unsafe and not function_of(source.evaluate):
             require_jail()
 
 
@@ -225,8 +225,8 @@ def prepare_research(
         evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
     return PreparedResearch(
         **{**vars(prepared), "service": EvaluationService(evaluator) if evaluator else None},
-        source=source,
-        evaluator=evaluator,
+        _source=source,
+        _evaluator=evaluator,
         notes=notes,
     )
 

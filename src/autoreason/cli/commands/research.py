@@ -100,7 +100,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid f
     ),
 )
 def research(given: tuple[str, ...], **values: Any) -> int:
-    """Improve an artifact against a number, and claim only what is true.
+    """Improve what has a number, and claim only what is true.
 
     TASK is a Markdown file that names the artifact and its evaluator. A model proposes changes,
     one at a time; each is measured a few times against the incumbent with the same seeds and
