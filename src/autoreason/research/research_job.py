@@ -99,7 +99,7 @@ class Research(Job):
         self._research = research = self.context.research
         self._terms = read_options(self.settings, ResearchTerms)
         self._plan = budget_plan(self._terms)
-        self._rule = keep_rule(self._terms.rule, research, self._plan)
+        self._rule = keep_rule(self._terms.rule, research)
         self._looker = Looker(self.context, research)
         self._race = Race(self._looker, research, self._rule)
         self._proposer = Proposer(self.context, research)
@@ -233,7 +233,7 @@ class Research(Job):
     def _least(self, state: _State) -> int:
         """Evaluations that a race needs: a look, and those that the incumbent lacks."""
         known = 0 if self._research.timed else len(state.known.incumbent)
-        return 1 + max(0, self._rule.incumbent_needs(1) - known)
+        return 1 + max(0, self._rule.incumbent_needs(1, state.known.survived) - known)
 
     def _reached(self, state: _State, target: float) -> bool:
         values = self._incumbent_values(state)
@@ -486,8 +486,8 @@ def budget_plan(terms: ResearchTerms) -> BudgetPlan:
     return plan if terms.rule != "greedy" else changed(plan, floor=1, playoff=0)
 
 
-def keep_rule(name: RuleName, research: ResearchTask, plan: BudgetPlan) -> KeepRule:
+def keep_rule(name: RuleName, research: ResearchTask) -> KeepRule:
     """The rule of a run; the published greedy loop compares one look with the number on record."""
     if name == "greedy":
         return KeepRule(looks=1, drop=0.0, incumbent_least=1, incumbent_ratio=1, incumbent_looks=1)
-    return KeepRule(looks=research.looks or plan.looks)
+    return KeepRule(looks=research.looks) if research.looks else KeepRule()
