@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,8 +12,6 @@ from msgspec.structs import replace
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.programs.examiner.service import ErrorReply, encode_frame, run_service
 from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.research.evaluator.command_jail import jail_problem
-from autoreason.research.evaluator.command_look import CommandLook
 from autoreason.research.evaluator.evaluator_messages import (
     EvaluationOpened,
     MeasureReply,
@@ -92,6 +91,13 @@ class EvaluatorBench:
             self.level: str = sandbox.level
             """How artifacts are kept from everything else."""
             return
+        if sys.platform != "linux":
+            raise InvalidInput(
+                f"an evaluator that is a command needs Linux, and this is {sys.platform}: use a function "
+                "(`evaluate: file.py:function`)"
+            )
+        from autoreason.research.evaluator.command_jail import jail_problem
+
         self.level = "none" if opening.unsafe else "bubblewrap"
         if not opening.unsafe and (problem := jail_problem()):
             raise InvalidInput(
@@ -123,6 +129,8 @@ class EvaluatorBench:
             record_opening(source.sealed, self._opening.run)
         if self._functions is not None:
             return await self._functions.take(look, items, number)
+        from autoreason.research.evaluator.command_look import CommandLook
+
         taking = CommandLook(
             source,
             self._saved.folder,
