@@ -11,6 +11,7 @@ from autoreason.research.artifact import (
     ProposalError,
     apply_edits,
     changes_between,
+    count_passages,
     with_changes,
 )
 from autoreason.research.artifact_paths import matches, path_fault
@@ -49,6 +50,7 @@ def test_a_file_keeps_its_line_ends() -> None:
         ),
         (Edit(path="pack.py", search="b = 2", text=""), "occurs 2 times in pack.py"),
         (Edit(path="pack.py", search=" \n", text=""), "is empty"),
+        (Edit(path="src/aaa.py", search="aa", text=""), "occurs 2 times in src/aaa.py"),
         (Edit(path="conf/no.toml", search="a", text="b"), "there is no conf/no.toml"),
         (Edit(path="evaluate.py", text=""), "evaluate.py is not part of the artifact"),
         (Edit(path="../pack.py", text=""), "leads out of the task's folder"),
@@ -59,7 +61,7 @@ def test_a_file_keeps_its_line_ends() -> None:
 )
 def test_an_edit_that_does_not_apply_says_why_in_a_sentence(edit: Edit, sentence: str) -> None:
     with pytest.raises(ProposalError) as caught:
-        apply_edits(FILES, [edit], ALLOWED)
+        apply_edits({**FILES, "src/aaa.py": "aaa"}, [edit], ALLOWED)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -85,7 +87,11 @@ def test_the_inverse_of_a_replacement_gives_the_start(
 ) -> None:
     files = {"a.txt": before + old + after}
     changed = before + new + after
-    if files["a.txt"].count(old) != 1 or changed.count(new) != 1 or "\r" in changed + old:
+    if (
+        count_passages(files["a.txt"], old) != 1
+        or count_passages(changed, new) != 1
+        or "\r" in changed + old
+    ):
         return
     there = apply_edits(files, [Edit(path="a.txt", search=old, text=new)], ["a.txt"])
     assert there == {"a.txt": changed}

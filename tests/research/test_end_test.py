@@ -13,11 +13,14 @@ from scipy.stats import t as student
 from autoreason.errors import InvalidInput
 from autoreason.research.end_test import (
     MIN_EVALUATIONS,
+    CorrectedKeeps,
+    correct_keeps,
     end_test,
     finalists,
     least_gain,
     plan_budget,
 )
+from autoreason.research.trial_events import Effect
 
 steady = settings(derandomize=True, deadline=None)
 
@@ -74,11 +77,11 @@ def test_the_smallest_gain_is_shown_four_times_in_five(pairs: int) -> None:
 
 @pytest.mark.parametrize(
     ("evaluations", "parts"),
-    [(60, (3, 3, 0, 4)), (99, (3, 3, 0, 4)), (100, (5, 4, 0, 8)), (200, (5, 4, 4, 8))],
+    [(60, (3, 0, 4)), (99, (3, 0, 4)), (100, (5, 0, 8)), (200, (5, 4, 8))],
 )
 def test_small_budgets_have_a_smaller_apparatus(evaluations: int, parts: tuple[int, ...]) -> None:
     plan = plan_budget(evaluations)
-    assert (plan.floor, plan.looks, plan.playoff, plan.end) == parts
+    assert (plan.floor, plan.playoff, plan.end) == parts
     assert plan.search + plan.reserved + plan.floor == evaluations
     assert plan.warning() == ""
 
@@ -107,3 +110,49 @@ def test_there_are_four_finalists_at_most_and_the_ends_are_among_them(keeps: lis
     line = finalists(keeps)
     assert len(line) == min(4, len(keeps) + 1)
     assert (line[0], line[-1]) == (0, keeps[-1] if keeps else 0)
+
+
+def kept(value: float, error: float) -> Effect:
+    """A keep of the loop."""
+    return Effect(value=value, error=error, looks=2, against=3)
+
+
+def test_keeps_are_worth_together_what_the_end_test_shows() -> None:
+    keeps = [kept(1.0, 0.5), kept(3.0, 0.5), kept(2.0, 1.0)]
+    corrected = correct_keeps(keeps, 4.0)
+    assert corrected.effects == pytest.approx((0.5, 2.5, 1.0))
+    assert 0 < corrected.idle < 1
+    # An end test that shows more than the loop saw makes no keep larger.
+    assert correct_keeps(keeps, 9.0).effects == (1.0, 3.0, 2.0)
+    assert correct_keeps(keeps, -9.0).idle == 3
+
+
+def test_keeps_without_noise_are_worth_what_they_show() -> None:
+    assert correct_keeps([kept(1.0, 0.0)], 1.0) == CorrectedKeeps(effects=(1.0,), idle=0.0)
+    assert correct_keeps([], 0.0) == CorrectedKeeps(effects=(), idle=0.0)
+
+
+def test_on_average_keeps_are_worth_what_is_said_and_as_many_are_idle() -> None:
+    pytest.importorskip("numpy")
+    from autoreason.research.rule_study import WORLDS
+    from autoreason.research.simulation import Way, simulate
+
+    said, true = [], []
+    for world in WORLDS:
+        played = simulate(world, Way(name="race"), 100, 150, 1)
+        trials = played.trials
+        worth, idle = 0.0, 0.0
+        for run, claim in enumerate(played.claim.tolist()):
+            rows = (trials.run == run) & trials.kept
+            columns = (trials.value[rows].tolist(), trials.error[rows].tolist())
+            corrected = correct_keeps([kept(*each) for each in zip(*columns, strict=True)], claim)
+            worth += sum(corrected.effects)
+            idle += corrected.idle
+        number = trials.kept.sum()
+        truth = trials.truth[trials.kept]
+        # Shrunken effects in every world, the count of idle ones over all of them.
+        assert worth / number == pytest.approx(truth.mean(), abs=0.1)
+        said.append(idle / number)
+        true.append((truth <= 0).mean())
+        assert abs(said[-1] - true[-1]) < 0.3
+    assert sum(said) == pytest.approx(sum(true), abs=0.1 * len(said))

@@ -156,6 +156,11 @@ def test_an_incumbent_is_measured_as_its_candidates_are_but_not_for_ever() -> No
     assert needs == sorted(needs)
     assert needs[0] == RULE.incumbent_least
     assert needs[-1] == RULE.incumbent_looks
+    stays = [RULE.incumbent_needs(1, trials) for trials in range(100)]
+    assert (
+        stays[: 2 * RULE.incumbent_every] == [3] * RULE.incumbent_every + [4] * RULE.incumbent_every
+    )
+    assert stays[-1] == RULE.incumbent_looks
 
 
 def test_on_a_fixed_set_a_gain_must_exceed_one_standard_error_over_its_items() -> None:

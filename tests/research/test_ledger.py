@@ -69,6 +69,7 @@ def test_the_prompts_show_all_that_a_proposer_needs() -> None:
         files=[{"path": "pack.py", "text": "a = 1"}],
         ledger=ledger_text([trial(1)]),
         guidance="",
+        summary="It stands at 1",
         boundary="k3x9",
     )
     assert "<<<FILE k3x9>>>\na = 1\n<<<END FILE k3x9>>>" in shown

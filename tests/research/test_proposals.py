@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,3 +150,23 @@ def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
     reply = f"pack.py\n```\n<<<<<<< SEARCH\n  x {text}\n=======\n{text} y\n>>>>>>> REPLACE\n```"
     (edit,) = read_proposal(reply, FILES).edits
     assert (edit.search, edit.text) == (f"  x {text}", f"{text} y")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```" + " " * 50_000 + "x`",
+        "```x\n" * 20_000,
+        "```\n" * 20_000,
+        "pack.py\n```\n" + " " * 50_000 + "x\n```",
+        "*" * 50_000,
+        "a." * 50_000,
+        "a/" * 50_000,
+        "hypothesis " * 20_000,
+        "<<<<<<< SEARCH\n" * 20_000,
+        "pack.py\n" * 20_000,
+    ],
+)
+def test_hostile_replies_are_read_in_linear_time(reply: str) -> None:
+    with contextlib.suppress(ProposalError):
+        read_proposal(reply, FILES)

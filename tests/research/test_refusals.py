@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from autoreason.research.normal_form import fingerprint, normal_form
 from autoreason.research.refusals import ItemWords, refusal
+from autoreason.research.tuning import find_knobs
 
 CODE = '''"""Packs."""
 import random
@@ -138,3 +139,23 @@ def test_eight_words_shared_with_an_item_are_flagged_unless_the_start_had_them()
     assert words.shared_runs(copied, {"p.md": copied["p.md"] + " So."}) == ()
     assert words.shared_runs({}, {"p.md": "how many moons does the planet Mars have in all"}) == ()
     assert ItemWords([]).shared_runs({}, copied) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "[" * 49_000 + "]" * 49_000),
+        ("a.yaml", "[" * 9_000 + "]" * 9_000),
+        ("a.json", "[" * 49_000 + "]" * 49_000),
+        ("a.toml", "a = " + "[" * 40_000),
+        ("a.py", "(" * 49_000),
+        ("a.py", "x = " + "+".join("1" * 40_000)),
+        ("a.py", "x = " + "9" * 90_000),
+        ("a.txt", "seed" * 24_000),
+        ("a.txt", "x" * 99_000),
+        ("a.py", "x" * 90_000 + " = 3  # tune 1..9"),
+    ],
+)
+def test_hostile_files_have_a_normal_form(name: str, text: str) -> None:
+    assert fingerprint({name: text}) != fingerprint({name: "other"})
+    assert find_knobs({name: text}) == []

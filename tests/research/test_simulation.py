@@ -59,7 +59,7 @@ def test_many_effects_are_measured_as_one_is(
     one = effect_of(candidate, incumbent, Noise(spread=2.0, correlation=correlation))
     shared = [incumbent[look] for look in candidate.keys() & incumbent.keys()]
 
-    def summed(values: list[float]) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    def summed(values: list[float]) -> tuple[np.ndarray, np.ndarray]:
         return np.array([sum(values)]), np.array([float(len(values))])
 
     value, error = effects(
@@ -82,6 +82,7 @@ def test_many_effects_are_measured_as_one_is(
         ("Ladder", "gains", 1.31, 0.0),
         ("3 repeats", "small gains", 0.23, 0.0),
         ("strict race", "gains", 2.63, 0.0),
+        ("race to 4", "gains", 4.00, 0.0),
     ],
 )
 def test_rules_deliver_and_claim_what_was_published(
@@ -128,6 +129,7 @@ def test_on_a_fixed_set_no_step_makes_the_number_on_it_believable() -> None:
         assert claimed.mean() > quality.mean() + 2
         found[step] = quality.mean()
     assert found[1.0] == pytest.approx(1.4, abs=0.3)
+    assert found[2.3] == pytest.approx(0.4, abs=0.2)
     assert found[1.0] > found[2.3] > found[0.0]
 
 

@@ -158,12 +158,14 @@ def test_a_callers_own_evaluator_needs_no_evaluate_key(folder: Path) -> None:
         ({"constraints": "lost.py <= 3 kB"}, "'lost.py' is no file of the artifact"),
         ({"constraints": "pack.py <= 3 B"}, "the start breaks a constraint: pack.py has 25 bytes"),
         ({"mounts": "data"}, "is no absolute path"),
+        ({"artifact": "knobs.py"}, "knobs.py line 1: the mark cannot be read"),
         ({"mounts": "/"}, "contains the task's folder"),
     ],
 )
 def test_a_wrong_task_is_refused_in_one_sentence(
     folder: Path, keys: dict[str, object], sentence: str
 ) -> None:
+    (folder / "knobs.py").write_text("X = 3  # tune 5..9\n")
     (folder / "empty.jsonl").write_text("\n \n")
     (folder / "broken.jsonl").write_text('{"a": 1}\n{"a": \n')
     (folder / "alike.jsonl").write_text('{"q": "new"}\n{"q":  "Second   ITEM"}\n')

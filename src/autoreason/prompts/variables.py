@@ -82,6 +82,10 @@ VARIABLES = {
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
     "statement": Variable("the problem", "Add two numbers."),
     "style": Variable("reasoned, holistic or specialists", "reasoned"),
+    "summary": Variable(
+        "what the artifact has reached and how much its number varies",
+        "It stands at 3 with noise 1",
+    ),
     "text": Variable("the current text", "Low water."),
     "texts": Variable("the two texts to join", ["Low water.", "High water."]),
     "title": Variable("the problem's title; may be empty", "Sums", ""),

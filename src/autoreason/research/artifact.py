@@ -61,7 +61,7 @@ def _replace(files: Files, path: str, search: str, text: str) -> str:
         search, text = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (search, text))
     if not search.strip():
         raise ProposalError(f"what is to be replaced in {path} is empty; copy it from the file")
-    times = whole.count(search)
+    times = count_passages(whole, search)
     if times == 1:
         return whole.replace(search, text)
     quoted = search.strip().splitlines()[0].strip()[:_QUOTED]
@@ -73,6 +73,14 @@ def _replace(files: Files, path: str, search: str, text: str) -> str:
         f"the passage beginning with {quoted!r} occurs {times} times in {path}; "
         "add the lines around it until it occurs once"
     )
+
+
+def count_passages(text: str, passage: str) -> int:
+    """How often a passage occurs, also where it overlaps itself."""
+    times, at = 0, text.find(passage)
+    while at >= 0:
+        times, at = times + 1, text.find(passage, at + 1)
+    return times
 
 
 def changes_between(before: Files, after: Files) -> Changes:

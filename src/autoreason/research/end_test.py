@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, sqrt
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.research.trial_events import Effect
 from autoreason.stats.shares import student_t
 
 FINALISTS = 4
@@ -17,6 +18,9 @@ MIN_EVALUATIONS = 12
 """A noise floor, an end test, and one look at one candidate."""
 _FEW = 40
 """Evaluations under which a run hardly finds what it could show."""
+_NORMAL = NormalDist()
+_IDLE = 1.5
+"""How many idle keeps there are for each that the tail alone counts, on average over simulated worlds."""
 _TAIL, _MISSED = 0.025, 0.2
 """Of the interval on either side, and of gains that are there: nineteen intervals in twenty, four gains in five."""
 
@@ -77,8 +81,6 @@ class BudgetPlan(Struct, frozen=True, kw_only=True):
     evaluations: int
     floor: int
     """Looks at the start that measure the noise."""
-    looks: int
-    """The most looks at a candidate."""
     playoff: int
     """Looks at each finalist; 0 is no playoff."""
     end: int
@@ -120,7 +122,6 @@ def plan_budget(evaluations: int) -> BudgetPlan:
     return BudgetPlan(
         evaluations=evaluations,
         floor=3 if small else 5,
-        looks=3 if small else 4,
         playoff=4 if evaluations >= 200 else 0,
         end=4 if small else 8,
     )
@@ -133,3 +134,28 @@ def finalists(keeps: Sequence[int]) -> tuple[int, ...]:
     return tuple(
         dict.fromkeys(line[round(last * part / (FINALISTS - 1))] for part in range(FINALISTS))
     )
+
+
+class CorrectedKeeps(Struct, frozen=True, kw_only=True):
+    """Keeps without the luck they were kept for."""
+
+    effects: tuple[float, ...]
+    idle: float
+    """About how many of them do nothing or harm."""
+
+
+def correct_keeps(keeps: Sequence[Effect], gain: float) -> CorrectedKeeps:
+    """What the keeps that led to the result are worth, given its gain in the end test.
+
+    What they seemed to gain beyond that is selection, of which each has its part by how uncertain it was.
+    """
+    luck = max(0.0, sum(keep.value for keep in keeps) - gain)
+    errors = sum(keep.error for keep in keeps)
+    if not errors:
+        return CorrectedKeeps(effects=tuple(keep.value for keep in keeps), idle=0.0)
+    effects = tuple(keep.value - luck * keep.error / errors for keep in keeps)
+    chances = (
+        min(1.0, _IDLE * _NORMAL.cdf(-effect / keep.error)) if keep.error else 0.0
+        for effect, keep in zip(effects, keeps, strict=True)
+    )
+    return CorrectedKeeps(effects=effects, idle=sum(chances))

@@ -26,17 +26,19 @@ _PAIRED_FROM = 0.2
 class KeepRule(Struct, frozen=True, kw_only=True):
     """When a candidate is dropped, kept, or looked at again; thresholds are in standard errors."""
 
-    looks: int = 4
+    looks: int = 3
     drop: float = -0.25
     keep_first: float = 2.3
     """After the first look."""
     keep_later: float = 1.64
     keep_last: float = 0.0
     """After the last look: ahead is enough, for a change that does nothing costs nothing."""
-    incumbent_least: int = 2
+    incumbent_least: int = 3
     """Looks that an incumbent has before any candidate is decided."""
-    incumbent_ratio: float = 2
+    incumbent_ratio: float = 1
     """The incumbent is measured until it has so many times the candidate's looks."""
+    incumbent_every: int = 2
+    """And once more after so many trials that it survives: what stays long may have been lucky."""
     incumbent_looks: int = 8
     """But no more than this."""
     step: float = 1.0
@@ -44,13 +46,17 @@ class KeepRule(Struct, frozen=True, kw_only=True):
 
     def on_fixed_set(self) -> KeepRule:
         """The rule where every look sees the same items, so that looking again does not help."""
-        return replace(self, keep_last=max(self.keep_last, self.step))
-
-    def incumbent_needs(self, looks: int) -> int:
-        """The looks an incumbent must have before a candidate with so many is decided."""
-        return min(
-            self.incumbent_looks, max(self.incumbent_least, ceil(self.incumbent_ratio * looks))
+        return replace(
+            self,
+            keep_first=max(self.keep_first, self.step),
+            keep_later=max(self.keep_later, self.step),
+            keep_last=max(self.keep_last, self.step),
         )
+
+    def incumbent_needs(self, looks: int, survived: int = 0) -> int:
+        """The looks an incumbent must have before a candidate with so many is decided, after so many trials."""
+        needs = max(self.incumbent_least, ceil(self.incumbent_ratio * looks))
+        return min(self.incumbent_looks, needs + survived // self.incumbent_every)
 
     def look_numbers(self, incumbent: Iterable[int], looks: int) -> list[int]:
         """The looks that a candidate shares with the incumbent: its latest first.

@@ -14,9 +14,10 @@ from typing import Any
 
 from autoreason.research.measurement import Files
 
-_SEED = r"\w*(?:seed|random_state|rng)\w*"
-_SEED_NAME = re.compile(_SEED, re.IGNORECASE)
-_SEED_VALUE = re.compile(rf"""({_SEED}["']?(?:\s*[:=]\s*|\s+|\())[-+]?\d+""", re.IGNORECASE)
+_SEED_NAME = re.compile(r"\w*(?:seed|random_state|rng)\w*", re.IGNORECASE)
+_NAMED_NUMBER = re.compile(
+    r"""(?<!\w)(?P<name>\w{1,80})(?P<link>["']?(?:[ \t]{0,20}[:=][ \t]{0,20}|[ \t]{1,20}|\())[-+]?\d{1,80}"""
+)
 _SEEDING = re.compile(r"\w*(?:seed|rng|RandomState|PRNGKey)\w*|Random")
 """Functions that are given a seed."""
 _HASH_COMMENTS = frozenset(
@@ -25,6 +26,8 @@ _HASH_COMMENTS = frozenset(
 _SLASH_COMMENTS = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".go", ".h", ".hpp", ".java", ".js", ".kt", ".rs", ".swift", ".ts"}
 )
+_MAX_YAML = 20_000
+"""Characters. The reader that is written in C would take more, but crashes on nested brackets."""
 _PROSE = frozenset({".md", ".rst", ".txt"})
 
 
@@ -54,7 +57,17 @@ def _normal_file(path: str, text: str, seeds: bool) -> str:
             )
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, LookupError):
         # It does not parse, or is no data: what is left are its lines.
-        return _lines(suffix, text if seeds else _SEED_VALUE.sub(r"\1", text))
+        return _lines(suffix, text if seeds else _NAMED_NUMBER.sub(_without_seed, text))
+
+
+def _without_seed(found: re.Match[str]) -> str:
+    seed = _SEED_NAME.fullmatch(found["name"])
+    return f"{found['name']}{found['link']}" if seed else found[0]
+
+
+def _is_plain_yaml(text: str) -> bool:
+    """Whether it is read quickly: an anchor can stand for gigabytes, and nested brackets take minutes."""
+    return "&" not in text and len(text) <= _MAX_YAML and text.count("[") + text.count("{") <= 1000
 
 
 def _read_value(suffix: str, text: str) -> Any:
@@ -63,12 +76,11 @@ def _read_value(suffix: str, text: str) -> Any:
             return json.loads(text)
         case ".toml":
             return tomllib.loads(text)
-        # An anchor can stand for gigabytes.
-        case ".yaml" | ".yml" if "&" not in text:
+        case ".yaml" | ".yml" if _is_plain_yaml(text):
             import yaml
 
             try:
-                return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+                return yaml.safe_load(text)
             except (yaml.YAMLError, AttributeError) as error:
                 raise ValueError from error
     raise ValueError(suffix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from autoreason.characters import without_controls
@@ -15,7 +16,7 @@ _FIELD = re.compile(
     r"^[\s#>*_-]*(?P<name>hypothesis|expected(?: effect| gain| change)?)[*_ ]*(?::[*_ ]*|$)(?P<rest>.*)",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*$")
+_FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`\n]*)$")
 _SEARCH = re.compile(r"^[ \t]*<{5,9}[ \t]*SEARCH\b.*$")
 _MIDDLE = re.compile(r"^[ \t]*={5,9}[ \t]*$")
 _REPLACE = re.compile(r"^[ \t]*>{5,9}[ \t]*REPLACE\b.*$")
@@ -26,8 +27,8 @@ _LABEL = re.compile(
 )
 _PATH = re.compile(r"(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9}")
 _LEFT_OUT = re.compile(
-    r"^\s*(?:#|//|--|%|<!--)?\s*(?:\.\.\.|…)\s*\(?(?:(?:the )?(?:rest|remain|exist|unchanged|same|other|previous)\b.*)"
-    r"|^\s*(?:#|//|--)\s*(?:(?:the )?(?:rest|remainder) of|existing code|unchanged)\b.*",
+    r"(?:#|//|--|%|<!--)?\s*(?:\.\.\.|…)\s*\(?(?:(?:the )?(?:rest|remain|exist|unchanged|same|other|previous)\b.*)"
+    r"|(?:#|//|--)\s*(?:(?:the )?(?:rest|remainder) of|existing code|unchanged)\b.*",
     re.IGNORECASE,
 )
 _MAX_WORDS = 600
@@ -83,7 +84,7 @@ class _Blocks:
             elif self._fence and fence and fence["mark"].startswith(self._fence):
                 self._fence = ""
             elif fence and not self._fence:
-                edits += self._fenced(fence["mark"], fence["info"], nameless)
+                edits += self._fenced(fence["mark"], fence["info"].strip(), nameless)
             elif removal := _REMOVE.match(line):
                 edits.append(Edit(path=_bare(removal["path"]), text=None))
             else:
@@ -102,7 +103,8 @@ class _Blocks:
             path = _bare(word.removeprefix("file=").removeprefix("title="))
             if self._is_path(path):
                 self._path = path
-        first, second = ([line for line in self.lines[self._at :] if line.strip()] + ["", ""])[:2]
+        following = (self.lines[at] for at in range(self._at, len(self.lines)))
+        first, second, *_ = *islice(filter(str.strip, following), 2), "", ""
         if _SEARCH.match(first) or (self._is_path(_bare(first)) and _SEARCH.match(second)):
             self._fence = mark
             return
@@ -153,6 +155,7 @@ class _Blocks:
                 body = "\n".join(self.lines[self._at : at])
                 self._at = at + 1
                 return body
+        self._at = len(self.lines)
         return None
 
     def _whole_file(self, body: str | None, info: str) -> Edit:
@@ -162,13 +165,17 @@ class _Blocks:
             raise ProposalError(f"a diff cannot be applied here; give {FORM}")
         before = self.files.get(self._path, "").splitlines()
         if gap := next(
-            (line for line in body.splitlines() if _LEFT_OUT.match(line) and line not in before), ""
+            (line for line in body.splitlines() if _leaves_out(line) and line not in before), ""
         ):
             raise ProposalError(
                 f"{self._path} is not whole, it leaves parts out ({gap.strip()!r}); "
                 "give the whole file, or replace passages by SEARCH and REPLACE"
             )
         return Edit(path=self._path, text=_whole(body))
+
+
+def _leaves_out(line: str) -> bool:
+    return bool(_LEFT_OUT.match(line.strip()[:_MAX_WORDS]))
 
 
 def _whole(text: str) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from autoreason.exchange import GuidanceQuery, Outcome, Reply
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
+from autoreason.jobs.randomness import draw
 from autoreason.research.artifact import Changes, Edit, ProposalError, apply_edits, changes_between
 from autoreason.research.ledger import ledger_text
 from autoreason.research.measurement import Files
@@ -18,7 +19,11 @@ from autoreason.research.proposals import Proposal, read_proposal
 from autoreason.research.refusals import refusal
 from autoreason.research.research_task import ResearchTask
 from autoreason.research.trial_events import ProposalSource, TrialDecided
+from autoreason.research.tuning import TuningQuery, find_knobs, observe, set_knobs
 
+_TUNED = 3
+"""Every so many proposals one is the optimiser's, where constants are marked."""
+_TUNING_TRIES = 3
 _NO_REPLY = {
     Outcome.TRUNCATED: "the reply was cut off; give less, in SEARCH and REPLACE blocks",
     Outcome.EMPTY: "the reply was empty",
@@ -71,6 +76,8 @@ class Proposer:
         """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
         key = f"trial/{view.number}"
         guidance = await self._context.ask(GuidanceQuery(key=f"{key}/guidance"))
+        if view.number % _TUNED == 0 and not guidance and (tuned := await self._tune(view)):
+            return tuned
         ledger = ledger_text(view.ledger)
         prompt = self._context.prompt(
             "proposer",
@@ -100,6 +107,38 @@ class Proposer:
                 request = repeat_request(request, again, longer=reply.needs_room)
             made, fault = self._read(await self._context.ask(request), view, guidance)
         return replace(made, reason=fault) if fault else made
+
+    async def _tune(self, view: View) -> MadeProposal | None:
+        """Other values of marked constants, from the optimiser; None where it has none that are new."""
+        knobs = tuple(find_knobs(view.files))
+        if not knobs:
+            return None
+        higher = self._research.better == "higher"
+        observations = observe(knobs, self._research.files, view.ledger, higher=higher)
+        seed = draw(self._context.settings.seed, f"tuning/{view.number}").getrandbits(31)
+        for attempt in range(_TUNING_TRIES):
+            query = TuningQuery(
+                key=f"trial/{view.number}/tuning/{attempt}",
+                knobs=knobs,
+                observations=observations,
+                seed=seed + attempt,
+            )
+            values = await self._context.ask(query)
+            if not values:
+                return None
+            made = MadeProposal(
+                by="optimiser",
+                hypothesis=", ".join(
+                    f"{knob.name} {knob.value} -> {value}"
+                    for knob, value in zip(knobs, values, strict=True)
+                    if knob.value != value
+                ),
+                edits=set_knobs(view.files, values),
+            )
+            made = self._apply(made, view.files, view.tried)
+            if made.files is not None:
+                return made
+        return None
 
     def _read(self, reply: Reply, view: View, guidance: str) -> tuple[MadeProposal, str]:
         """The proposal in a reply, and what is wrong with its form."""

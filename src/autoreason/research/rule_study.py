@@ -24,6 +24,7 @@ from autoreason.studies.simulate.study import OnProgress, in_processes, leads
 _MIN_RUNS = 400
 """With fewer runs in all, one process is enough."""
 DEFAULT = "race"
+NEVER = 1_000_000
 WORLDS = (
     ResearchWorld(name="tiny gains", about="one in five helps, by 0.1 on average", gain=0.1),
     ResearchWorld(name="small gains", about="one in five helps, by 0.25", gain=0.25),
@@ -47,7 +48,7 @@ _SINGLE = KeepRule(
     keep_later=inf,
     keep_last=0.0,
     incumbent_least=1,
-    incumbent_ratio=0,
+    incumbent_looks=1,
 )
 """One look against the number on record."""
 _STRICT = KeepRule(
@@ -56,9 +57,11 @@ _STRICT = KeepRule(
     keep_first=inf,
     keep_later=2.3,
     keep_last=1.64,
-    incumbent_ratio=1,
+    incumbent_least=2,
+    incumbent_every=NEVER,
     incumbent_looks=12,
 )
+_PUBLISHED = KeepRule(looks=4, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=8)
 
 
 def _repeats(looks: int, threshold: float) -> KeepRule:
@@ -68,7 +71,7 @@ def _repeats(looks: int, threshold: float) -> KeepRule:
         keep_first=inf,
         keep_later=inf,
         keep_last=threshold,
-        incumbent_ratio=1,
+        incumbent_least=looks,
         incumbent_looks=looks,
     )
 
@@ -89,10 +92,13 @@ WAYS = (
     Way(name="5 repeats", rule=_repeats(5, 1.645)),
     Way(
         name="e-value",
-        rule=KeepRule(looks=16, drop=0.0, incumbent_ratio=1, incumbent_looks=16),
+        rule=KeepRule(
+            looks=16, drop=0.0, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=16
+        ),
         e_value=0.1,
     ),
     Way(name="strict race", rule=_STRICT),
+    Way(name="race to 4", rule=_PUBLISHED, playoff=True),
     Way(name="independent", stacked=False, playoff=True),
     Way(name="race, no playoff"),
     Way(name=DEFAULT, playoff=True),

@@ -224,7 +224,10 @@ class _Search:
             if not able.any():
                 break
             self.propose(able & ~self.under_way)
-            again = able & (self.number < self.needs[self.looks.astype(int) + 1])
+            needs = (
+                self.needs[self.looks.astype(int) + 1] + self.idle // self.way.rule.incumbent_every
+            )
+            again = able & (self.number < np.minimum(needs, self.way.rule.incumbent_looks))
             self.look_at_incumbent(again)
             self.look_at_candidate(able & ~again)
             self.left[able] -= 1

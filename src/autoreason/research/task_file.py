@@ -28,6 +28,7 @@ from autoreason.research.evaluation_source import EvaluationSource
 from autoreason.research.guards import check_guard
 from autoreason.research.measurement import Files
 from autoreason.research.research_task import Better, LookLimits, ResearchTask
+from autoreason.research.tuning import check_knobs
 from autoreason.task import Task, check_keys, check_task, read_source, split_front_matter
 
 _MAX_NEEDED = 64_000_000
@@ -144,7 +145,7 @@ class _Reading:
         items, sealed = self._items("items"), self._items("sealed")
         self._check_items(items, sealed)
         timed = keys.timed
-        notes = []
+        notes = [note for note in (check_knobs(files),) if note]
         if timed is None and (timed := bool(_TIMES.fullmatch(keys.metric))):
             notes.append(
                 f"{keys.metric} reads as a time, so looks are taken one at a time, in turn with the "

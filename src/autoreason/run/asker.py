@@ -38,6 +38,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.research.order import OrderQuery, Orders
+from autoreason.research.tuning import TuningQuery, suggest
 from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
 
@@ -102,6 +103,8 @@ class Asker:
                 answer = self._policy.choose(query.turn)
             case OrderQuery():
                 answer = self._orders.answer(query)
+            case TuningQuery():
+                answer = await asyncio.to_thread(suggest, query)
             case _:
                 self._refuse_second(query.key)
                 answer = await self._interruptible(self._serve(query))

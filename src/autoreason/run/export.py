@@ -15,6 +15,10 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
+from autoreason.research.deliverable import Deliverable, deliverable
+from autoreason.research.patch import make_patch
+from autoreason.research.trial_events import TrialDecided
+from autoreason.run.git_branch import Repository
 from autoreason.run.parameters import JournalPlace
 from autoreason.run.record import use_journal
 from autoreason.story import RecordedPass, Story
@@ -60,6 +64,37 @@ def export(
         ) from None
 
 
+def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -> str:
+    """What a research run changed, as a patch for `git apply`; paths are those of the folder's repository."""
+    with use_journal(journal) as book:
+        result = _delivered(run, book)
+    repository = Repository.find(folder)
+    return make_patch(result.start, result.files, repository.prefix if repository else "")
+
+
+def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace = None) -> str:
+    """A new branch of the folder's repository: HEAD and one commit with what a research run changed."""
+    repository = Repository(folder)
+    with use_journal(journal) as book:
+        run = book.find(run).id
+        result = _delivered(run, book)
+        task = book.story(run).task
+    ideas = [f"- {each.hypothesis or f'trial {each.number}'}" for each in result.trials]
+    title = task.title if task else run
+    message = "\n".join([title, "", f"Result of run {run}:", "", *ideas])
+    return repository.commit(branch, result.start, result.files, message)
+
+
+def _delivered(run: str, journal: Journal) -> Deliverable:
+    run = journal.find(run).id
+    result = deliverable(journal.story(run))
+    if result is None:
+        raise InvalidInput(f"{run} is no research run; name a folder to export it to")
+    if result.files == result.start:
+        raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
+    return result
+
+
 def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
         raise InvalidInput(
@@ -71,7 +106,7 @@ def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
             path = folder / name
             created += [up for up in (path, *path.parents) if not up.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
+            path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
     except OSError:
         _remove(created)
         raise
@@ -111,6 +146,7 @@ def _texts(story: Story) -> dict[str, str]:
     for part, within in story.parts.items():
         files |= {f"{_folder(part)}/{name}": text for name, text in _texts(within).items()}
     files |= _programs(story)
+    files |= _artifact(story)
     if story.text:
         files["final.py" if solved_in(story) else "final.md"] = story.text
     return files
@@ -125,6 +161,19 @@ def _programs(story: Story) -> dict[str, str]:
     files |= programs(solved_in(story))
     if solved_in(story):
         files["solved.json"] = _pretty(solved_in(story))
+    return files
+
+
+def _artifact(story: Story) -> dict[str, str]:
+    """What research started from, what came of it, and every trial."""
+    result = deliverable(story)
+    if result is None:
+        return {}
+    files = {f"start/{path}": text for path, text in result.start.items()}
+    files |= {f"result/{path}": text for path, text in result.files.items()}
+    if patch := make_patch(result.start, result.files):
+        files["result.patch"] = patch
+    files["trials.json"] = _pretty(story.of(TrialDecided))
     return files
 
 

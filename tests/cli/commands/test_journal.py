@@ -102,6 +102,12 @@ def test_export_refuses_a_folder_in_use(finished: Shell) -> None:
     assert finished("export", "last", "out", "--force").returncode == 0
 
 
+def test_export_to_git_is_for_research(finished: Shell) -> None:
+    assert "is no research run" in finished("export", "last", "--patch").stderr
+    assert "name a folder" in finished("export", "last").stderr
+    assert "exclude each other" in finished("export", "last", "--patch", "--branch", "x").stderr
+
+
 def test_replay_tells_the_same_story(finished: Shell) -> None:
     done = finished("replay", "last")
     assert done.returncode == 0

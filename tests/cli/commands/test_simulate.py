@@ -142,3 +142,27 @@ def test_the_seed_is_all_chance_there_is(shell: Shell) -> None:
         for seed in ("5", "5", "6")
     )
     assert once == again != other
+
+
+def test_keep_rules_are_tried_on_one_budget(quick_shell: Shell) -> None:
+    done = quick_shell("simulate", "--research", "--runs", "3", "--evaluations", "30", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["evaluations"] == 30
+    assert {cell["rule"] for cell in report["cells"]} >= {"greedy", "independent", "race"}
+    assert report["fixed_set"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--research", "--world", "help"), "--research goes with --evaluations"),
+        (("--evaluations", "30"), "--evaluations belongs to --research"),
+    ],
+)
+def test_options_of_keep_rules_and_of_protocols_do_not_mix(
+    quick_shell: Shell, arguments: tuple[str, ...], message: str
+) -> None:
+    done = quick_shell("simulate", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
