@@ -301,12 +301,14 @@ def test_without_a_jail_a_command_is_refused_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "autoreason.research.evaluator.evaluator_process.jail_problem", lambda: "bwrap is missing"
+        "autoreason.research.evaluator.command_jail.jail_problem", lambda: "bwrap is missing"
     )
     digest = save_evaluation(EvaluationSource(evaluate="true"))
     with pytest.raises(InvalidInput, match=r"bwrap is missing.*--unsafe"):
         EvaluatorBench(OpenEvaluation(digest=digest, run="r"))
-    assert EvaluatorBench(OpenEvaluation(digest=digest, run="r", unsafe=True)).level == "none"
+    bench = EvaluatorBench(OpenEvaluation(digest=digest, run="r", unsafe=True))
+    assert bench.level == "none"
+    asyncio.run(bench.close())
 
 
 def test_a_jail_never_shows_the_folder_of_saved_evaluations(
