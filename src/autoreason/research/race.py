@@ -33,6 +33,8 @@ class LooksSoFar(Struct, frozen=True, kw_only=True):
     """Numbers of its looks."""
     others: NoiseSums = NoiseSums()
     """Of all but the incumbent."""
+    survived: int = 0
+    """Trials that were measured against the incumbent and not kept."""
 
     def noise(self, incumbent: Mapping[int, float]) -> Noise:
         """The noise, with the incumbent's looks."""
@@ -42,7 +44,9 @@ class LooksSoFar(Struct, frozen=True, kw_only=True):
         """After a candidate that was not kept; its looks at the incumbent count if that is still the same."""
         incumbent = {*self.incumbent, *race.incumbent} if same else self.incumbent
         others = self.others.with_looks(race.values.values()).with_pairs(race.pairs)
-        return LooksSoFar(incumbent=tuple(sorted(incumbent)), others=others)
+        return LooksSoFar(
+            incumbent=tuple(sorted(incumbent)), others=others, survived=self.survived + same
+        )
 
     def after_keep(self, former: Mapping[int, float], race: RaceResult) -> LooksSoFar:
         """After a candidate that was kept: its looks are the new incumbent's record."""
@@ -97,7 +101,7 @@ class Race:
         spent = 0
         effect: Effect | None = None
         for turn in range(rule.looks):
-            needed = self._needed(plan, turn, other)
+            needed = self._needed(plan, turn, other, known.survived)
             spent += 1 + len(needed)
             if spent > most and effect:
                 break
@@ -134,12 +138,12 @@ class Race:
         return self._result("kept" if kept else "dropped", reason, looks, other, effect)
 
     def _needed(
-        self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement]
+        self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement], survived: int
     ) -> list[int]:
         """Looks at the incumbent before this turn: until it has enough, and one that the candidate can share."""
         if self._research.timed:
             return [plan[turn]]
-        lacking = max(self._rule.incumbent_needs(turn + 1), turn + 1) - len(other)
+        lacking = max(self._rule.incumbent_needs(turn + 1, survived), turn + 1) - len(other)
         return [each for each in plan if each not in other][: max(0, lacking)]
 
     async def _look_at_incumbent(

@@ -254,7 +254,7 @@ class Research(Job):
     def _least(self, state: _State) -> int:
         """Evaluations that a race needs: a look, and those that the incumbent lacks."""
         known = 0 if self._research.timed else len(state.known.incumbent)
-        return 1 + max(0, self._rule.incumbent_needs(1) - known)
+        return 1 + max(0, self._rule.incumbent_needs(1, state.known.survived) - known)
 
     def _reached(self, state: _State, target: float) -> bool:
         values = self._incumbent_values(state)

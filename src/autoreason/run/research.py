@@ -18,7 +18,6 @@ from autoreason.research.end_test import plan_budget
 from autoreason.research.evaluation_service import EvaluationService
 from autoreason.research.evaluation_source import EvaluationSource
 from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
-from autoreason.research.evaluator.command_jail import require_jail
 from autoreason.research.evaluator.evaluator_check import CheckReport, check_evaluation
 from autoreason.research.evaluator.saved_evaluation import (
     SavedEvaluation,
@@ -173,6 +172,8 @@ class PreparedResearch(PreparedRun):
         """Refuse a command that this machine cannot jail, before anything is written."""
         unsafe = read_options(self.settings, ResearchTerms).unsafe
         if self._evaluator is None and not unsafe and not function_of(source.evaluate):
+            from autoreason.research.evaluator.command_jail import require_jail
+
             require_jail()
 
 

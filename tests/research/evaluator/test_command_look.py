@@ -306,7 +306,9 @@ def test_without_a_jail_a_command_is_refused_with_what_to_do(
     digest = save_evaluation(EvaluationSource(evaluate="true"))
     with pytest.raises(InvalidInput, match=r"bwrap is missing.*--unsafe"):
         EvaluatorBench(OpenEvaluation(digest=digest, run="r"))
-    assert EvaluatorBench(OpenEvaluation(digest=digest, run="r", unsafe=True)).level == "none"
+    bench = EvaluatorBench(OpenEvaluation(digest=digest, run="r", unsafe=True))
+    assert bench.level == "none"
+    asyncio.run(bench.close())
 
 
 def test_a_jail_never_shows_the_folder_of_saved_evaluations(

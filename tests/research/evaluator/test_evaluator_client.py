@@ -61,6 +61,23 @@ async def test_an_evaluation_that_was_changed_or_is_missing_measures_nothing() -
 
 
 @needs_jail
+async def test_what_a_killed_evaluator_left_in_the_temporary_folder_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    source = command("import time\ntime.sleep(1)\ngive(1)", sealed=("secret",))
+    async with opened(source) as client:
+        looking = asyncio.create_task(client.measure(look(sealed=True, items=(0,))))
+        await asyncio.sleep(0.5)
+        assert client._connection is not None
+        os.kill(client._connection._process.pid, 9)
+        assert (await looking).value == 1.0
+        assert len(list(tmp_path.glob("autoreason-evaluator-*"))) == 1  # noqa: ASYNC240
+    assert not list(tmp_path.glob("autoreason-*"))  # noqa: ASYNC240
+
+
+@needs_jail
 async def test_an_evaluator_that_changes_its_own_file_is_written_anew() -> None:
     source = command(
         """

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 from tests.research.evaluator.evaluating import function, look, measure, opened
 
+from autoreason.programs.sandbox.base import RunLimits
+from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.research.evaluation_source import EvaluationSource
+from autoreason.research.evaluator.command_jail import descendants
+from autoreason.research.evaluator.function_look import FunctionBench
 from autoreason.research.measurement import Look, LookOutcome
 from autoreason.research.research_task import LookLimits
 
@@ -180,3 +188,33 @@ async def test_an_artifact_cannot_get_a_better_number_by(attack: str) -> None:
     )
     result = await measure(source, look(ATTACKS[attack], items=(0,)))
     assert result.value in (None, 3.0)
+
+
+async def test_a_look_costs_little_more_than_two_runs_in_the_sandbox() -> None:
+    runs = 30
+    sandbox = open_sandbox(workers=1)
+    bench = FunctionBench(
+        sandbox, function("def score(artifact): return artifact.pack([])[:0] == []")
+    )
+    async with sandbox.open("print(1)", RunLimits()) as session:
+        await session.run(b"")
+        before = _processor_seconds()
+        for _ in range(2 * runs):
+            await session.run(b"")
+        plain = _processor_seconds() - before
+    await bench.take(look(PACK), (), 0)
+    before = _processor_seconds()
+    for _ in range(runs):
+        await bench.take(look(PACK), (), 0)
+    assert _processor_seconds() - before < 3 * plain
+    await bench.close()
+
+
+def _processor_seconds() -> float:
+    """Processor time of this process and all below it, with those that have ended."""
+    ticks = 0
+    for pid in descendants(os.getpid()):
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")

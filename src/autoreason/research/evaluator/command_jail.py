@@ -192,6 +192,7 @@ class Programs(NamedTuple):
     path: str
 
 
+@cache
 def find_programs(command: str) -> Programs:
     """A command's own path, what has to be mounted for it and for Python, and the search path inside."""
     pythons = [

@@ -37,6 +37,7 @@ from autoreason.research.evaluator.look_values import (
     read_measurement,
 )
 from autoreason.research.evaluator.saved_evaluation import write_files
+from autoreason.research.evaluator.work_folder import WorkFolder
 from autoreason.research.measurement import Look, LookOutcome, Measurement
 
 _MEMORY_CHECK_SECONDS = 0.2
@@ -46,7 +47,8 @@ _SHIM = """\
 #!{python} -ISB
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
-    channel.connect(os.path.dirname(os.path.abspath(sys.argv[0])) + "/socket")
+    folder = os.open(os.path.dirname(os.path.abspath(sys.argv[0])), os.O_RDONLY)
+    channel.connect("/proc/self/fd/%d/socket" % folder)
     socket.send_fds(channel, [json.dumps(sys.argv[1:]).encode()], [0, 1, 2])
     sys.exit(int(channel.recv(16) or b"125"))
 """
@@ -59,13 +61,13 @@ class CommandLook:
     def __init__(
         self,
         source: EvaluationSource,
-        task_folder: Path,
+        folder: WorkFolder,
         *,
         number: int,
         unsafe: bool,
         probe: Path | None,
     ) -> None:
-        self._source, self._task_folder = source, task_folder
+        self._source, self._folder = source, folder
         self._number, self._unsafe, self._probe = number, unsafe, probe
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._out_of_memory = False
@@ -88,7 +90,7 @@ class CommandLook:
 
     async def _run(self, look: Look, items: Sequence[Any], command: list[str]) -> Measurement:
         async with AsyncExitStack() as stack:
-            folder = Path(stack.enter_context(_LookFolder(look.files, items)))
+            folder = Path(stack.enter_context(_LookFolder(self._folder.path, look.files, items)))
             listener = stack.enter_context(_listen(folder / "run" / "socket"))
             output = stack.enter_context(BoundedPipe(TAIL * 4))
             value = stack.enter_context(BoundedPipe(MAX_RESULT_BYTES + 1, keep_start=True))
@@ -126,9 +128,9 @@ class CommandLook:
         if look.items:
             environment["AUTOREASON_ITEMS"] = inside(folder / "items.jsonl", "/items.jsonl")
         jail = self._jail(
-            inside(self._task_folder, "/task"),
+            inside(self._folder.task, "/task"),
             0,
-            Mount(str(self._task_folder), "/task"),
+            Mount(str(self._folder.task), "/task"),
             Mount(str(folder / "artifact"), "/artifact"),
             Mount(str(folder / "items.jsonl"), "/items.jsonl"),
             Mount(str(folder / "run"), "/run/autoreason"),
@@ -266,11 +268,11 @@ class CommandLook:
 class _LookFolder:
     """A folder with the artifact, the items and the program `artifact`, for one look."""
 
-    def __init__(self, files: dict[str, str], items: Sequence[Any]) -> None:
-        self._files, self._items = files, items
+    def __init__(self, root: Path, files: dict[str, str], items: Sequence[Any]) -> None:
+        self._root, self._files, self._items = root, files, items
 
     def __enter__(self) -> str:
-        self._folder = tempfile.mkdtemp(prefix="autoreason-look-")
+        self._folder = tempfile.mkdtemp(prefix="look-", dir=self._root)
         folder = Path(self._folder)
         for name, mode in (("artifact", 0o755), ("run", 0o755), ("tmp", 0o700)):
             (folder / name).mkdir()
@@ -290,7 +292,12 @@ class _LookFolder:
 
 def _listen(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listener.bind(str(path))
+    # The path of a socket may have 107 characters, and that of a temporary folder many more.
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        listener.bind(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
     path.chmod(0o666)
     listener.listen(64)
     listener.setblocking(False)

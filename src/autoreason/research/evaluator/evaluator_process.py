@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.programs.examiner.service import ErrorReply, encode_frame, run_service
 from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.research.evaluator.command_jail import require_jail
-from autoreason.research.evaluator.command_look import CommandLook
 from autoreason.research.evaluator.evaluator_messages import (
     EvaluationOpened,
     MeasureReply,
@@ -30,6 +30,9 @@ from autoreason.research.evaluator.saved_evaluation import (
 )
 from autoreason.research.measurement import Files, Look, LookOutcome, Measurement
 from autoreason.research.refusals import ItemWords
+
+if TYPE_CHECKING:
+    from autoreason.research.evaluator.work_folder import WorkFolder
 
 
 def main() -> None:
@@ -82,6 +85,7 @@ class EvaluatorBench:
     def __init__(self, opening: OpenEvaluation) -> None:
         self._opening = opening
         self._functions: FunctionBench | None = None
+        self._folder: WorkFolder | None = None
         self._slots = LookSlots(opening.parallel)
         self._saved = SavedEvaluation(opening.digest)
         self._words = ItemWords((*self._saved.source.items, *self._saved.source.sealed))
@@ -92,9 +96,19 @@ class EvaluatorBench:
             self.level: str = sandbox.level
             """How artifacts are kept from everything else."""
             return
+        if sys.platform != "linux":
+            raise InvalidInput(
+                f"an evaluator that is a command needs Linux, and this is {sys.platform}: use a function "
+                "(`evaluate: file.py:function`)"
+            )
+        from autoreason.research.evaluator.command_jail import require_jail
+
         self.level = "none" if opening.unsafe else "bubblewrap"
         if not opening.unsafe:
             require_jail()
+        from autoreason.research.evaluator.work_folder import WorkFolder
+
+        self._folder = WorkFolder(self._saved.source.files)
 
     async def measure(self, look: Look) -> Measurement:
         """Take one look; once more where the evaluator itself could not be run."""
@@ -111,6 +125,8 @@ class EvaluatorBench:
         pool = source.sealed if look.sealed else source.items
         try:
             self._saved.verify()
+            if self._folder is not None:
+                self._folder.verify()
             items = [pool[place] for place in look.items]
         except InvalidInput as error:
             return _evaluator_error(str(error))
@@ -120,9 +136,12 @@ class EvaluatorBench:
             record_opening(source.sealed, self._opening.run)
         if self._functions is not None:
             return await self._functions.take(look, items, number)
+        from autoreason.research.evaluator.command_look import CommandLook
+
+        assert self._folder is not None
         taking = CommandLook(
             source,
-            self._saved.folder,
+            self._folder,
             number=number,
             unsafe=self._opening.unsafe,
             probe=Path(self._opening.probe) if self._opening.probe else None,
@@ -140,7 +159,8 @@ class EvaluatorBench:
         """End every process it started."""
         if self._functions is not None:
             await self._functions.close()
-        self._saved.close()
+        if self._folder is not None:
+            self._folder.close()
 
 
 def _evaluator_error(detail: str) -> Measurement:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -58,40 +57,21 @@ def _encode(source: EvaluationSource) -> bytes:
 
 
 class SavedEvaluation:
-    """A saved evaluation, and a read-only folder with its files for the looks of one process."""
+    """A saved evaluation, which must stay as it was saved."""
 
     def __init__(self, digest: str) -> None:
         self.digest = digest
         self._path = _path(digest)
         self._signature: tuple[int, ...] = ()
         self.source = self._load()
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._signatures: dict[Path, tuple[int, ...]] = {}
-
-    @property
-    def folder(self) -> Path:
-        """The evaluator's files."""
-        if self._temporary is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="autoreason-evaluator-")
-        return Path(self._temporary.name, "task")
 
     def verify(self) -> None:
-        """Check the saved copy, and write the files anew if one of them was touched."""
-        if _signature(self._path) != self._signature:
+        """Check the saved copy."""
+        if signature(self._path) != self._signature:
             self._load()
-        if not self._signatures or any(
-            _signature(path) != known for path, known in self._signatures.items()
-        ):
-            self._write_files()
-
-    def close(self) -> None:
-        """Remove the folder."""
-        if self._temporary is not None:
-            _make_writable(self.folder)
-            self._temporary.cleanup()
 
     def _load(self) -> EvaluationSource:
-        signature = _signature(self._path)
+        found = signature(self._path)
         try:
             body = self._path.read_bytes()
         except OSError:
@@ -102,36 +82,13 @@ class SavedEvaluation:
             raise InvalidInput(
                 f"{self._path} was changed; remove it and start again from the task's own files"
             )
-        self._signature = signature
+        self._signature = found
         source = msgspec.msgpack.decode(body, type=EvaluationSource)
         items, sealed = (tuple(map(json.loads, each)) for each in (source.items, source.sealed))
         return replace(source, items=items, sealed=sealed)
 
-    def _write_files(self) -> None:
-        _make_writable(self.folder)
-        for path in sorted(self.folder.rglob("*"), reverse=True) if self.folder.exists() else ():
-            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-        self.folder.mkdir(exist_ok=True)
-        self._signatures = {}
-        for name, body in self.source.files.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(body)
-            # Scripts of a task are often named as commands.
-            path.chmod(0o555 if body.startswith(b"#!") else 0o444)
-        for path in (self.folder, *self.folder.rglob("*")):
-            if path.is_dir():
-                path.chmod(0o555)
-            self._signatures[path] = _signature(path)
 
-
-def _make_writable(folder: Path) -> None:
-    for path in (folder, *folder.rglob("*")) if folder.exists() else ():
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o755)
-
-
-def _signature(path: Path) -> tuple[int, ...]:
+def signature(path: Path) -> tuple[int, ...]:
     """What changes when a file does, and cannot be set back; empty where there is none."""
     try:
         status = path.lstat()
