@@ -44,8 +44,5 @@ def caller_service(
             f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
             f'`autoreason.resume("{run}", evaluate=function)`'
         )
-    saved = SavedEvaluation(research.evaluation)
-    try:
-        return EvaluationService(caller_evaluator(task, settings, evaluate, saved.source, run))
-    finally:
-        saved.close()
+    source = SavedEvaluation(research.evaluation).source
+    return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))

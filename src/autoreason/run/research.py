@@ -271,9 +271,7 @@ def read_recorded(
         raise InvalidInput("the task is measured by a function; give it as `evaluate`")
     source = EvaluationSource(evaluate="", metric=work.metric)
     if work.evaluation:
-        saved = SavedEvaluation(work.evaluation)
-        source = saved.source
-        saved.close()
+        source = SavedEvaluation(work.evaluation).source
     elif work.items or work.sealed:
         raise InvalidInput("the items of this task are not saved here; read it from its file")
     if evaluate:

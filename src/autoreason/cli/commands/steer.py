@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument("given", metavar="[RUN] TEXT", nargs=-1, required=True, shell_complete=complete_run)
 @options.journal_option
 def guide(given: tuple[str, ...], journal: str | None) -> None:
-    """Tell the next critic what to look at, or the next proposal of research what to try.
+    """Tell the next critic or proposal what to look at.
 
     RUN defaults to the live one. TEXT, or - for standard input, reaches the critic of the next pass,
     or the next proposal, once. Guidance for a paused run is kept until it is resumed.
