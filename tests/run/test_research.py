@@ -118,7 +118,8 @@ def test_a_run_with_a_saved_evaluator_is_resumed_without_the_tasks_folder(task: 
     for path in (task, Path("evaluate.py"), Path("knob.txt")):
         path.unlink()
     whole = resume(result.run, model=up())
-    assert whole.status == "done"
+    assert isinstance(whole, ResearchResult)
+    assert whole.improved
     assert replay(whole.run).same
 
 
@@ -175,6 +176,7 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     work: Any = forked.task.work
     assert work.files == result.files
     again = forked.run()
+    assert isinstance(again, ResearchResult)
     assert again.status == "done"
     with pytest.raises(InvalidInput, match="has no passes"):
         prepare_fork(result.run, 2)

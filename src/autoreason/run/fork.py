@@ -97,7 +97,12 @@ def prepare_fork(
         # Another strategy may need prompts that the run it comes from had no use for.
         prompts = PromptSet(prepared.prompts.sources | story.prompts)
         prepared = dataclasses.replace(prepared, prompts=prompts)
-    return dataclasses.replace(prepared, forked_from=run)
+    prepared = dataclasses.replace(prepared, forked_from=run)
+    if research_of(task):
+        from autoreason.run.research import PreparedResearch
+
+        return PreparedResearch(**vars(prepared))
+    return prepared
 
 
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:

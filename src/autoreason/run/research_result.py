@@ -94,4 +94,4 @@ class ResearchResult(Result):
 
 def research_result(result: Result) -> ResearchResult:
     """A research run, as its caller sees it."""
-    return ResearchResult(**vars(result))
+    return result if isinstance(result, ResearchResult) else ResearchResult(**vars(result))

@@ -13,6 +13,7 @@ from autoreason.prompts import PromptSet
 from autoreason.run import driver
 from autoreason.run.caller_evaluation import caller_service
 from autoreason.run.certificate_storage import store_certificate
+from autoreason.run.kinds import written_by
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import ResumeOptions, check_options
 from autoreason.run.preflight import check
@@ -79,6 +80,10 @@ async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
             service=service,
         )
     store_certificate(result, options.get("on_warning"))
+    if written_by(result.story.settings) == "files":
+        from autoreason.run.research_result import research_result
+
+        return research_result(result)
     return result
 
 

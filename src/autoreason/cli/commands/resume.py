@@ -50,7 +50,6 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.run.resume import resume_async, resumed_settings
     from autoreason.run.working_time import working_time
 
-    check_output(values["output"])
     check_output(values["html"], "--html")
     with open_journal(values["journal"]) as journal:
 
@@ -60,6 +59,9 @@ def resume(run: str | None, **values: Any) -> int:
         row = find_run(journal, run, waits, "run that waits to be resumed")
         chosen = arguments.resume_options(values) | {"journal": journal}
         _, before = task_and_settings(row.id, journal.story(row.id))
+        if before.strategy != "research":
+            # The output of research is a folder.
+            check_output(values["output"])
         warn_of_failed_judges(resumed_settings(before, chosen))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
         took = working_time(row.id, journal=journal).seconds
