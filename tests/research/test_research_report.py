@@ -193,7 +193,7 @@ def test_the_sections_show_noise_search_reasons_playoff_test_and_flags() -> None
     ).to_text()
     for expected in (
         "5 evaluations of the start: score 0.7000 on average, spread 0.0080, 2.0 s each",
-        "6 proposals: 3 kept, 1 dropped, 1 refused, 1 guarded; 37 evaluations used",
+        "6 proposals: 3 kept, 1 dropped, 1 refused, 1 guarded; 37 evaluations charged",
         "1 × a reason",
         "1 × p50_ms is 9",
         "trial 5 was kept and shares 2 runs of eight words with items",

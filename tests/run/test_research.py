@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -314,3 +315,22 @@ def test_a_reply_that_changes_nothing_is_refused_and_counted(task: Path) -> None
     assert result.report.statuses == {"refused": 2}
     assert result.conclusion.startswith("no gain: no change was kept, so the result is the start")
     assert result.patch == ""
+
+
+def test_no_evaluation_is_left_out_of_the_report_also_of_races_that_were_run_again(
+    task: Path,
+) -> None:
+    looks = []
+
+    def noisy(folder: Path, seed: int, items: list[Any]) -> float:
+        looks.append(seed)
+        sleep(random.Random(len(looks)).random() / 200)
+        return measure(folder, seed, items) + random.Random(seed).gauss(0, 0.5)
+
+    result = research(
+        task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, parallel=4, seed=5
+    )
+    assert len(looks) <= result.report.evaluations <= 100
+    looks.clear()
+    alone = research(task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, seed=5)
+    assert alone.report.evaluations == len(looks)

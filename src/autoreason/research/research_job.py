@@ -85,6 +85,8 @@ class _TrialUnderWay:
     """Evaluations it may take."""
     decided: int | None = None
     """The decision that ended it."""
+    earlier: int = 0
+    """Evaluations of races against incumbents that were replaced meanwhile."""
 
 
 class Research(Job):
@@ -292,6 +294,7 @@ class Research(Job):
                 self._decide(now, state, number, made, race, events)
                 return
             most -= self._cost(race, state)
+            self._trials[number - 1].earlier += self._cost(race, state)
             self._append(replace(now, spent=now.spent + self._cost(race, state)))
             again += 1
             stage, state = f"trial/{number}/again/{again}", now
@@ -364,7 +367,7 @@ class Research(Job):
             metrics=mean_metrics(looks),
             outcome=last.outcome if last else None,
             effect=race.effect if race else None,
-            evaluations=cost,
+            evaluations=cost + self._trials[number - 1].earlier,
             shared=max((each.shared for each in looks.values()), default=0),
             tail=last.tail if last else "",
         )
