@@ -63,7 +63,7 @@ async def test_without_noise_one_look_decides_and_the_gain_is_tested_on_fresh_lo
 
 
 async def test_the_budget_covers_noise_floor_races_playoff_and_end_test(journal: Journal) -> None:
-    for evaluations in (12, 40, 100, 200, 230):
+    for evaluations in (12, 40, 100, 204):
         meter = Meter(noise=1.0)
         steps = [random.Random(evaluations + each).gauss(0.1, 1.0) for each in range(300)]
         await run(
@@ -108,7 +108,7 @@ async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal
         *("no idea", "no idea either"),
         proposal("crash knob = 100"),
         proposal("knob = 5  # " + "long " * 50),
-        proposal("knob = 0   # the start"),
+        proposal("knob = 0 "),
         proposal("knob = 1"),
         proposal("knob = 2"),
     ]
@@ -163,17 +163,17 @@ async def test_trials_side_by_side_replay_and_resume_whatever_ends_first(
     steps = [draw.gauss(0.3, 1) for _ in range(200)]
     model = turning(lambda number: steps[number])
     kept = 0
-    for left in (3, 9, 14, 20, 26, 33, 41, 100):
+    for left in (3, 17, 31):
         first, second = Uneven(left), Uneven(left + 1)
         first.left = left
         result = await start_run(
             journal,
             model,
             task=research_task(),
-            settings=research_settings(evaluations=90, parallel=parallel, patience=1000),
+            settings=research_settings(evaluations=60, parallel=parallel, patience=1000),
             service=first,
         )
-        if left < 90:
+        if result.status != "done":
             assert result.status == "provider_failed"
             assert (await replay_async(result.run, journal=journal)).same
             result = await go_on(journal, result.run, model, service=second)
@@ -186,3 +186,55 @@ async def test_trials_side_by_side_replay_and_resume_whatever_ends_first(
         numbers = [each.number for each in trials(story)]
         assert sorted(numbers) == list(range(1, len(numbers) + 1))
     assert kept
+
+
+async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: Journal) -> None:
+    meter = Meter(noise=0.3)
+    story = await run(
+        journal,
+        meter,
+        turning(lambda number: 1.0 if number % 2 else -1.0),
+        research_task(timed=True, better="lower"),
+        parallel=4,
+    )
+    assert all(look.alone for _, look in meter.looks)
+    assert any(each.status == "kept" for each in trials(story))
+    keys = [key for key, _ in meter.looks if key.startswith("trial/")]
+    assert all(a.replace("beside", "look") == b for a, b in zip(keys[::2], keys[1::2], strict=True))
+
+
+@pytest.mark.parametrize("rule", ["greedy", "independent"])
+async def test_rivals_run_under_the_same_budget(journal: Journal, rule: str) -> None:
+    meter = Meter(noise=1.0, interaction=1.0)
+    steps = [random.Random(each).gauss(0, 1.0) for each in range(300)]
+    story = await run(
+        journal, meter, turning(steps.__getitem__), evaluations=60, rule=rule, patience=1000
+    )
+    assert len(meter.looks) <= 60
+    kept = [each for each in trials(story) if each.status == "kept"]
+    assert kept
+    if rule == "greedy":
+        assert all(len(each.values) <= 1 for each in trials(story))
+        values = [each.values[0] for each in kept]
+        assert values == sorted(values)
+    else:
+        assert {each.incumbent for each in kept} != {0}
+
+
+async def test_judges_decide_where_the_metric_cannot_tell(journal: Journal) -> None:
+    def answer(request: Any) -> str:
+        if request.role == "judge":
+            return '{"ranking": ["1", "2"], "reasoning": "clearer"}'
+        number = int(request.key.split("/")[1])
+        return proposal(f"knob = 0\nnote {number}")
+
+    story = await run(
+        journal,
+        Meter(noise=1.0, interaction=1.0),
+        ScriptedModel(answer),
+        research_task(judge="Prefer the plainer version."),
+        patience=8,
+    )
+    assert [type(each).__name__ for each in story if type(each).__name__ == "BallotCast"]
+    judged = [each for each in trials(story) if "judges" in each.reason]
+    assert judged

@@ -9,7 +9,7 @@ from typing import Any
 
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
-from autoreason.jobs.tasks import use_in_order
+from autoreason.jobs.tasks import cancel, use_in_order
 from autoreason.research.measurement import Files, Look, LookOutcome, LookQuery, Measurement
 from autoreason.research.research_task import ResearchTask
 
@@ -42,6 +42,7 @@ class Looker:
         self._context = context
         self._research = research
         self._sign = 1.0 if research.better == "higher" else -1.0
+        self._shared: list[asyncio.Task[Measurement]] = []
 
     async def look(self, key: str, files: Files, number: int) -> Measurement:
         """Look at an artifact; looks of one number share seed and items."""
@@ -54,9 +55,14 @@ class Looker:
                 name = f"incumbent/{contender.trial}" if contender.trial else "start"
                 looking = self.look(f"{name}/look/{number}", contender.files, number)
                 contender.under_way[number] = asyncio.ensure_future(looking)
+                self._shared.append(contender.under_way[number])
             # Others may wait for the same look: one that is cancelled must not end it for them.
             contender.looks[number] = await asyncio.shield(contender.under_way[number])
         return contender.looks[number]
+
+    async def close(self) -> None:
+        """End the looks that all who waited for them have left."""
+        await cancel(each for each in self._shared if not each.done())
 
     async def fresh(self, stage: str, files: Files, looks: int) -> list[Measurement]:
         """Looks whose seeds and items decided nothing before; of one stage all artifacts share them."""

@@ -61,7 +61,9 @@ class RaceResult(Struct, frozen=True, kw_only=True):
     reason: str
     looks: dict[int, Measurement] = field(default_factory=dict)
     incumbent: tuple[int, ...] = ()
-    """Numbers of the incumbent's looks that were used."""
+    """Numbers of the looks at the incumbent, whose record they belong to."""
+    beside: int = 0
+    """Looks at the incumbent for this race alone, because times are compared only side by side."""
     values: dict[int, float] = field(default_factory=dict)
     pairs: tuple[tuple[float, float], ...] = ()
     effect: Effect | None = None
@@ -85,7 +87,6 @@ class Race:
     async def run(
         self,
         stage: str,
-        trial: int,
         files: Files,
         incumbent: Contender,
         known: LooksSoFar,
@@ -116,6 +117,9 @@ class Race:
                 return self._result("failed", _why(measurement), looks, other, effect)
             if broken := broken_guard(self._research.guard, looks.values()):
                 return self._result("guarded", broken, looks, other, effect)
+            if not self._looker.values(other):
+                why = "the incumbent gave no number to compare with"
+                return self._result("dropped", why, looks, other, effect)
             effect, noise = self._effect(looks, other, known)
             decision = rule.decide(effect, noise, self._research.tolerance)
             if decision != "look":
@@ -191,7 +195,8 @@ class Race:
             ending=ending,
             reason=reason,
             looks=looks,
-            incumbent=tuple(sorted(other)),
+            incumbent=() if self._research.timed else tuple(sorted(other)),
+            beside=len(other) if self._research.timed else 0,
             values=mine,
             pairs=tuple(pairs_of(mine, self._looker.values(other))),
             effect=effect,

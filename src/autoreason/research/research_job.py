@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace as changed
@@ -43,6 +43,7 @@ from autoreason.task import Task
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
+A = TypeVar("A")
 RuleName = Literal["race", "greedy", "independent"]
 _CALLS = 2
 """Calls of a proposal: the first reply, and the second of one that was sent back."""
@@ -95,7 +96,7 @@ class Research(Job):
     summary = "an artifact improved against a number"
     writes = "files"
     common_prompts = ()
-    prompts = ("system", "task", "proposer", "fix")
+    prompts = ("system", "task", "proposer", "fix", "judge", "ballot_again")
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
@@ -153,6 +154,7 @@ class Research(Job):
             reason = await self._search()
         finally:
             await cancel(each.task for each in self._trials)
+            await self._looker.close()
         result = await self._choose()
         if result.trial:
             await self._test(result)
@@ -208,13 +210,13 @@ class Research(Job):
         step = 0
         while True:
             await self._until(lambda: self._under_way(len(self._states) - 1) < width)
-            order = await self._ask_step(step)
+            order = await self._ask(OrderQuery(key=f"step/{step}"))
             await self._until_decided(order)
             most, reason = self._next_trial(order)
             if most:
                 number = len(self._trials) + 1
                 key = f"trial/{number}/budget"
-                shortage = await self.context.ask(BudgetQuery(key=key, calls=_CALLS, after=0))
+                shortage = await self._ask(BudgetQuery(key=key, calls=_CALLS, after=0))
                 if shortage:
                     await self._until(lambda: not self._under_way(len(self._states) - 1))
                     return f"the budget is used up: {shortage}"
@@ -225,9 +227,9 @@ class Research(Job):
                 await self._until_decided(order + 1)
             step += 1
 
-    async def _ask_step(self, step: int) -> int:
+    async def _ask(self, query: Query[A]) -> A:
         try:
-            return await self.context.ask(OrderQuery(key=f"step/{step}"))
+            return await self.context.ask(query)
         except Interruption:
             # What is under way is paid for and gets recorded.
             await asyncio.gather(*(each.task for each in self._trials), return_exceptions=True)
@@ -255,8 +257,10 @@ class Research(Job):
 
     def _least(self, state: _State) -> int:
         """Evaluations that a race needs: a look, and those that the incumbent lacks."""
-        known = 0 if self._research.timed else len(state.known.incumbent)
-        return 1 + max(0, self._rule.incumbent_needs(1, state.known.survived) - known)
+        if self._research.timed:
+            return 2
+        needed = self._rule.incumbent_needs(1, state.known.survived)
+        return 1 + max(0, needed - len(state.known.incumbent))
 
     def _reached(self, state: _State, target: float) -> bool:
         values = self._incumbent_values(state)
@@ -280,9 +284,7 @@ class Research(Job):
             events: list[AnyEvent] = []
             race = None
             if made.files is not None and most >= self._least(state):
-                race = await self._race.run(
-                    stage, number, made.files, state.incumbent, state.known, most
-                )
+                race = await self._race.run(stage, made.files, state.incumbent, state.known, most)
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
             order = await self.context.ask(OrderQuery(key=f"{stage}/decision", decides=True))
@@ -298,7 +300,8 @@ class Research(Job):
             self._append(replace(now, spent=now.spent + self._cost(race, state)))
             again += 1
             stage, state = f"trial/{number}/again/{again}", now
-            made = self._proposer.apply_again(made, now.incumbent.files)
+            if self._terms.rule != "independent":
+                made = self._proposer.apply_again(made, now.incumbent.files)
 
     def _view(self, number: int, state: _State) -> View:
         if self._terms.rule == "independent":
@@ -319,16 +322,15 @@ class Research(Job):
         """The incumbent's mean and the noise, in a sentence for the proposer."""
         research = self._research
         values = self._incumbent_values(state)
-        mean = abs(fmean(values.values())) if research.better == "lower" else fmean(values.values())
+        mean = fmean(values.values()) * (1 if research.better == "higher" else -1)
         spread = state.known.noise(values).spread
         noise = f"one evaluation varies by {spread:.3g}" if spread else "evaluations do not vary"
         return f"{research.metric} is {mean:.6g} ({research.better} is better); {noise}"
 
     def _cost(self, race: RaceResult, state: _State) -> int:
         """Evaluations of a race: its own looks, and those at the incumbent that were not known before."""
-        if self._research.timed:
-            return len(race.looks) + len(race.incumbent)
-        return len(race.looks) + len(set(race.incumbent) - set(state.known.incumbent))
+        new = set(race.incumbent) - set(state.known.incumbent)
+        return len(race.looks) + len(new) + race.beside
 
     def _decide(
         self,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import asdict, replace
 
 from autoreason.events import FINISHED
+from autoreason.exchange import Service
 from autoreason.prompts import PromptSet
+from autoreason.research.research_task import research_of
 from autoreason.run import driver
-from autoreason.run.caller_evaluation import caller_service
 from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.kinds import written_by
 from autoreason.run.model_choice import ModelChoice, change_servers
@@ -22,6 +23,10 @@ from autoreason.run.record import task_and_settings, use_journal
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import Budget, Settings
+from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from autoreason.research.evaluator.caller import Evaluate
 
 
 def resume(run: str, **options: Unpack[ResumeOptions]) -> Result:
@@ -64,7 +69,7 @@ async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
         service = None
         if not row.live and row.status not in FINISHED:
             await check(task, settings, pool, PromptSet(story.prompts))
-            service = caller_service(task, settings, options.get("evaluate"), row.id)
+            service = _caller_service(task, settings, options.get("evaluate"), row.id)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):
@@ -85,6 +90,17 @@ async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
 
         return research_result(result)
     return result
+
+
+def _caller_service(
+    task: Task, settings: Settings, evaluate: Evaluate | None, run: str
+) -> Service | None:
+    """What measures research by a function of the caller; None where nothing does."""
+    if evaluate is None and research_of(task) is None:
+        return None
+    from autoreason.run.caller_evaluation import caller_service
+
+    return caller_service(task, settings, evaluate, run)
 
 
 def resumed_settings(
