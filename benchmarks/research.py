@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, to_builtins
 
-from autoreason.exchange import QueryEnded, QueryStarted, Request
+from autoreason.exchange import OnSignal, QueryEnded, QueryStarted, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
@@ -117,7 +117,7 @@ async def _drive(evaluator: EvaluatorClient, evaluations: int, journal: Journal)
         evaluate="evaluate.py:score",
     )
     pool = ModelPool()
-    pool.add({_ADDRESS: ScriptedModel(_propose)})
+    pool.add({_ADDRESS: _Forgetful(_propose)})
     loop = os.getpid()
     (process,) = children_of(loop)
     watch = MemoryWatch([loop, process])
@@ -151,6 +151,14 @@ async def _drive(evaluator: EvaluatorClient, evaluations: int, journal: Journal)
         evaluator_memory=watch.quarters(process),
         level=evaluator.level,
     )
+
+
+class _Forgetful(ScriptedModel):
+    """A scripted model that does not keep what it was asked."""
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        self.requests.clear()
+        return await super().ask(request, on_signal)
 
 
 class _Between:
