@@ -70,9 +70,9 @@ class SourceFinder:
         inside = any(each.startswith(f"{fullname}.") for each in self._modules)
         if file is None and not inside:
             return None
-        return ModuleSpec(fullname, self, origin=file, is_package=inside)
+        return ModuleSpec(fullname, self, origin=file, is_package=inside)  # type: ignore[arg-type]
 
-    def create_module(self, spec: ModuleSpec) -> None:  # noqa: ARG002
+    def create_module(self, spec: ModuleSpec) -> None:
         """Modules are created as usual."""
 
     def exec_module(self, module: ModuleType) -> None:
