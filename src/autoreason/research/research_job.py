@@ -62,6 +62,15 @@ class ResearchTerms(Struct, frozen=True, kw_only=True):
     """Proposals in a row without a keep that end the search."""
     unsafe: bool = False
     """Evaluators may be run without a jail where there is none."""
+    rivals: tuple[RuleName, ...] = ()
+    """Rules that are compared with `rule`, each with as many evaluations."""
+    repeats: Annotated[int, Meta(ge=1, le=100)] = 1
+    """Runs by each rule, where rules are compared."""
+
+    @property
+    def rules(self) -> tuple[RuleName, ...]:
+        """The rule, and those it is compared with."""
+        return (self.rule, *self.rivals)
 
 
 @dataclass(frozen=True)

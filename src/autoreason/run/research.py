@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
 from autoreason.jobs.runner import build_job
+from autoreason.report.numbers import count
 from autoreason.research.end_test import plan_budget
 from autoreason.research.evaluation_service import EvaluationService
 from autoreason.research.evaluation_source import EvaluationSource
@@ -29,6 +31,7 @@ from autoreason.research.evaluator.saved_evaluation import (
 from autoreason.research.measurement import LookQuery
 from autoreason.research.research_job import Research, ResearchTerms
 from autoreason.research.research_task import ResearchTask, research_of
+from autoreason.research.rule_comparison import RuleComparison
 from autoreason.research.task_file import read_research_task
 from autoreason.research.trial_events import NoiseMeasured
 from autoreason.run.caller_evaluation import caller_evaluator
@@ -37,14 +40,14 @@ from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import ResearchOptions, RunHooks, check_options
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.research_result import ResearchResult, research_result
+from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.compare.comparison import enough_repeats
+from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
-_TERMS: tuple[Literal["evaluations", "rule", "parallel", "patience", "unsafe"], ...] = (
-    *("evaluations", "rule", "parallel"),
-    *("patience", "unsafe"),
-)
+_TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe")
 
 
 def research(
@@ -102,8 +105,8 @@ async def research_async(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PreparedResearch(PreparedRun):
-    """A research run with everything decided; its evaluator is saved when it starts."""
+class PreparedMeasuring(PreparedRun):
+    """A run with an evaluator, which is saved when it starts."""
 
     _source: EvaluationSource | None = None
     """What measures; None where it was saved by an earlier run."""
@@ -112,7 +115,7 @@ class PreparedResearch(PreparedRun):
     notes: tuple[str, ...] = ()
     """What a person should know before it starts, in sentences."""
 
-    async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> Result:
         """Save what measures, then run until the end or a pause."""
         hooks = {**self.hooks, **hooks}
         on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
@@ -131,6 +134,22 @@ class PreparedResearch(PreparedRun):
                 on_started(run)
 
         hooks["on_ready"], hooks["on_started"] = ready, started
+        return await super().run_async(**hooks)
+
+    def _check_jail(self, source: EvaluationSource) -> None:
+        """Refuse a command that this machine cannot jail, before anything is written."""
+        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        if self._evaluator is None and not unsafe and not function_of(source.evaluate):
+            from autoreason.research.evaluator.command_jail import require_jail
+
+            require_jail()
+
+
+class PreparedResearch(PreparedMeasuring):
+    """A research run with everything decided."""
+
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
+        """Save what measures, then run until the end or a pause."""
         return research_result(await super().run_async(**hooks))
 
     async def measure_noise_async(self) -> NoiseMeasured:
@@ -168,14 +187,6 @@ class PreparedResearch(PreparedRun):
         unsafe = read_options(self.settings, ResearchTerms).unsafe
         return await check_evaluation(work, self._evaluator, unsafe=unsafe, seed=self.settings.seed)
 
-    def _check_jail(self, source: EvaluationSource) -> None:
-        """Refuse a command that this machine cannot jail, before anything is written."""
-        unsafe = read_options(self.settings, ResearchTerms).unsafe
-        if self._evaluator is None and not unsafe and not function_of(source.evaluate):
-            from autoreason.research.evaluator.command_jail import require_jail
-
-            require_jail()
-
 
 def prepare_research(
     task: str | Path | Task,
@@ -207,16 +218,52 @@ def prepare_research(
         >>> prepared.task.work.files
         {'knob.txt': '1\n'}
     """
+    return PreparedResearch(**_prepare("research", task, model, evaluate, options))
+
+
+def prepare_rule_comparison(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    rules: Sequence[str],
+    repeats: int = 1,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[ResearchOptions],
+) -> PreparedMeasuring:
+    """Research by several rules, each as often with as many evaluations, and what fresh looks say of them."""
+    require_statistics()
+    first, *rivals = rules
+    own = {"rule": first, "rivals": tuple(rivals), "repeats": repeats}
+    parts = _prepare("research_rules", task, model, evaluate, options, own)
+    RuleComparison.check(parts["settings"])
+    if repeats < (needed := enough_repeats(len(rules))):
+        parts["notes"] += (
+            f"{count(repeats, 'repeat')} of {len(rules)} rules cannot show that one of them is best "
+            f"beyond chance; that takes {needed} or more",
+        )
+    return PreparedMeasuring(**parts)
+
+
+def _prepare(
+    strategy: str,
+    task: str | Path | Task,
+    model: str | Model,
+    evaluate: Evaluate | str | None,
+    options: ResearchOptions,
+    own: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What a prepared run consists of; `own` are the terms that the caller decides."""
     check_options(options, ResearchOptions)
     chosen, source, notes = _read(task, evaluate)
+    terms_given = {name: options[name] for name in _TERMS if options.get(name) is not None}  # type: ignore[literal-required]
     choice = ModelChoice()
     prepared = prepare(
         chosen,
         choice.write(model, options),
         choice,
         options,
-        strategy="research",
-        strategy_options={name: options[name] for name in _TERMS if options.get(name) is not None},
+        strategy=strategy,
+        strategy_options={**terms_given, **(own or {})},
     )
     terms = read_options(prepared.settings, ResearchTerms)
     if warning := plan_budget(terms.evaluations).warning():
@@ -224,12 +271,13 @@ def prepare_research(
     evaluator = None
     if source and callable(evaluate):
         evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
-    return PreparedResearch(
-        **{**vars(prepared), "service": EvaluationService(evaluator) if evaluator else None},
-        _source=source,
-        _evaluator=evaluator,
-        notes=notes,
-    )
+    return {
+        **vars(prepared),
+        "service": EvaluationService(evaluator) if evaluator else None,
+        "_source": source,
+        "_evaluator": evaluator,
+        "notes": notes,
+    }
 
 
 def _read(
