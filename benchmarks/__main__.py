@@ -13,6 +13,7 @@ import msgspec
 from benchmarks.kills import KillResult, kill_runs
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
+from benchmarks.research import measure_research
 from benchmarks.research_kills import kill_research
 from benchmarks.sandbox import measure_sandbox
 from benchmarks.server import ROOT
@@ -68,6 +69,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "research_kills": measure_research_kills,
     "sandbox": measure_sandbox,
     "solve": measure_solving,
+    "research": measure_research,
 }
 
 
