@@ -34,6 +34,7 @@ NOUNS = frozenset(
         "settings",
         "story",
         "task",
+        "type_hints",
         "version",
     }
 )

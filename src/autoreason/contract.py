@@ -15,6 +15,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute, function_errors, load_function, short
 from autoreason.regex import Regex, parsed
+from autoreason.type_hints import check_fields
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line; what closes it is removed by `heading_text`."""
@@ -66,6 +67,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Functions of your own, from a text to sentences on what it breaks."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         msgspec.structs.force_setattr(self, "checks", tuple(map(absolute, self.checks)))
         for name in ("min_words", "max_words"):
             value = getattr(self, name)

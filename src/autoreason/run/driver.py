@@ -281,4 +281,5 @@ class _Drive:
             spent=budget_tracker.spent,
             story=story,
             seconds=working_time(self.run, journal=self.journal).seconds,
+            journal=self.journal.path,
         )

@@ -18,7 +18,7 @@ from autoreason.run.driver import start
 from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.kinds import job_class
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import RunHooks
+from autoreason.run.parameters import RunHooks, check_arguments
 from autoreason.run.preflight import check
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
@@ -56,6 +56,7 @@ class PreparedRun:
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> Result:
         """Like `run`, in an event loop."""
+        check_arguments(PreparedRun.run, hooks)
         hooks = {**self.hooks, **hooks}
         async with AsyncExitStack() as exits:
             pool = use_pool(hooks.get("pool"), self.settings, self.models, exits)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from autoreason.events import LIFECYCLE
 from autoreason.prompts import PromptSet
-from autoreason.run.parameters import JournalPlace
+from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.recall import Memory, rerun
-from autoreason.run.record import task_and_settings, use_journal
+from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.sync import wait_for
 from autoreason.story import build_story
 
@@ -29,12 +29,12 @@ class ReplayResult:
         return self.difference is None
 
 
-def replay(run: str, *, journal: JournalPlace = None) -> ReplayResult:
+def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
     """Run a record again from its replies alone, offline and for nothing, and compare.
 
     Args:
-        run: The run's name, or a part of it that no other has.
-        journal: An open journal, the file of one, or None for the user's own.
+        run: The run's name, a part of it that no other has, or its result.
+        journal: An open journal, the file of one, or None for the result's or the user's own.
 
     Returns:
         Whether the replay gave the events of the record, and where it first differed.
@@ -53,10 +53,12 @@ def replay(run: str, *, journal: JournalPlace = None) -> ReplayResult:
     return wait_for(lambda: replay_async(run, journal=journal), "replay")
 
 
-async def replay_async(run: str, *, journal: JournalPlace = None) -> ReplayResult:
+async def replay_async(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
     """Like `replay`, in an event loop."""
+    check_arguments(replay, run=run, journal=journal)
+    name, journal = name_and_journal(run, journal)
     with use_journal(journal) as book:
-        run = book.find(run).id
+        run = book.find(name).id
         recorded = [item.event for item in book.events(run)]
         memory = Memory(book.replies(run), book.answers(run))
     story = build_story(recorded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import Violation, count_words
@@ -37,6 +38,8 @@ class Result(Report):
     story: Story
     seconds: float | None = None
     """How long it was worked on, pauses left out; None where that is not known."""
+    journal: Path | None = None
+    """The file it is recorded in."""
 
     @property
     def text(self) -> str | None:
@@ -208,6 +211,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         spent=row.spent,
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,
+        journal=journal.path,
     )
 
 
