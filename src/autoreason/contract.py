@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.plugins import absolute, function_errors, load_function, short
+from autoreason.plugins import absolute, load_function, short
 from autoreason.regex import Regex, parsed
 from autoreason.type_hints import check_fields
 
@@ -139,7 +139,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def _breaches(self, text: str) -> list[_Breach]:
         checked = (
-            _breach("checks", each) for name in self.checks for each in _run_check(name, text)
+            _breach("checks", each) for name in self.checks for each in _load_check(name)(text)
         )
         return [*self._length(text), *self._contents(text), *self._layout(text), *checked]
 
@@ -197,14 +197,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return found
 
 
-def _load_check(name: str) -> Callable[[str], Iterable[str]]:
-    return load_function("contract_checks", name, "a text")
-
-
-def _run_check(name: str, text: str) -> list[str]:
-    check = _load_check(name)
-    with function_errors("contract_checks", name):
-        return [str(each) for each in check(text)]
+def _load_check(name: str) -> Callable[[str], Sequence[str]]:
+    return load_function("contract_checks", name, "a text", Sequence[str])
 
 
 def _check_in_words(name: str) -> str:

@@ -71,10 +71,15 @@ def check_call(
 
 def check_type(name: str, value: object, hint: Any) -> None:
     """Refuse a value that is not of a type, with what to give in its place."""
+    if problem := type_problem(name, value, hint):
+        raise InvalidInput(problem)
+
+
+def type_problem(name: str, value: object, hint: Any) -> str:
+    """What of a value is not of its type, and what to give in its place; empty where all is."""
     if fault := _find_fault(name, value, hint):
-        raise InvalidInput(
-            f"`{fault.name}` is {_show(fault.value)}; give {_describe(fault.hint)}"
-        ) from None
+        return f"`{fault.name}` is {_show(fault.value)}; give {_describe(fault.hint)}"
+    return ""
 
 
 def check_fields(value: Struct) -> None:
@@ -148,8 +153,11 @@ def _show(value: object) -> str:
         return repr(value)
     if isinstance(value, Decimal) and not value.is_finite():
         return str(value)
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+    return _with_article(type(value).__name__)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
 def _describe(hint: Any) -> str:
@@ -165,4 +173,4 @@ def _describe_one(hint: Any) -> list[str]:
         return [repr(each) for each in get_args(hint)]
     if getattr(kind, "_is_protocol", False):
         return [f"a {kind.__name__.lower()} object"]
-    return [_EXPECTED.get(kind) or f"a {kind.__name__}"]
+    return [_EXPECTED.get(kind) or _with_article(kind.__name__)]

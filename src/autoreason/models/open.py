@@ -18,6 +18,7 @@ from autoreason.models.api_keys import Secret, find_key
 from autoreason.models.connection import is_exposed
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import HttpCall, Transport
+from autoreason.models.user_model import UserModel
 from autoreason.models.wire import WireModel
 from autoreason.plugins import describe, installed, is_in_file, load
 from autoreason.settings import INSIDE, THROUGH_LITELLM, provider_of, providers_of
@@ -80,11 +81,12 @@ def _open_own(name: str, address: str) -> Model:
         raise InvalidInput(f"{name} opens no model; make it a class or a function of an address")
     try:
         model: Model = factory(address)
+        is_model = all(hasattr(model, each) for each in ("address", "ask", "close"))
     except Exception as error:
         raise InvalidInput(f"{name} raised {describe(error)}; correct it") from error
-    if not all(hasattr(model, each) for each in ("address", "ask", "close")):
+    if not is_model:
         raise InvalidInput(f"{name} gives no model; it needs `address`, `ask` and `close`")
-    return model
+    return UserModel(model)
 
 
 def warm_up(addresses: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from autoreason.models.open import Check, check, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
 from autoreason.models.transport import Transport
+from autoreason.models.user_model import UserModel
 from autoreason.models.wire import WireModel
 from autoreason.settings import Settings, provider_of, providers_of, servers
 
@@ -49,7 +50,7 @@ class ModelPool:
 
     def add(self, models: Mapping[str, Model]) -> None:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
-        self._own_models.update(models)
+        self._own_models |= {address: UserModel(model) for address, model in models.items()}
 
     def lend(self, address: str) -> Model:
         """The model behind an address."""

@@ -17,7 +17,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.keys import judge_key
 from autoreason.parsing.ballots import read_ranking
-from autoreason.plugins import function_errors, load_function
+from autoreason.plugins import load_function
 from autoreason.settings import STYLES
 from autoreason.tournament.orders import neutral_labels
 
@@ -100,10 +100,9 @@ def lens_of(style: str, judge_number: int) -> str:
         return LENSES[judge_number % len(LENSES)]
     if style in STYLES:
         return ""
-    function = load_function("judge_styles", style, "a seat's number", STYLES)
-    with function_errors("judge_styles", style):
-        lens = function(judge_number)
-    if not isinstance(lens, str) or not lens.strip():
+    function = load_function("judge_styles", style, "a seat's number", str, STYLES)
+    lens: str = function(judge_number)
+    if not lens.strip():
         raise InvalidInput(f"the judge style {style} must return a sentence, not {lens!r}")
     return lens
 

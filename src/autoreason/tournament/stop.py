@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autoreason.plugins import function_errors, load_function, short
+from autoreason.plugins import load_function, short
 from autoreason.settings import Settings
 from autoreason.story import Story
 
@@ -51,11 +51,10 @@ def user_rules(settings: Settings) -> StopRule:
 
 
 def _load(name: str) -> StopRule:
-    function = load_function("stop_rules", name, "a story")
+    function = load_function("stop_rules", name, "a story", str | bool | None)
 
     def rule(story: Story) -> str:
-        with function_errors("stop_rules", name):
-            reason = function(story)
+        reason = function(story)
         if not reason:
             return ""
         return f"{short(name)} stopped it: {reason}" if isinstance(reason, str) else short(name)
