@@ -67,6 +67,8 @@ class Recovery(Struct, frozen=True, kw_only=True):
     """Inconclusive passes up to this one no longer count."""
     failed_panels: int = 0
     """Times the run was resumed after its last panel, over finished texts, had failed."""
+    failed_parts: int = 0
+    """At the last so many of these times, strategies of a comparison that had failed were run again as well."""
     redrafts: int = 0
     """Times the run was resumed after it had ended without a first draft."""
 

@@ -14,6 +14,7 @@ PANEL = "panel"
 _FROM_ZERO = frozenset({"judge", "critic", "try", "draft"})
 """Steps whose numbers begin at 0, and are shown from 1, as passes are."""
 _COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)
+_RERUN = re.compile(rf"(.+)@({_COUNT.pattern})", re.ASCII)
 _GROUP = 3
 """Steps that say what a request without a part belongs to, such as `panel/judge/2`."""
 
@@ -28,7 +29,7 @@ class PartName(Struct, frozen=True):
     problem: int | None = None
     """The number of the problem, from 1; None in a comparison."""
     attempt: int = 0
-    """How many panels of this repeat failed before; a panel that is run again is a part of its own."""
+    """How often this repeat failed before; a panel or a strategy that is run again is a part of its own."""
 
     @classmethod
     def parse(cls, text: str) -> PartName:
@@ -41,7 +42,10 @@ class PartName(Struct, frozen=True):
     def __str__(self) -> str:
         if self.problem is not None:
             return f"{self.problem}/{self.name}/{self.repeat}"
-        return attempt_stage(f"{_REPEAT}/{self.repeat}/{self.name}", self.attempt)
+        name = f"{_REPEAT}/{self.repeat}/{self.name}"
+        if self.name == PANEL or not self.attempt:
+            return attempt_stage(name, self.attempt)
+        return f"{name}@{self.attempt}"
 
 
 class Key(Struct, frozen=True):
@@ -102,7 +106,9 @@ def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:
         ):
             return PartName(name, int(repeat), attempt=int(attempt)), rest
         case [head, repeat, name, *rest] if head == _REPEAT and _COUNT.fullmatch(repeat):
-            return PartName(name, int(repeat)), rest
+            again = _RERUN.fullmatch(name)
+            name, attempt = again.groups() if again else (name, "0")
+            return PartName(name, int(repeat), attempt=int(attempt)), rest
         case [problem, name, repeat, *rest] if _COUNT.fullmatch(problem) and _COUNT.fullmatch(
             repeat
         ):

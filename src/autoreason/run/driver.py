@@ -155,7 +155,11 @@ def _recover(story: Story) -> Recovery:
     before = story.recovery
     if story.status == "panel_failed":
         if story.playoff or not story.passes:
-            return replace(before, failed_panels=before.failed_panels + 1)
+            return replace(
+                before,
+                failed_panels=before.failed_panels + 1,
+                failed_parts=before.failed_parts + 1,
+            )
         # By number: the passes of a strategy need not begin with 1.
         return replace(before, forgiven=story.passes[-1].number)
     # A comparison has its drafts in parts of it.

@@ -19,8 +19,8 @@ from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
     ComparisonOptions,
     Texts,
+    last_part,
     panels_of,
-    part_name,
     same_texts,
 )
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
@@ -174,7 +174,7 @@ def _compared_strategy(
     parts = _parts(story, name, options)
     total = Spent()
     for number in range(1, options.repeat_count + 1):
-        total = total.joined(spent.get(part_name(number, name), Spent()))
+        total = total.joined(spent.get(last_part(story, number, name), Spent()))
     return ComparedStrategy(
         strategy=short(name),
         delivered=sum(part.delivered is not None for part in parts),
@@ -189,7 +189,7 @@ def _compared_strategy(
 
 def _parts(story: Story, name: str, options: ComparisonOptions) -> list[Story]:
     """The parts of a strategy that were started, in the order of the repeats."""
-    names = [part_name(number, name) for number in range(1, options.repeat_count + 1)]
+    names = [last_part(story, number, name) for number in range(1, options.repeat_count + 1)]
     return [story.parts[each] for each in names if each in story.parts]
 
 
@@ -203,7 +203,7 @@ def _mean_words(parts: Sequence[Story]) -> float | None:
 
 
 def _text(story: Story, number: int, name: str) -> str | None:
-    part = story.parts.get(part_name(number, name))
+    part = story.parts.get(last_part(story, number, name))
     return part.delivered.text if part and part.delivered else None
 
 
