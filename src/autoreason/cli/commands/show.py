@@ -113,11 +113,11 @@ def show(
         elif whole and _is_table(story):
             _show_table(book, row, result, as_json=as_json, short=short, html=html)
         else:
-            write_page(result, html)
             if as_json:
                 print_json(result.to_dict() if short else as_object(row, story))
             else:
                 _print(book, row, result, number, short=short)
+            write_page(result, html)
 
 
 def _check_choice(

@@ -33,7 +33,6 @@ def end(solution: Solution, options: OutputOptions, console: Console) -> int:
         _print_set(solution)
     if options.report and solution.finished:
         solution.write_report(options.report)
-    outcome.write_page(solution, options.html)
     if options.quiet:
         _print_problem(solution, options)
     elif solution.one:
@@ -46,6 +45,7 @@ def end(solution: Solution, options: OutputOptions, console: Console) -> int:
             rows.insert(0, ("", f"Not solved: {solution.unsolved}"))
         rows += [solution.took, *_files(solution, options), *solution.next_steps()]
         outcome.print_rows(rows, console)
+    outcome.write_page(solution, options.html)
     return UNSOLVED if solution.unsolved else outcome.EXIT[solution.status]
 
 
