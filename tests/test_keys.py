@@ -77,6 +77,7 @@ def test_every_recorded_key_and_part_is_read_as_it_is_written(path: Path, tmp_pa
         ("17/search/1/attempt/2/examined", PartName("search", 1, 17), ("attempt", "2", "examined")),
         ("repeat/2/panel/attempt/1/panel/judge/0", PartName("panel", 2, attempt=1), None),
         ("repeat/2/harsh/attempt/1", PartName("harsh", 2), ("attempt", "1")),
+        ("repeat/2/harsh@1/draft/try/0", PartName("harsh", 2, attempt=1), ("draft", "try", "0")),
         ("repeat/0/harsh", None, ("repeat", "0", "harsh")),
         ("017/search/1", None, ("017", "search", "1")),
     ],

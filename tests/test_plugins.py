@@ -177,7 +177,7 @@ def test_a_brief_names_no_code(own: Path) -> None:
     brief = own.with_name("brief.md")
     brief.write_text("---\nchecks: own.py:no_emoji\n---\nWrite.\n")
     with pytest.raises(
-        InvalidInput, match="`checks` are code, which a brief cannot name; say --che"
+        InvalidInput, match="checks are code, which a brief cannot name; give `checks` as"
     ):
         read_task(str(brief))
 

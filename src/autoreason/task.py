@@ -99,7 +99,7 @@ def read_task(
         raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
     if "checks" in keys:
         raise InvalidInput(
-            f"{name}: `checks` are code, which a brief cannot name; say --check file.py:name"
+            f"{name}: checks are code, which a brief cannot name; give `checks` as file.py:name"
         )
     given_facts = keys.pop("facts", None)
     if isinstance(given_facts, list):

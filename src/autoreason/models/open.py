@@ -239,7 +239,7 @@ def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Se
     if key and not allow_http and is_exposed(base):
         raise InvalidInput(
             f"the key for {provider.name} would go unencrypted to {base}; use an https address,"
-            " or add --allow-http if you trust everyone on the way"
+            " or set `allow_http` if you trust everyone on the way"
         )
     return key
 

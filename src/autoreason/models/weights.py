@@ -332,7 +332,7 @@ def _hash_at_the_hub(url: str) -> str:
             headers = answer.headers
     found = headers.get("X-Linked-Etag", "").strip('"')
     if not re.fullmatch("[0-9a-f]{64}", found):
-        raise InvalidInput(f"the hub names no SHA-256 for {url}; give it with --sha256")
+        raise InvalidInput(f"the hub names no SHA-256 for {url}; give it as `sha256`")
     return found
 
 

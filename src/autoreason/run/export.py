@@ -65,7 +65,7 @@ def export(
 def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
         raise InvalidInput(
-            f"{folder} is not empty; name a new folder, or use --force to write into it"
+            f"{folder} is not empty; name a new folder, or set `force` to write into it"
         )
     created: list[Path] = []
     try:

@@ -147,8 +147,8 @@ def read_problem(
     problems = read_problems(source).problems
     if name is None and len(problems) > 1:
         raise InvalidInput(
-            f"{source} has {len(problems):,} problems; name one with --problem, "
-            f"such as --problem {problems[0].id}"
+            f"{source} has {len(problems):,} problems; name one as `problem`, "
+            f"such as {problems[0].id}"
         )
     problem = problems[0] if name is None else find_problem(problems, name)
     check_test_limits(seconds, megabytes)

@@ -100,4 +100,4 @@ class BestOfN(Strategy):
         """Its option, and a panel to choose with."""
         read_options(settings, Samples)
         if not settings.playoff:
-            raise InvalidInput("best_of_n needs a panel to choose with; leave out --no-playoff")
+            raise InvalidInput("best_of_n needs a panel to choose with; set `playoff` to 2 or more")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup, with_flags
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
@@ -223,7 +223,7 @@ def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
 
 def _status(check: Check) -> str:
     if check.problem:
-        return check.problem
+        return with_flags(click.get_current_context().command, check.problem)
     parts = (
         ("reachable", check.reachable),
         ("no key sent", check.key_sent is False),

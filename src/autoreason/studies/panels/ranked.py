@@ -34,7 +34,7 @@ class RankedPanel(PanelJob):
             self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
                 return self.finish(describe_verdict(verdict), texts[verdict.winner], verdict.winner)
-        pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
+        pairs = "; judges who cannot rank so many at once may compare two at a time, pairwise"
         raise PanelFailed(
             f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
             f"{pairs if len(texts) > _FEW else ''}"

@@ -68,11 +68,11 @@ def check_fast(settings: Settings) -> None:
     """Refuse what only the tournament's own loop can do."""
     if settings.voting != "borda":
         raise InvalidInput(
-            f"voting is {settings.voting}; --fast, --plot and --html count by borda only, leave them out"
+            f"voting is {settings.voting}; `fast`, `plot` and `html` count by borda only, leave them out"
         )
     if settings.drafts > 1:
         raise InvalidInput(
-            f"drafts is {settings.drafts}; --fast, --plot and --html begin from one draft, leave them out"
+            f"drafts is {settings.drafts}; `fast`, `plot` and `html` begin from one draft, leave them out"
         )
 
 
