@@ -147,7 +147,7 @@ def read_problem(
     problems = read_problems(source).problems
     if name is None and len(problems) > 1:
         raise InvalidInput(
-            f"{source} has {len(problems):,} problems; name one as `problem`, "
+            f"{source} has {len(problems):,} problems; name one with `name`, "
             f"such as {problems[0].id}"
         )
     problem = problems[0] if name is None else find_problem(problems, name)
