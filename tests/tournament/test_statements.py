@@ -95,7 +95,7 @@ def test_a_seat_without_a_ballot_is_not_a_vote() -> None:
 
 def test_survival_is_set_against_chance() -> None:
     sentence = statements.survival(
-        Survival(panels=5, survived=3, expected=2.0, chance=0.31, streak=2)
+        Survival(panels=5, survived=3, expected=2.0, chance=0.31, required_streak=2)
     )
     assert sentence == (
         "A survived 3 of 5 panels; judges ranking at random would keep it in 2, "

@@ -78,7 +78,17 @@ def _to_4(fields: Fields) -> Fields:
     return fields
 
 
-STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4)
+def _to_5(fields: Fields) -> Fields:
+    """The streak that ends a run is no longer called as the one that was reached."""
+    match fields:
+        case {"type": "PartEvent", "event": event}:
+            fields["event"] = _to_5(event)
+        case {"type": "Delivered", "evidence": {"survival": {"streak": _} as survival}}:
+            survival["required_streak"] = survival.pop("streak")
+    return fields
+
+
+STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4, _to_5)
 """One step for every version but the newest."""
 
 

@@ -197,12 +197,12 @@ def survival(found: Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
-    if found.streak is None:
+    if found.required_streak is None:
         return (
             f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep"
             f" it in {usual}, and in as many or more {percent(found.chance)} of the time"
         )
-    row = f"{found.streak} times in a row" if found.streak > 1 else "once"
+    row = f"{found.required_streak} times in a row" if found.required_streak > 1 else "once"
     return (
         f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep it "
         f"in {usual}, and {row} within as many passes in {percent(found.chance)} of runs"

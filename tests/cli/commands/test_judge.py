@@ -95,7 +95,7 @@ def test_the_contract_of_the_brief_is_checked_in_every_text(
 ) -> None:
     brief = inside.write("brief.md", "---\nmax_words: 6\n---\nWrite about tides.\n")
     found = inside("judge", brief, *texts, *PANEL, "--json", "-q").json
-    broken = {name for name, said in found["violations"].items() if said}
+    broken = {name for name, said in found["report"]["violations"].items() if said}
     assert broken == {"alpha.md", "gamma.md"}
 
 

@@ -253,7 +253,7 @@ def test_repeats_are_held_and_counted(inside: Inside) -> None:
     asked = ("solve", some(inside, 2), *MODEL, "--strategy", "single", "--repeats", "3")
     found = inside(*asked, "--json", "-q").json
     assert found["report"]["repeats"] == 3
-    assert found["report"]["scores"][0]["units"] == 6
+    assert found["report"]["scores"][0]["trials"] == 6
     assert found["report"]["scores"][0]["problems"] == 2
     assert found["calls"] == 6
 
@@ -496,9 +496,9 @@ def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
     report = found["report"]
     for score in report["scores"]:
         assert score["verdicts"] == {"accepted": 1, "wrong_answer": 1, "time_limit": 1}
-        assert score["fooled"]["value"] == 0.5
-    assert [each["noun"] for each in report["left_out"]] == ["line"]
-    assert report["left_out"][0]["what"] == ["line 2"]
+        assert score["passes_public_only"]["value"] == 0.5
+    assert [each["kind"] for each in report["left_out"]] == ["line"]
+    assert report["left_out"][0]["items"] == ["line 2"]
     everything = (inside.folder / "journal.db").read_bytes()
     wal = inside.folder / "journal.db-wal"
     everything += wal.read_bytes() if wal.exists() else b""
@@ -559,6 +559,6 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
     resumed = shell("resume", "--json", "-q")
     assert resumed.returncode == 1, "nothing it wrote is a program"
     found = json.loads(resumed.stdout)
-    assert found["report"]["scores"][0]["units"] == 3
+    assert found["report"]["scores"][0]["trials"] == 3
     assert found["report"]["left_out"] == []
     assert found["calls"] == server.asked

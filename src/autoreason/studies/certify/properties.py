@@ -148,7 +148,7 @@ def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
     """The place a judge ranks first more often, with what chance gives."""
     of, ballots = sum(both for _, both in second), 2 * len(second)
     place, count = ("second", of) if 2 * of > ballots else ("first", ballots - of)
-    p = lean(second).p
+    p = lean(second).p_value
     tested = p_statement(p) if p is not None else "no pair leans to either"
     return (
         f"of {ballots} ballots on pairs shown both ways {count} go to the text in {place} place, where "

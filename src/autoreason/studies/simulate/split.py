@@ -33,15 +33,15 @@ class Split(Struct, frozen=True, kw_only=True):
     """What is delivered, by world."""
     claimed: dict[str, float]
     """By world, the share of runs with a better text than the first draft that can say so."""
-    quality_short: float
+    quality_shortfall: float
     """The most by which it stays behind the best split in any world, as a share of it; of 1 where that is less."""
-    claimed_short: float
+    claimed_shortfall: float
     """The same for the share that can say so."""
 
     @property
     def regret(self) -> float:
         """The worse of the two."""
-        return max(self.quality_short, self.claimed_short)
+        return max(self.quality_shortfall, self.claimed_shortfall)
 
 
 class SplitReport(Report, Struct, frozen=True, kw_only=True):
@@ -66,7 +66,10 @@ class SplitReport(Report, Struct, frozen=True, kw_only=True):
         rows = [
             (
                 f"{one.playoff} + {one.confirmation}",
-                *(f"{value:.2f}" for value in (one.regret, one.quality_short, one.claimed_short)),
+                *(
+                    f"{value:.2f}"
+                    for value in (one.regret, one.quality_shortfall, one.claimed_shortfall)
+                ),
             )
             for one in self.splits
         ]
@@ -117,8 +120,8 @@ def compare_splits(
             confirmation=confirmation,
             quality=dict(zip(names, quality[at].tolist(), strict=True)),
             claimed=dict(zip(names, claimed[at].tolist(), strict=True)),
-            quality_short=float(quality_short[at]),
-            claimed_short=float(claimed_short[at]),
+            quality_shortfall=float(quality_short[at]),
+            claimed_shortfall=float(claimed_short[at]),
         )
         for at, (playoff, confirmation) in enumerate(splits)
     ]
