@@ -83,6 +83,8 @@ class RunPaused(Event, frozen=True, kw_only=True):
 
     status: Status
     reason: str
+    limit: str | None = None
+    """The field of `Budget` that was reached; None where none was, or an earlier version recorded it."""
 
 
 # The tournament's own story: the same seed and the same replies give the same events.

@@ -104,6 +104,18 @@ def test_survival_is_set_against_chance() -> None:
     assert "nothing is known" in statements.survival(None)
 
 
+def test_a_streak_that_so_few_passes_cannot_have_is_not_mentioned() -> None:
+    few = Survival(panels=2, survived=1, expected=0.7, chance=0.0, required_streak=3)
+    assert statements.survival(few) == (
+        "A survived 1 of 2 panels; judges ranking at random would keep it in 0.7"
+    )
+
+
+def test_a_lead_that_every_panel_has_is_called_certain() -> None:
+    assert shared.by_chance("as much", 1.0) == "judges ranking at random always give as much"
+    assert shared.by_chance("as much", 0.31, "people").endswith("give as much 31 % of the time")
+
+
 def test_tau_is_stated_as_agreement_on_pairs() -> None:
     assert "73 % of the time (tau 0.46; chance is 50 %)" in shared.agreement(0.46)
     assert shared.agreement(None).startswith("unknown")
@@ -150,6 +162,13 @@ def test_evidence_prints_what_it_left_out() -> None:
     ]
     assert list(rows) == names
     assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"
+
+
+def test_a_tie_was_counted_and_is_not_left_out() -> None:
+    tied = replace(made_up.EVIDENCE, ties=2)
+    rows = dict(statements.evidence(tied, build_story(made_up.whole_run()), ()))
+    assert rows["Ties"] == "2 panels had a tie at the top"
+    assert "tie" not in rows["Left out"]
 
 
 def test_position_effects_are_stated_against_even_shares() -> None:

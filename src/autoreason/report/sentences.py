@@ -20,6 +20,13 @@ def losing(names: Sequence[str]) -> str:
     return f", but {listed(names)} {'lose' if len(names) > 1 else 'loses'} beyond chance"
 
 
+def by_chance(result: str, share: float, who: str = "judges") -> str:
+    """`judges ranking at random give as much 31 % of the time`; a result that is certain is called that."""
+    if share == 1:
+        return f"{who} ranking at random always give {result}"
+    return f"{who} ranking at random give {result} {percent(share)} of the time"
+
+
 def agreement(tau: float | None, who: str = "judges") -> str:
     """Kendall's tau as the share of pairs that two judges put in the same order.
 

@@ -209,6 +209,7 @@ def test_a_provider_that_fails_is_exit_4_and_resume_prints_the_table(
 def test_a_table_over_cut_texts_says_what_was_cut(inside: Inside, texts: tuple[str, ...]) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--equal-length", "-q")
     assert "Cut        alpha.md from 10 words to 6" in said.out
+    assert "from 6 words to 6" not in said.out
     assert "Cut" not in inside("judge", "Write about tides", *texts, *PANEL, "-q").out
 
 

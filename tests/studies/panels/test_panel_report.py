@@ -204,6 +204,15 @@ def test_without_a_winner_the_loser_is_named() -> None:
     assert even.conclusion.startswith("no winner beyond chance, but c loses beyond chance: a leads")
 
 
+def test_a_lead_in_votes_is_stated_with_what_it_is_worth() -> None:
+    close, clear = ["abc", "bac"] * 4 + ["abc"], ["abc"] * 30
+    found = report(strict(*close), WORDS, cast(*close))
+    assert ": a leads, but its 5 votes to 4 against b could be chance (p = " in found.conclusion
+    found = report(strict(*clear), WORDS, cast(*clear))
+    assert found.conclusion.startswith("a wins: its 30 votes to 0 against b are more than chance")
+    assert found.conclusion.endswith("corrected for 3 pairs)")
+
+
 def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
     found = report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3)
     first, *_ = str(found).split("\n\n")

@@ -75,8 +75,8 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
             tables = [standings(self.panel), win_matrix(self.panel), duels(self.panel, first)]
             sections.append(Section(tables=tables))
             if self.judged_repeats == 1:
-                alone = "says something of these texts, nothing of the strategies"
-                sentences.append(("One repeat", alone))
+                alone = "one was judged: it says something about its texts, nothing about the strategies"
+                sentences.append(("Repeats", alone))
             sentences += notes(self.panel)
         matched = f"by {self.match}; what each strategy spent is in the table above"
         sentences += [("Matched", matched), *(("Left out", why) for why in self.left_out)]

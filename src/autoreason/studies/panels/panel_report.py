@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.report.numbers import count as counted
-from autoreason.report.numbers import p_statement, percent
+from autoreason.report.numbers import p_statement
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import losing
+from autoreason.report.sentences import by_chance, losing
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
@@ -151,12 +151,13 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         first, second = self.standings[:2]
         if self.chance is not None:
             ahead = counted(abs(round(first.points - second.points)), "point")
-            often = percent(self.chance)
-            return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
+            return by_chance(f"a lead of {ahead} or more", self.chance)
         duel = _between(self.duels, first.name, second.name)
+        worth = "are more than chance gives" if self.winner else "could be chance"
+        pairs = f", corrected for {len(self.duels)} pairs" if len(self.duels) > 1 else ""
         return (
-            f"{counted(duel.wins, 'vote')} to {duel.losses} against {second.name}, and chance alone would give as "
-            f"much with {p_statement(duel.p_value_adjusted)} (corrected for {counted(len(self.duels), 'pair')})"
+            f"its {counted(duel.wins, 'vote')} to {duel.losses} against {second.name} {worth} "
+            f"({p_statement(duel.p_value_adjusted)}{pairs})"
         )
 
 

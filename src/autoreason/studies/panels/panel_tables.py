@@ -89,8 +89,9 @@ def notes(report: PanelReport) -> list[tuple[str, str]]:
         cut = [
             f"{name} from {n:,} words to {now[name]:,}"
             for name, n in report.words_before_cut.items()
+            if n != now[name]
         ]
-        rows.append(("Cut", "; ".join(cut)))
+        rows.append(("Cut", "; ".join(cut) or "nothing: all texts have the same length"))
     broken = {name: rules for name, rules in report.violations.items() if rules}
     return rows + [("Contract", f"{name}: {'; '.join(rules)}") for name, rules in broken.items()]
 
@@ -117,7 +118,7 @@ def _ballots(report: PanelReport) -> str:
     sentence = f"{count(report.ballots, 'vote')} counted"
     if report.abstained:
         sentence += f"; {report.abstained} left out because the judge flipped with the order"
-    return f"{sentence}; {report.invalid or 'none'} not valid"
+    return f"{sentence}; {report.invalid or 'no'} invalid {'ballot' if report.invalid == 1 else 'ballots'}"
 
 
 def _length(report: PanelReport) -> str:

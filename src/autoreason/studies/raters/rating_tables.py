@@ -15,7 +15,7 @@ from autoreason.report.numbers import (
     percent_range,
 )
 from autoreason.report.report import Section
-from autoreason.report.sentences import agreement
+from autoreason.report.sentences import agreement, by_chance
 from autoreason.report.table import Column, Table
 from autoreason.studies.raters.rubric import LINES
 
@@ -42,7 +42,7 @@ def _conclude_task(task: TaskResult, *, wins: bool) -> str:
     if not lead:
         return f"no text wins: {first.name} and {second.name} have the same points"
     points = f"{decimal(lead)} {'point' if lead == 1 else 'points'} ahead of {second.name}"
-    often = f"people ranking at random give as much {percent(task.lead_chance)} of the time"
+    often = by_chance("as much", task.lead_chance, "people")
     if wins:
         return f"{first.name} wins: {points}; {often}"
     return f"no text wins beyond chance: {first.name} is {points}, but {often}"
