@@ -150,7 +150,7 @@ def test_the_streak_that_ends_a_run_is_read_under_its_new_name(part: str) -> Non
     )
     delivered = Delivered(
         status="converged",
-        reason="",
+        reason="A survived a pass",
         text="x",
         origin="draft",
         words=1,
@@ -158,6 +158,7 @@ def test_the_streak_that_ends_a_run_is_read_under_its_new_name(part: str) -> Non
         evidence=evidence,
     )
     older = msgspec.json.encode(delivered).decode().replace("required_streak", "streak")
+    older = older.replace("survived a pass", "survived 1 passes in a row")
     event = read_event(part.format(older), 4)
     assert (event.event if isinstance(event, PartEvent) else event) == delivered
 
