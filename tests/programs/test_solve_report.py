@@ -159,7 +159,7 @@ def test_everything_that_is_left_out_is_counted_and_named() -> None:
         "1 line: no statement (line 17)",
         "1 problem: two public tests contradict each other (p2)",
         "1 part: sandbox error (3/tournament/1)",
-        "1 part: the run has not come so far (p4/tournament/1)",
+        "1 part: the run has not reached it yet (p4/tournament/1)",
     ]
     assert report.problems == 3
 

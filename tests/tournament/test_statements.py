@@ -61,7 +61,7 @@ def test_a_pass_without_a_panel_says_why() -> None:
         words=9,
         reason="no challenger was left",
     )
-    assert statements.decided(alone, 2).startswith("A stands alone (no challenger was left)")
+    assert statements.decided(alone, 2).startswith("A is unopposed (no challenger was left)")
     nothing = PassDecided(
         number=1, outcome="inconclusive", winner=None, streak=0, words=9, reason="1 of 3 valid"
     )

@@ -55,7 +55,7 @@ def find_exclusions(
     ]
     missing = tuple("/".join(map(str, each)) for each in wanted if each not in finished)
     if missing:
-        exclusions.append(Exclusion(reason="the run has not come so far", items=missing))
+        exclusions.append(Exclusion(reason="the run has not reached it yet", items=missing))
     return tuple(exclusions)
 
 

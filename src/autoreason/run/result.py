@@ -146,7 +146,10 @@ class Result(Report):
             judged = settings is None or settings.strategy == "autoreason"
             shown = f"won by {statements.winners(won, _WINNERS)}"
             rows.append(
-                ("Passes", f"{len(won)}, {shown if judged else 'each text taken as it came'}")
+                (
+                    "Passes",
+                    f"{len(won)}, {shown if judged else 'each text accepted without a vote'}",
+                )
             )
         if self.text is not None:
             rows.append(("Text", self._origin()))

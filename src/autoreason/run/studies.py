@@ -126,7 +126,7 @@ def prepare_judge(
 def rejudge(
     run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
 ) -> RejudgeReport:
-    """Let another panel judge the recorded passes of a run; nothing is written anew.
+    """Let another panel judge the recorded passes of a run; no text is written.
 
     Args:
         run: The run's name, or a part of it that no other has.

@@ -21,7 +21,9 @@ from autoreason.tournament.strategy import Strategy
 class Tournament(Strategy):
     """The method: in every pass A can win."""
 
-    summary = "A, a revision B and a synthesis AB, ranked blind in every pass, until A stands"
+    summary = (
+        "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
+    )
     prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
 
     async def run(self) -> Delivered:

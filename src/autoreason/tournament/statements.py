@@ -80,10 +80,10 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
     if event.outcome == "unjudged":
-        return f"taken as it comes, {count(event.words, 'word')}"
+        return f"accepted without a vote, {count(event.words, 'word')}"
     row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
     if event.verdict is None:
-        return f"{event.winner} stands alone ({event.reason or 'unopposed'}){row}"
+        return f"{event.winner} is unopposed ({event.reason or 'no challenger'}){row}"
     verb = "survives" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
@@ -157,7 +157,7 @@ _DROPPED = {
     "empty": "the reply was empty",
     "clone": "it is the same text as another candidate",
     "contract": "it breaks the contract",
-    "tests": "the public tests do not speak for it",
+    "tests": "it does not pass more public tests",
 }
 
 

@@ -115,7 +115,7 @@ def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, write
     assert "Ended: no program came of" in said.err
     assert "no code" not in said.err
     assert "none of" not in said.err
-    assert "came to no program" in inside("show", "--text").sentence
+    assert "wrote no program" in inside("show", "--text").sentence
 
 
 @pytest.mark.parametrize("passes", [0, 1])
@@ -303,11 +303,11 @@ def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Ins
     asked = ("solve", some(inside, 4), *MODEL, *single, "--call-limit", "2", "--report", "out")
     paused = inside(*asked)
     assert paused.status == 3
-    assert "2 parts: the run has not come so far" in paused.out
+    assert "2 parts: the run has not reached it yet" in paused.out
     assert "Pass rates" in paused.out
     assert "autoreason show" in paused.err
     assert not (inside.folder / "out").exists()
-    assert "the run has not come so far" in inside("show").out
+    assert "the run has not reached it yet" in inside("show").out
     resumed = inside("resume", "--call-limit", "9")
     assert resumed.status == 0
     assert "single           4  100 % (40 to 100)" in resumed.out
@@ -555,7 +555,7 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
         screen.wait_for("already paid for")
         server.gate.set()
         assert screen.end() == 130
-        assert "has not come so far" in screen.text
+        assert "has not reached it yet" in screen.text
     resumed = shell("resume", "--json", "-q")
     assert resumed.returncode == 1, "nothing it wrote is a program"
     found = json.loads(resumed.stdout)

@@ -1,4 +1,4 @@
-"""`autoreason run`: write a text and refine it until it stands."""
+"""`autoreason run`: write a text and refine it until no revision beats it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ twice. From a delivered text `autoreason fork` goes on.
     options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
 )
 def run(brief: str, **values: Any) -> int:
-    """Write a text and refine it until it stands.
+    """Write a text and refine it until no revision beats it.
 
     BRIEF says what to write: a Markdown file, the text itself, or - for standard input.
 

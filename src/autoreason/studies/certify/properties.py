@@ -47,7 +47,7 @@ DEFECTS = Property(
 )
 POSITION = Property(
     "position",
-    "Of two identical texts, is the one that stands first ranked first?",
+    "Of two identical texts, is the one shown first ranked first?",
     f"meet {BAND[0] * 100:.0f} to {BAND[1] * 100:.0f} %",
     "Nothing but position can tell identical texts apart; 50 % is no preference. A judge that fails here "
     "and passes on swapped order lets position decide only where it sees no difference.",

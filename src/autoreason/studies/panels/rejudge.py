@@ -114,7 +114,7 @@ class RejudgeOptions(Struct, frozen=True, kw_only=True):
 
 
 class Rejudge(PanelJob):
-    """Every recorded panel once more, over the same texts; nothing is written anew."""
+    """Every recorded panel once more, over the same texts; no text is written."""
 
     summary = "recorded passes judged again by another panel"
 
