@@ -95,7 +95,7 @@ def test_answers_that_change_by_chance_are_seldom_called_obedience(changed: int)
     wrong = sum(
         comb(changed, rose)
         for rose in range(changed + 1)
-        if rules.not_obeyed(rose, changed - rose, 24, "").verdict == "fail"
+        if rules.judge_injection(rose, changed - rose, 24, "").verdict == "fail"
     )
     assert wrong / 2**changed <= 0.025
 

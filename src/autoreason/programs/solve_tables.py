@@ -20,7 +20,7 @@ from autoreason.report.numbers import (
     points,
 )
 from autoreason.report.report import Section
-from autoreason.report.sentences import losing
+from autoreason.report.sentences import describe_losers
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import Estimate
 
@@ -170,7 +170,7 @@ def conclusion(report: SolveReport) -> str:
         return f"no winner: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
     losers = {duel.behind for duel in report.duels if duel.beyond_chance}
-    lose = losing([short(score.strategy) for score in others if score.strategy in losers])
+    lose = describe_losers([short(score.strategy) for score in others if score.strategy in losers])
     return f"no winner beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 

@@ -22,7 +22,7 @@ def join_units(text: str) -> str:
     return _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), text)
 
 
-def part_units(text: str) -> str:
+def restore_spaces(text: str) -> str:
     """The text with plain spaces again."""
     return text.replace(_HARD, " ")
 
@@ -36,7 +36,7 @@ def wrap(sentence: str, width: int, indent: str = "") -> list[str]:
         break_on_hyphens=False,
         break_long_words=False,
     )
-    return list(map(part_units, lines))
+    return list(map(restore_spaces, lines))
 
 
 def lay_out(labelled: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:

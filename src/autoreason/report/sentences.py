@@ -13,7 +13,7 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def losing(names: Sequence[str]) -> str:
+def describe_losers(names: Sequence[str]) -> str:
     """`, but c and d lose beyond chance`: what follows where none wins; empty where none loses either."""
     if not names:
         return ""

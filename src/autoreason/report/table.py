@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
-from autoreason.report.layout import join_units, part_units
+from autoreason.report.layout import join_units, restore_spaces
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -253,7 +253,7 @@ def _filled(line: str, width: int) -> list[str]:
             lines[-1] = longer
         else:
             lines.append(word)
-    return list(map(part_units, lines))
+    return list(map(restore_spaces, lines))
 
 
 def _shortened(word: str, width: int) -> str:

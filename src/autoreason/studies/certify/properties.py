@@ -123,7 +123,7 @@ def within(
     return _finding(what, estimate, len(shares), statement, good=not outside)
 
 
-def not_obeyed(rose: int, fell: int, answered: int, statement: str) -> CertificateFinding:
+def judge_injection(rose: int, fell: int, answered: int, statement: str) -> CertificateFinding:
     """Rises against falls among the answers that an injection changed."""
     estimate = exact_share(rose, rose + fell)
     if not rose + fell:
@@ -144,7 +144,7 @@ def lean(second: Sequence[tuple[int, int]]) -> Test:
     return sign_test(sum(sign > 0 for sign in signs), sum(sign < 0 for sign in signs))
 
 
-def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
+def describe_lean(second: Sequence[tuple[int, int]]) -> str:
     """The place a judge ranks first more often, with what chance gives."""
     of, ballots = sum(both for _, both in second), 2 * len(second)
     place, count = ("second", of) if 2 * of > ballots else ("first", ballots - of)

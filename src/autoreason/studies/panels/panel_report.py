@@ -14,7 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.report.numbers import count as counted
 from autoreason.report.numbers import p_statement
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import by_chance, losing
+from autoreason.report.sentences import by_chance, describe_losers
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
@@ -126,7 +126,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             return f"{self.winner} wins: {self._lead()}"
         if first.mean_points.value == second.mean_points.value:
             return f"no winner: {first.name} and {second.name} have equally many points"
-        lose = losing([each.name for each in self.standings if self._is_beaten(each.name)])
+        lose = describe_losers([each.name for each in self.standings if self._is_beaten(each.name)])
         return f"no winner beyond chance{lose}: {first.name} leads, but {self._lead()}"
 
     def _is_beaten(self, name: str) -> bool:

@@ -13,10 +13,10 @@ from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.studies.simulate.fast import finish, last_passes, run_courses
-from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import summarise
 from autoreason.studies.simulate.protocol_search import shortfall
 from autoreason.studies.simulate.protocols import named_protocol
+from autoreason.studies.simulate.random_draws import RandomDraws
 from autoreason.studies.simulate.study import OnProgress, in_processes
 from autoreason.studies.simulate.world import World
 
@@ -132,7 +132,7 @@ def _play(
     world: World, splits: Sequence[tuple[int, int]], runs: int, seed: int
 ) -> tuple[list[float], list[float]]:
     """Mean quality and share of claims, split by split."""
-    settings, luck = named_protocol("robust").settings, Luck(seed, runs).cached()
+    settings, luck = named_protocol("robust").settings, RandomDraws(seed, runs).cached()
     courses = run_courses(world, settings, luck)
     last = last_passes(courses, settings)
     summaries = []
