@@ -127,7 +127,7 @@ def prepare_judge(
 def rejudge(
     run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
 ) -> RejudgeReport:
-    """Let another panel judge the recorded passes of a run; nothing is written anew.
+    """Let another panel judge the recorded passes of a run; no text is written.
 
     Args:
         run: The run's name, a part of it that no other has, or its result.
@@ -231,7 +231,7 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
-        >>> [each.strategy for each in report.compared]
+        >>> [each.strategy for each in report.strategies]
         ['critique_revise', 'single']
     """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")
