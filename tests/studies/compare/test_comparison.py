@@ -226,8 +226,8 @@ async def test_strategies_whose_judges_were_dead_are_run_again_when_resumed(
     assert not any("/draft/draft/" in key for key in third.asked), "the draft is still there"
     assert all(panel.verdict for panel in panels_of(result.story).values())
     report = comparison_report(result.story, spent_by_part(journal, result.run))
-    assert [each.delivered for each in report.compared] == [2, 2]
-    assert report.judged == 2
+    assert [each.delivered for each in report.strategies] == [2, 2]
+    assert report.judged_repeats == 2
     assert (await replay_async(result.run, journal=journal)).same
 
 
