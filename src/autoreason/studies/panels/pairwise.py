@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
@@ -16,6 +17,7 @@ from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.panel_job import PanelJob
+from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.panel_size import quorum
@@ -36,6 +38,7 @@ class PairwisePanel(PanelJob):
     """All pairs, each judge twice: which text comes first must not decide."""
 
     summary = "a blind panel over finished texts, two at a time, in both orders"
+    ballots_per_judge = 2
 
     async def run(self) -> JobFinished:
         """Run every duel and choose the text that wins the most votes."""
@@ -60,6 +63,11 @@ class PairwisePanel(PanelJob):
     def check(cls, settings: Settings) -> None:
         """Its texts may have been cut before."""
         read_options(settings, Cut)
+
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each pair."""
+        return comb(len(task.entries), 2)
 
     async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
         """All pairs, all judges, at once."""

@@ -116,7 +116,7 @@ class Rejudge(PanelJob):
 
     async def run(self) -> JobFinished:
         """Run all panels side by side."""
-        stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
+        stages = stages_of(self.context.task)
         for attempt in panel_attempts(self.context):
             works = [partial(self._judge_again, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
@@ -129,6 +129,11 @@ class Rejudge(PanelJob):
         """Its options name the run."""
         read_options(settings, RejudgeOptions)
 
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each recorded panel."""
+        return len(stages_of(task))
+
     async def _judge_again(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
@@ -138,6 +143,11 @@ class Rejudge(PanelJob):
         ).run()
         emit(PanelDecided(stage=stage_again, verdict=verdict))
         return verdict
+
+
+def stages_of(task: Task) -> list[str]:
+    """The stages of the panels that are run again."""
+    return list(dict.fromkeys(entry.stage for entry in task.entries))
 
 
 def recorded_panels(story: Story, run: str) -> Task:
