@@ -183,22 +183,32 @@ panel_options = group(
     setting("voting", metavar="NAME"),
     setting("tie_order", metavar="ORDER"),
 )
-model_options = group(
-    "How models are asked",
-    max_tokens_option,
-    effort_option,
-    *(setting(f"{role}_effort", metavar="LEVEL") for role in ("author", "critic", "judge")),
-    setting("author_temperature", metavar="T"),
-    setting("critic_temperature", metavar="T"),
-    judge_temperature_option,
-    option(
-        "--prompts",
-        type=FILE,
-        metavar="DIR|small",
-        help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
-    ),
-    seed_option,
+own_prompts_option = option(
+    "--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours, by file name."
 )
+_prompts_option = option(
+    "--prompts",
+    type=FILE,
+    metavar="DIR|small",
+    help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
+)
+
+
+def _asking_options(prompts: Spec) -> Wrap:
+    return group(
+        "How models are asked",
+        max_tokens_option,
+        effort_option,
+        *(setting(f"{role}_effort", metavar="LEVEL") for role in ("author", "critic", "judge")),
+        setting("author_temperature", metavar="T"),
+        setting("critic_temperature", metavar="T"),
+        judge_temperature_option,
+        prompts,
+        seed_option,
+    )
+
+
+model_options = _asking_options(_prompts_option)
 journal_option = group(
     "Record",
     option(
@@ -250,7 +260,7 @@ judges_options = group(
     effort_option,
     max_tokens_option,
     option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
-    option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
+    own_prompts_option,
     seed_option,
 )
 table_options = group(
@@ -292,7 +302,9 @@ ASKED = (
     *("base_url", "allow_http"),
 )
 """How models are asked, by the names that settings have for it."""
-solving_options = _together(models_options, limit_options, model_options, journal_option)
+solving_options = _together(
+    models_options, limit_options, _asking_options(own_prompts_option), journal_option
+)
 """Everything that shapes how models write programs."""
 judging_options = _together(judges_options, limit_options, journal_option, table_options)
 """Everything that shapes a panel over finished texts."""
