@@ -242,7 +242,9 @@ view_options = group(
     option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
     option("--no-live", is_flag=True, help="One line per step instead of the live view."),
 )
-json_option = group("Output", option("--json", "as_json", is_flag=True, help="Print JSON."))
+_json = option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = group("Output", _json)
+report_options = group("Output", _json, html_option)
 
 
 judges_options = group(
