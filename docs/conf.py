@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import is_typeddict
 
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import GoogleDocstring
 
+import autoreason
+from autoreason.run.option_docs import HEADING, read_options
 from autoreason.version import __version__
 
 project = "autoreason"
@@ -87,11 +90,17 @@ def copy_first_page(app: Sphinx, failure: Exception | None) -> None:
 
 
 def read_sections(
-    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, lines: list[str]
+    _app: Sphinx, what: str, name: str, _obj: object, _options: object, lines: list[str]
 ) -> None:
-    """Read Args, Returns, Raises and Example of functions; other docstrings have no sections."""
+    """Read Args, Returns, Raises and Example of functions; options are members of their class here."""
     if what == "function":
         lines[:] = GoogleDocstring(lines).lines()
+    elif HEADING in lines:
+        del lines[lines.index(HEADING) :]
+    owner, _, member = name.removeprefix("autoreason.").partition(".")
+    if what == "attribute" and is_typeddict(options := getattr(autoreason, owner, None)):
+        doc = read_options(options)[member]
+        lines[:] = [doc.text, "", *([f"Default: {doc.default}."] if doc.default else [])]
 
 
 def setup(app: Sphinx) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from autoreason.cli.fields import LIMITS, Duration, Field, FieldType, read_constant
+from autoreason.cli.fields import LIMITS, Duration, FieldType
 from autoreason.cli.help import FieldOption, GroupedOption
+from autoreason.field_docs import Field, read_constant
 
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""

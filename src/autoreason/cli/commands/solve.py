@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
