@@ -9,8 +9,6 @@ from typing import NamedTuple
 from autoreason.field_docs import Field, read_constant, read_docs
 from autoreason.run.parameters import WriteOptions
 
-HEADING = "Options:"
-"""Stands between what a class of options is for and its options."""
 _WIDTH = 96
 _PARAMETERS = "autoreason.run.parameters"
 _SETTINGS = "autoreason.settings"
@@ -47,8 +45,8 @@ class OptionDoc(NamedTuple):
 
 def document(options: type) -> None:
     """Add to a class of options what each of them means."""
-    purpose = (options.__doc__ or "").partition(f"\n\n{HEADING}\n")[0]
-    options.__doc__ = "\n".join((purpose, "", HEADING, *_lines(read_options(options))))
+    purpose = (options.__doc__ or "").partition("\n")[0]
+    options.__doc__ = "\n".join((purpose, "", "Options:", *_lines(read_options(options))))
 
 
 def read_options(options: type) -> dict[str, OptionDoc]:
