@@ -12,7 +12,7 @@ from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import read_options
 from autoreason.jobs.tasks import use_in_order
-from autoreason.keys import attempt_stage
+from autoreason.keys import PAIR, Key, attempt_stage, sub_key
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
@@ -21,8 +21,6 @@ from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.panel_size import quorum
-
-_PAIR = "pair/"
 
 
 class PairVote(NamedTuple):
@@ -72,7 +70,7 @@ class PairwisePanel(PanelJob):
     async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
         """All pairs, all judges, at once."""
         stages = {
-            attempt_stage(f"{_PAIR}{at}", attempt): pair
+            attempt_stage(sub_key(PAIR, at), attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
         seats = [
@@ -109,7 +107,9 @@ def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], 
 
 def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
     """The last duel of every pair."""
-    duels = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
+    duels = [
+        panel for panel in panels.values() if Key.parse(panel.stage).head == PAIR and panel.ballots
+    ]
     return list({frozenset(panel.ballots[0].order): panel for panel in duels}.values())
 
 
