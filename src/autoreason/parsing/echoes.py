@@ -20,20 +20,25 @@ _WORD = re.compile(r"\w+")
 
 def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     """The first passage that is word for word in the prompts and not in the task; empty where there is none."""
-    phrases = _phrases_of(tuple(prompts.sources.values()))
-    # Few texts repeat a prompt: the others are not searched any further.
-    if phrases.isdisjoint(_each_phrase(text)):
+    sources = tuple(prompts.sources.values())
+    if not _has_phrase(text, sources):
         return ""
-    phrases -= frozenset(_each_phrase("\n".join(allowed)))
-    words = list(_WORD.finditer(text))
-    for at, phrase in enumerate(_windows([word.group() for word in words])):
+    phrases = _phrases_of(sources) - frozenset(_each_phrase("\n".join(allowed)))
+    matches = list(_WORD.finditer(text))
+    for at, phrase in enumerate(_windows(_words(text))):
         if phrase in phrases:
-            return text[words[at].start() : words[at + _PHRASE - 1].end()]
+            return text[matches[at].start() : matches[at + _PHRASE - 1].end()]
     for line in text.splitlines():
-        plain = _plain(line)
-        if plain in phrases and len(plain) >= _LINE:
+        words = tuple(_words(line))
+        if words in phrases and len(words) >= _LINE:
             return line.strip()
     return ""
+
+
+# From its writing to the ballot a text is searched several times.
+@lru_cache(maxsize=64)
+def _has_phrase(text: str, sources: tuple[str, ...]) -> bool:
+    return not _phrases_of(sources).isdisjoint(_each_phrase(text))
 
 
 @lru_cache(maxsize=16)
@@ -44,14 +49,14 @@ def _phrases_of(sources: tuple[str, ...]) -> frozenset[Phrase]:
 
 
 def _each_phrase(text: str) -> Iterator[Phrase]:
-    return chain(_windows(_WORD.findall(text)), filter(None, map(_plain, text.splitlines())))
+    """Words in a row that are no coincidence, and the words of each line."""
+    lines = [_words(line) for line in text.splitlines()]
+    return chain(_windows([*chain(*lines)]), filter(None, map(tuple, lines)))
 
 
 def _windows(words: list[str]) -> Iterator[Phrase]:
-    """All words in a row that are no coincidence, from the first on."""
-    plain = [word.casefold() for word in words]
-    return zip(*(plain[at:] for at in range(_PHRASE)), strict=False)
+    return zip(*(words[at:] for at in range(_PHRASE)), strict=False)
 
 
-def _plain(line: str) -> Phrase:
-    return tuple(_WORD.findall(line.casefold()))
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
