@@ -21,9 +21,10 @@ LIMITS = {
 }
 """The options that limit a run, by the names that its budget has for them."""
 _PACKAGE = Path(__file__).parents[1]
-_STATEMENT = re.compile(r"^(?=[^\s)}\]])", re.MULTILINE)
-_DEFINED = re.compile(r"(?:class )?(\w+)(?=[:(]| =)")
-_METHOD = re.compile(r"^    (?=def |@)", re.MULTILINE)
+# Compiled only for help.
+_STATEMENT = r"(?m)^(?=[^\s)}\]])"
+_DEFINED = r"(?:class )?(\w+)(?=[:(]| =)"
+_METHOD = r"(?m)^    (?=def |@)"
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -168,15 +169,15 @@ class _Definitions(ast.NodeTransformer):
 def _statement(module: str, name: str) -> ast.stmt | None:
     """One statement of a module; of a class what precedes its methods."""
     source = _sources(module).get(name)
-    return ast.parse(_METHOD.split(source, maxsplit=1)[0]).body[0] if source else None
+    return ast.parse(re.split(_METHOD, source, maxsplit=1)[0]).body[0] if source else None
 
 
 @cache
 def _sources(module: str) -> dict[str, str]:
     """The statements of a module by the names they define: parsing all of it would take too long."""
     path = _PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    statements = _STATEMENT.split(path.read_text("utf-8"))
-    return {found[1]: each for each in statements if (found := _DEFINED.match(each))}
+    statements = re.split(_STATEMENT, path.read_text("utf-8"))
+    return {found[1]: each for each in statements if (found := re.match(_DEFINED, each))}
 
 
 def _docstring(node: ast.stmt) -> str:

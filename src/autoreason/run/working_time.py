@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from autoreason.journal import Journal, RecordedTime
 
 
-@dataclass(frozen=True)
-class WorkingTime:
+class WorkingTime(Struct, frozen=True):
     """The times at which processes drove a run, one after another."""
 
     spans: tuple[tuple[datetime, datetime], ...]
