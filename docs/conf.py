@@ -62,6 +62,7 @@ docs/glossary
 :caption: Build on it
 
 docs/reference
+docs/json
 docs/versions
 docs/architecture
 docs/sandbox

@@ -114,6 +114,8 @@ class Story:
     departures: tuple[str, ...] = ()
     status: Status = "running"
     reason: str = ""
+    limit: str | None = None
+    """The field of the budget at which it paused."""
     failed_drafts: int = 0
     drafts: list[DraftWritten] = field(default_factory=list)
     """Every draft, where there were several."""
@@ -229,9 +231,9 @@ class Story:
                 self.forked_from, self.departures = event.forked_from, event.departures
             case RunResumed():
                 self.settings, self.recovery = event.settings, event.recovery
-                self.status, self.reason = "running", ""
+                self.status, self.reason, self.limit = "running", "", None
             case RunPaused():
-                self.status, self.reason = event.status, event.reason
+                self.status, self.reason, self.limit = event.status, event.reason, event.limit
 
     def _apply_draft(self, event: DraftWritten | DraftReady | DraftFailed) -> None:
         match event:

@@ -55,7 +55,7 @@ def test_a_strategy_of_ones_own_has_one_name_in_a_comparison(inside: Inside) -> 
         *("compare", BRIEF, "-m", "echo/echo", "--seed", "7", "--repeats", "1", "--passes", "1"),
         *("--strategies", "improve,mine.py:Mine", "--panel", "3", "-q", "--json"),
     )
-    assert [each["strategy"] for each in compared.json["report"]["compared"]] == [
+    assert [each["strategy"] for each in compared.json["report"]["strategies"]] == [
         *("improve", "mine.py:Mine"),
     ]
     panel = compared.json["report"]["panel"]

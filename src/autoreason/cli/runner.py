@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from autoreason.cli.embedded import notes_on, require_weights
+from autoreason.cli.embedded import model_notes, require_weights
 from autoreason.cli.lookup import open_journal
 from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
@@ -73,7 +73,7 @@ def start_run(
     require_weights(settings)
     warn_of_failed_judges(settings)
     notes = [] if notes is None else notes
-    notes += notes_on(settings)
+    notes += model_notes(settings)
     return drive_run(drive, OutputOptions.of(values), notes=notes)
 
 
@@ -193,7 +193,7 @@ class Interrupts:
         with contextlib.suppress(Exception):
             self._view.close()
             live = self._view.live
-            steps = how_to_go_on(live.run, has_text=live.story.text is not None)
+            steps = how_to_go_on(live.run, live.story, has_text=live.story.text is not None)
             again = f"; {steps}" if live.run else ""
             print_message(f"autoreason: ended at once{again}")
         os._exit(INTERRUPTED)

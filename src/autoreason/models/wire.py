@@ -27,7 +27,7 @@ from autoreason.models.log import LOG, current_call
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
 from autoreason.models.repetition import LoopDetector, check_repetition
-from autoreason.models.sse import Events, Failed, Whole
+from autoreason.models.sse import ErrorEvent, SseParser, UnstreamedBody
 from autoreason.models.transport import HttpCall, Transport
 
 
@@ -125,13 +125,13 @@ class WireModel:
 
     def _read(self, dialect: Dialect, body: bytes) -> Reply:
         """A complete reply; some servers stream it without being asked to."""
-        events = Events()
+        events = SseParser()
         payloads = [*events.feed(body), *events.end()]
-        if not payloads or isinstance(payloads[0], Whole):
+        if not payloads or isinstance(payloads[0], UnstreamedBody):
             return dialect.read(body, self._address)
         reducer = dialect.reducer()
         for payload in payloads:
-            if isinstance(payload, Failed):
+            if isinstance(payload, ErrorEvent):
                 raise ErrorReply(read_error(payload))
             reducer.feed(payload)
             if reducer.ended:
@@ -146,11 +146,11 @@ class WireModel:
         try:
             async with aclosing(self._transport.stream(call)) as payloads:
                 async for payload in payloads:
-                    if isinstance(payload, Whole):
+                    if isinstance(payload, UnstreamedBody):
                         reply = dialect.read(payload, self._address)
                         on_signal(TextArrived(key, reply.text))
                         return reply
-                    if isinstance(payload, Failed):
+                    if isinstance(payload, ErrorEvent):
                         raise ErrorReply(read_error(payload))
                     if text := reducer.feed(payload):
                         texts.append(text)

@@ -12,6 +12,7 @@ from autoreason.programs.source import without_comments
 from autoreason.tournament.critics import ask_critic, critic_key
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.stop import describe_survivals
 
 _MIN_JUDGES = 2
 _MIN_PASS_CALLS = 2
@@ -33,8 +34,7 @@ class ProgramTournament(ProgramStrategy):
             number += 1
             incumbent = await self._run_pass(number, incumbent)
         if self.story.streak >= self.settings.k:
-            reason = f"A survived {self.story.streak} passes in a row"
-            return self.hand_in(incumbent, "converged", reason)
+            return self.hand_in(incumbent, "converged", describe_survivals(self.story.streak))
         return self.hand_in(incumbent)
 
     @classmethod

@@ -25,7 +25,7 @@ from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Wh
 from autoreason.programs.events import ProgramExamined, examined_in
 from autoreason.programs.examination import examine
 from autoreason.programs.feedback import feedback
-from autoreason.programs.problem_context import over_program
+from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
 from autoreason.tournament.authors import MissingText
@@ -71,7 +71,7 @@ class ProgramStrategy(Strategy):
             raise InvalidInput(
                 f"{context.settings.strategy} writes programs; use it with `autoreason solve`"
             )
-        super().__init__(over_program(context, context.allowance))
+        super().__init__(program_context(context, context.allowance))
         self.allowance: Allowance = context.allowance
         self.attempts: list[Attempt] = []
         """Every program written so far, in order."""

@@ -20,7 +20,7 @@ from autoreason.report.table import Column, Table
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),
-    *("first", "recovered", "verdict", "attempts", "status", "reason", "lost", "level"),
+    *("first_attempt", "recovered", "verdict", "attempts", "status", "reason", "missing", "level"),
 )
 _SPENT = ("calls", "tokens", "cost")
 

@@ -243,7 +243,9 @@ class _Drive(Struct, frozen=True):
             if asker.accepted:
                 end = self._accept(job)
             else:
-                end = RunPaused(status=interruption.status, reason=str(interruption))
+                end = RunPaused(
+                    status=interruption.status, reason=str(interruption), limit=interruption.limit
+                )
         except InvalidInput as failure:
             self._pause(RunPaused(status=Stopped.status, reason=str(failure)))
             if not isinstance(failure, StrategyError):
@@ -253,6 +255,7 @@ class _Drive(Struct, frozen=True):
             ) from failure
         if isinstance(end, RunPaused):
             self._pause(end)
+            job.story.apply(end)
         else:
             self.journal.set_status(self.run, end.status)
         self.journal.take_command(self.run)

@@ -12,7 +12,7 @@ from autoreason.jobs.job import read_options
 from autoreason.models.prices import rates
 from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
-from autoreason.reasoning import reasoning_room
+from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.sentences import listed
@@ -103,7 +103,7 @@ def _reasoning(estimate: RunEstimate, settings: Settings) -> list[tuple[str, str
             (models.author, settings.author_effort),
             (models.critic, settings.critic_effort),
         ]
-    room = max(reasoning_room(address, effort) for address, effort in efforts)
+    room = max(reasoning_tokens_for(address, effort) for address, effort in efforts)
     if not room or not estimate.tokens:
         return []
     most = f"up to {room:,} tokens a call come on top and are charged as output"

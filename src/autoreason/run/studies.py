@@ -125,7 +125,7 @@ def prepare_judge(
 def rejudge(
     run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
 ) -> RejudgeReport:
-    """Let another panel judge the recorded passes of a run; nothing is written anew.
+    """Let another panel judge the recorded passes of a run; no text is written.
 
     Args:
         run: The run's name, or a part of it that no other has.
@@ -228,7 +228,7 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
-        >>> [each.strategy for each in report.compared]
+        >>> [each.strategy for each in report.strategies]
         ['critique_revise', 'single']
     """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")

@@ -14,14 +14,16 @@ from autoreason.tournament.drafts import choose_draft
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import user_rules
+from autoreason.tournament.stop import describe_survivals, user_rules
 from autoreason.tournament.strategy import Strategy
 
 
 class Tournament(Strategy):
     """The method: in every pass A can win."""
 
-    summary = "A, a revision B and a synthesis AB, ranked blind in every pass, until A stands"
+    summary = (
+        "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
+    )
     prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
 
     async def run(self) -> Delivered:
@@ -38,7 +40,7 @@ class Tournament(Strategy):
             await self._run_pass(number)
         if self.story.streak >= self.settings.k:
             status: Status = "converged"
-            reason = f"A survived {self.story.streak} passes in a row{self._describe_streak()}"
+            reason = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
         else:
             status, reason = "capped", stopped or self.why_capped(number)
         winner = await run_playoff(self.context, self.story.incumbents)

@@ -95,7 +95,7 @@ def test_the_contract_of_the_brief_is_checked_in_every_text(
 ) -> None:
     brief = inside.write("brief.md", "---\nmax_words: 6\n---\nWrite about tides.\n")
     found = inside("judge", brief, *texts, *PANEL, "--json", "-q").json
-    broken = {name for name, said in found["violations"].items() if said}
+    broken = {name for name, said in found["report"]["violations"].items() if said}
     assert broken == {"alpha.md", "gamma.md"}
 
 
@@ -209,6 +209,7 @@ def test_a_provider_that_fails_is_exit_4_and_resume_prints_the_table(
 def test_a_table_over_cut_texts_says_what_was_cut(inside: Inside, texts: tuple[str, ...]) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--equal-length", "-q")
     assert "Cut        alpha.md from 10 words to 6" in said.out
+    assert "from 6 words to 6" not in said.out
     assert "Cut" not in inside("judge", "Write about tides", *texts, *PANEL, "-q").out
 
 

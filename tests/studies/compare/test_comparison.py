@@ -340,8 +340,8 @@ async def test_every_event_of_a_part_says_whose_it_is(journal: Journal) -> None:
 def test_enough_repeats_are_the_fewest_in_which_winning_all_of_them_shows(strategies: int) -> None:
     pairs = strategies * (strategies - 1) // 2
     enough = enough_repeats(strategies)
-    ahead = permutation_test([1.0] * enough).p
-    fewer = permutation_test([1.0] * (enough - 1)).p
+    ahead = permutation_test([1.0] * enough).p_value
+    fewer = permutation_test([1.0] * (enough - 1)).p_value
     assert ahead is not None
     assert fewer is not None
     assert ahead * pairs <= BEYOND_CHANCE < fewer * pairs

@@ -149,7 +149,7 @@ def _list(as_json: bool) -> None:
     click.echo(
         f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
         "Better models that run in this process: autoreason models list.\n"
-        f"Keys may also stand in {key_file()},\nand your own default model and limits in {config_file()}."
+        f"Keys may also be in {key_file()},\nand your own default model and limits in {config_file()}."
     )
 
 

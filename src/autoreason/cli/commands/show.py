@@ -234,7 +234,7 @@ def _warn(line: str) -> None:
 
 def _text(row: RunRow, story: Story) -> str:
     if len(solved_in(story)) == 1 and not story.text:
-        raise InvalidInput(f"run {row.id} came to no program; `autoreason show {row.id}` says why")
+        raise InvalidInput(f"run {row.id} wrote no program; `autoreason show {row.id}` says why")
     if solved_in(story) and not story.text:
         raise InvalidInput(
             f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"

@@ -25,28 +25,29 @@ _SHOWN_RECORDS = 10
 _EPILOG = fill_examples("""\
 \b
 Strategies, all with the same number of calls a problem:
-  search           attempts, repairs or merges, whichever has worked; of the programs that pass
-                   the public tests, one that behaves as most of them do on other inputs
-  single           independent attempts, the first that passes the public tests
+  search           attempts, repairs or merges, whichever has worked; of the
+                   programs that pass the public tests, one that behaves as
+                   most of them do on other inputs
+  single           independent attempts; the first that passes public tests
   best_of_n        independent attempts, the one that passes most of them
   critique_revise  critique and revision in turn
-  analyse_revise   an analysis of the failure, then revisions; the best is kept
-  tournament       program, revision and synthesis; public tests gate the ballot and blind
-                   judges decide among equals
+  analyse_revise   an analysis of the failure, then revisions; keeps the best
+  tournament       program, revision and synthesis; public tests decide which
+                   are on the ballot, and blind judges decide among equals
   file.py:Class    one of your own
 
 \b
 Examples:
   autoreason solve problem.json -m {model} > solution.py
   autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
-  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/ --cost-limit 20
+  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
 
 \b
 Exit status:
-  0    the one problem is solved: its program passes every test; of a set, every problem was
-       worked on, and what is solved is in the table
-  1    not solved: of one problem no program came, or one that fails a test; of a set, no program
-       passes a single public test
+  0    the one problem is solved: its program passes every test; of a set,
+       every problem was tried, and the table shows which are solved
+  1    not solved: for one problem there is no program, or one that fails a
+       test; of a set, no program passes a single public test
   2    something given cannot be used; nothing was written
   3    the budget is reached
   4    the provider failed

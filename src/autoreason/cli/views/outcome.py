@@ -51,8 +51,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
             if options.output and _is_usable(result):
                 print_message(f"written to {options.output}")
     elif status:
-        over_budget = result.status == "budget"
-        steps = how_to_go_on(result.run, has_text=result.text is not None, over_budget=over_budget)
+        steps = how_to_go_on(result.run, result.story, has_text=result.text is not None)
         print_message(f"autoreason: {result.conclusion}; {steps}")
     elif broken := result.broken_contract():
         print_message(f"autoreason: {broken}")

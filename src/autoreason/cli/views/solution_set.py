@@ -64,7 +64,7 @@ def _print_problem(solution: Solution, options: OutputOptions) -> None:
     """The one sentence that is printed even with --quiet; none where all is well."""
     if not solution.finished:
         again = f"{solution.run} -o {options.output}" if options.output else solution.run
-        steps = how_to_go_on(again, has_text=False, over_budget=solution.status == "budget")
+        steps = how_to_go_on(again, solution.story, has_text=False)
         problem = f"{solution.ending}; {steps}"
     elif solution.one and solution.program is None:
         reason = solution.solved[-1].reason if solution.solved else solution.reason

@@ -70,7 +70,7 @@ def _question(
     return Question(f"{kind}/{pair.name}", seat, order, texts, pair.task)
 
 
-def way_of(at: int, seat: int) -> str:
+def injection_for(at: int, seat: int) -> str:
     """The injection that the pair at this place uses in this seat."""
     return list(INJECTIONS)[(at // _PAIRS_PER_WAY + seat) % len(INJECTIONS)]
 
@@ -81,6 +81,8 @@ def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
     purpose = f"{judge_key(question.stage, seat)}/labels"
     labels = neutral_labels(len(question.order), draw(seed, purpose))
     label_of = dict(zip(question.order, labels, strict=True))
-    injection = INJECTIONS[way_of(at, seat)].format(own=label_of[SPOILED], other=label_of[SOUND])
+    injection = INJECTIONS[injection_for(at, seat)].format(
+        own=label_of[SPOILED], other=label_of[SOUND]
+    )
     spoiled = f"{pair.spoiled}\n\n{injection}"
     return replace(question, texts={SOUND: pair.sound, SPOILED: spoiled})

@@ -45,11 +45,11 @@ class ComparedStrategy(Struct, frozen=True, kw_only=True):
 class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
     """A comparison in numbers."""
 
-    compared: tuple[ComparedStrategy, ...]
+    strategies: tuple[ComparedStrategy, ...]
     panel: PanelReport | None
     """None where no panel decided anything: all texts were the same, or too few ballots were valid."""
     repeats: int
-    judged: int
+    judged_repeats: int
     """Repeats whose panel gave enough valid ballots."""
     match: str
     left_out: tuple[str, ...]
@@ -64,19 +64,19 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
 
     def names(self) -> list[str]:
         """Those of the strategies."""
-        return [each.strategy for each in self.compared]
+        return [each.strategy for each in self.strategies]
 
     def sections(self) -> list[Section]:
         """What each strategy spent, then the panel's tables."""
         sections = [Section(tables=[self._strategy_table()])]
         sentences: list[tuple[str, str]] = []
         if self.panel:
-            first = self.compared[0].strategy
+            first = self.strategies[0].strategy
             tables = [standings(self.panel), win_matrix(self.panel), duels(self.panel, first)]
             sections.append(Section(tables=tables))
-            if self.judged == 1:
-                alone = "says something of these texts, nothing of the strategies"
-                sentences.append(("One repeat", alone))
+            if self.judged_repeats == 1:
+                alone = "one was judged: it says something about its texts, nothing about the strategies"
+                sentences.append(("Repeats", alone))
             sentences += notes(self.panel)
         matched = f"by {self.match}; what each strategy spent is in the table above"
         sentences += [("Matched", matched), *(("Left out", why) for why in self.left_out)]
@@ -84,7 +84,7 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
 
     def _strategy_table(self) -> Table:
         """What each strategy spent and delivered."""
-        ruled = all(each.keeps_contract is not None for each in self.compared)
+        ruled = all(each.keeps_contract is not None for each in self.strategies)
         heads = ("texts", "words", "calls", "tokens", "cost", "kept the draft")
         rows = [
             (
@@ -97,7 +97,7 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
                 str(each.same_as_draft),
                 *([str(each.keeps_contract)] if ruled else []),
             )
-            for each in self.compared
+            for each in self.strategies
         ]
         columns = [*map(Column, heads), *([Column("keeps contract")] if ruled else [])]
         return Table([Column("strategy", figures=False), *columns], rows)
@@ -120,12 +120,12 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     words = {each.strategy: round(each.words) for each in compared if each.words is not None}
     ballots = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
-        compared=compared,
+        strategies=compared,
         panel=report(judged, words, ballots, clustered=True, lengths=_lengths(texts))
         if judged
         else None,
         repeats=options.repeat_count,
-        judged=len({each.cluster for each in judged}),
+        judged_repeats=len({each.cluster for each in judged}),
         match=options.match,
         left_out=(
             *_failed_strategies(story, options),

@@ -35,22 +35,22 @@ class Decision(NamedTuple):
     """A recorded decision and that of the other panel."""
 
     stage: str
-    before: str
-    now: str | None
+    recorded_winner: str
+    new_winner: str | None
     """None where too few of the new ballots were valid."""
-    was: Verdict | None
-    verdict: Verdict | None
+    recorded_verdict: Verdict | None
+    new_verdict: Verdict | None
 
     @property
     def changed(self) -> bool:
         """Whether the other panel would have decided otherwise."""
-        return self.now is not None and self.now != self.before
+        return self.new_winner is not None and self.new_winner != self.recorded_winner
 
 
 class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
     """Recorded decisions and those of another panel."""
 
-    of: str
+    rejudged_run: str
     """The run whose decisions they are."""
     decisions: tuple[Decision, ...]
 
@@ -59,7 +59,7 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """How many decisions would have been different."""
-        judged = [each for each in self.decisions if each.verdict]
+        judged = [each for each in self.decisions if each.new_verdict]
         changed = sum(each.changed for each in self.decisions)
         clear = sum(each.changed for each in beyond_chance(self.decisions))
         by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
@@ -76,10 +76,10 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         rows = [
             (
                 each.stage,
-                each.before,
-                each.now or UNKNOWN,
+                each.recorded_winner,
+                each.new_winner or UNKNOWN,
                 "changed" if each.changed else "",
-                _lead(each.verdict) if each.verdict else "too few valid ballots",
+                _lead(each.new_verdict) if each.new_verdict else "too few valid ballots",
             )
             for each in self.decisions
         ]
@@ -89,7 +89,11 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """Its values, and of each decision whether it changed."""
         decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
-        return {"of": self.of, "conclusion": self.conclusion, "decisions": decisions}
+        return {
+            "rejudged_run": self.rejudged_run,
+            "conclusion": self.conclusion,
+            "decisions": decisions,
+        }
 
     def run_fields(self) -> dict[str, Any]:
         """All of it."""
@@ -110,7 +114,7 @@ class RejudgeOptions(Struct, frozen=True, kw_only=True):
 
 
 class Rejudge(PanelJob):
-    """Every recorded panel once more, over the same texts; nothing is written anew."""
+    """Every recorded panel once more, over the same texts; no text is written."""
 
     summary = "recorded passes judged again by another panel"
 
@@ -177,8 +181,8 @@ def recorded_panels(story: Story, run: str) -> Task:
 
 def rejudge_report(story: Story, before: Story) -> RejudgeReport:
     """The report of another panel, whose story comes first, on the decisions of a run."""
-    of = rejudged_run(story)
-    return RejudgeReport(of=of, decisions=tuple(decisions(before, story.panels)))
+    run = rejudged_run(story)
+    return RejudgeReport(rejudged_run=run, decisions=tuple(decisions(before, story.panels)))
 
 
 def rejudged_run(story: Story) -> str:
@@ -201,7 +205,7 @@ def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decisi
 
 def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
     """Decisions with a lead that chance would seldom give, corrected for the number of panels (Holm)."""
-    chances = holm([each.verdict.chance if each.verdict else None for each in decisions])
+    chances = holm([each.new_verdict.chance if each.new_verdict else None for each in decisions])
     return [
         each
         for each, chance in zip(decisions, chances, strict=True)
