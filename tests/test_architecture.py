@@ -24,6 +24,7 @@ NOUNS = frozenset(
         "events",
         "exchange",
         "extensions",
+        "field_docs",
         "files",
         "keys",
         "paths",

@@ -9,9 +9,14 @@ from msgspec import Struct
 
 _REPEAT = "repeat"
 _ATTEMPT = "attempt"
+_TRY = "try"
+PASS = "pass"
+"""The first step of whatever belongs to a pass."""
+PAIR = "pair"
+"""The first step of a panel over two of several texts."""
 PANEL = "panel"
 """The part in which a comparison judges what its other parts delivered."""
-_FROM_ZERO = frozenset({"judge", "critic", "try", "draft"})
+_FROM_ZERO = frozenset({"judge", "critic", _TRY, "draft"})
 """Steps whose numbers begin at 0, and are shown from 1, as passes are."""
 _COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)
 _GROUP = 3
@@ -110,6 +115,26 @@ def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:
     return None, steps
 
 
+def pass_key(number: int, *steps: str | int) -> str:
+    """The key of a pass, or of something in it: `pass/3`, `pass/3/critic/0`."""
+    return sub_key(PASS, number, *steps)
+
+
+def is_in_pass(key: str) -> bool:
+    """Whether a key without a part belongs to a pass."""
+    return key.startswith(f"{PASS}/")
+
+
+def try_key(key: str, attempt: int) -> str:
+    """The key of the first request of a text, a critique or a ballot, or of the second: `draft/try/0`."""
+    return f"{key}/{_TRY}/{attempt}"
+
+
+def sub_key(key: str, *steps: str | int) -> str:
+    """A key below another: `pass/3/reviser/repair`."""
+    return "/".join((key, *map(str, steps)))
+
+
 def attempt_stage(stage: str, attempt: int) -> str:
     """The stage of a panel, which has one of its own each time it is run again: `panel`, `panel/attempt/1`."""
     return f"{stage}/{_ATTEMPT}/{attempt}" if attempt else stage
@@ -122,7 +147,7 @@ def first_attempt(stage: str) -> str:
 
 def judge_key(stage: str, seat: int, fresh: int = 0) -> str:
     """What the keys of a judge begin with; a seat's second judge is `fresh`."""
-    return f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
+    return sub_key(stage, "judge", seat, *(("fresh", fresh) if fresh else ()))
 
 
 def order_by_number(name: str) -> list[tuple[int, str]]:

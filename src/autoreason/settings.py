@@ -156,6 +156,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     judge_effort: Effort | None = None
     """How much judges reason."""
     budget: Budget = Budget()
+    """Limits over the whole run, resumes included."""
     base_url: str | dict[str, str] | None = None
     """The server to ask instead of the provider's own; its key goes there. With several providers, say whose it is."""
     allow_http: bool = False

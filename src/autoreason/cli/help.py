@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from autoreason.cli.fields import LIMITS, Field
+from autoreason.cli.fields import LIMITS
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import Field
 from autoreason.paths import config_file
 
 _SETTING = re.compile(r"`([a-z_.]+)`")

@@ -58,11 +58,15 @@ class ModelPool:
             model = self._layered[address] = self._open(address)
         return model
 
-    async def check(self, address: str) -> Check:
-        """Whether a model can be reached, takes our key and exists; asks it nothing."""
+    def check_here(self, address: str) -> None:
+        """Raise `InvalidInput` for what this machine lacks: a key, or the weights of a local model."""
         self.lend(address)
         if local := self._local(address):
             local.check()
+
+    async def check(self, address: str) -> Check:
+        """Whether a model can be reached, takes our key and exists; asks it nothing."""
+        self.check_here(address)
         if not isinstance(self._bare.get(address), WireModel):
             return Check(address=address)
         if address not in self._checked:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from autoreason.events import CandidateDropped, Delivered, Slot
 from autoreason.jobs.job import Plan
+from autoreason.keys import pass_key
 from autoreason.parsing.critiques import describe
 from autoreason.programs.program_strategy import Attempt, ProgramStrategy
 from autoreason.programs.source import without_comments
@@ -85,7 +86,7 @@ class ProgramTournament(ProgramStrategy):
         return describe(critique.problems)
 
     async def _synthesize(self, number: int, one: Attempt, other: Attempt) -> Attempt | None:
-        prompt = self.merge_prompt(f"pass/{number}/synthesizer", one, other)
+        prompt = self.merge_prompt(pass_key(number, "synthesizer"), one, other)
         model = self.settings.models.synthesizer
         return await self.challenge(number, "AB", "synthesizer", model, prompt)
 

@@ -43,6 +43,7 @@ class AskOptions(RunHooks, total=False):
     """How judges are asked; fields of `Settings`, which says what each means."""
 
     seed: int
+    """All randomness of the run comes from it; drawn where none is given."""
     style: str
     judge_temperature: float | None
     judge_effort: Effort | None
@@ -133,6 +134,7 @@ class CompareOptions(TaskOptions, total=False):
     strategies: Sequence[str]
     """The first one sets the budget of the others."""
     repeats: int
+    """How often all are run; without it, until a preference that is the same in all of them can show."""
     match: Literal["calls", "tokens", "cost"]
     """What all may spend equally much of."""
     allowance: Decimal | int

@@ -20,7 +20,7 @@ from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.kinds import job_class
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import RunHooks
-from autoreason.run.preflight import check
+from autoreason.run.preflight import check, check_models, check_settings
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
 from autoreason.run.result import Result
@@ -48,7 +48,17 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
 
     async def estimate_async(self) -> RunEstimate:
         """Like `estimate`, in an event loop."""
+        check_settings(self.task, self.settings)
         return await estimate_run(self.task, self.settings, self.prompts)
+
+    def check_models(self) -> None:
+        """Raise `InvalidInput` where its models could not run it, as far as that is known without reaching them."""
+        wait_for(self._check_models, "check_models")
+
+    async def _check_models(self) -> None:
+        async with AsyncExitStack() as exits:
+            pool = use_pool(self.hooks.get("pool"), self.settings, self.models, exits)
+            await check_models(self.task, self.settings, pool, self.prompts)
 
     def run(self, **hooks: Unpack[RunHooks]) -> Result:
         """Check everything, then run until the end or a pause; hooks given here come first."""

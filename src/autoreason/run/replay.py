@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from autoreason.events import LIFECYCLE
 from autoreason.prompts import PromptSet
+from autoreason.report.numbers import count
+from autoreason.report.report import Report, Section
 from autoreason.run.parameters import JournalPlace
 from autoreason.run.recall import Memory, rerun
 from autoreason.run.record import task_and_settings, use_journal
@@ -14,9 +17,10 @@ from autoreason.story import build_story
 
 
 @dataclass(frozen=True)
-class ReplayResult:
+class ReplayResult(Report):
     """The result of a replay."""
 
+    heading: ClassVar[str] = "Replay"
     run: str
     events: int
     """Events that came again as recorded."""
@@ -27,6 +31,26 @@ class ReplayResult:
     def same(self) -> bool:
         """Whether the record and its replay agree to the end."""
         return self.difference is None
+
+    @property
+    def conclusion(self) -> str:
+        """Whether it is the same, or where it differs."""
+        events = count(self.events, "event")
+        if self.same:
+            return f"{self.run}: the same, {events}"
+        return f"{self.run}: differs after {events}: {self.difference}"
+
+    def names(self) -> list[str]:
+        """A run's name is written as it is."""
+        return [self.run]
+
+    def sections(self) -> list[Section]:
+        """None: the conclusion says it all."""
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {**super().to_dict(), "same": self.same}
 
 
 def replay(run: str, *, journal: JournalPlace = None) -> ReplayResult:

@@ -15,7 +15,7 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
-from autoreason.keys import judge_key
+from autoreason.keys import judge_key, try_key
 from autoreason.parsing.ballots import read_ranking
 from autoreason.plugins import function_errors, load_function
 from autoreason.settings import STYLES
@@ -70,7 +70,7 @@ async def cast_ballot(
             short = replace(request, schema=ballot_schema(labels, reasons=False))
             reply = await context.ask(
                 context.second_request(
-                    short, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels)
+                    short, try_key(key, 1), reply, "ballot_again", labels=sorted(labels)
                 )
             )
             ranking = _read_ballot(reply, labels)
@@ -165,7 +165,7 @@ def _build_request(
     )
     return context.request(
         "judge",
-        f"{key}/try/0",
+        try_key(key, 0),
         settings.models.judges[judge_number % len(settings.models.judges)],
         prompt,
         temperature=settings.judge_temperature,

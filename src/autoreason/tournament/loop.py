@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.job import Plan
+from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.tournament.authors import violations
@@ -66,7 +67,7 @@ class Tournament(Strategy):
         return not await self.budget_shortage(stage, calls, after)
 
     async def _affords_drafts(self, numbers: range) -> bool:
-        return await self._affords(f"{DRAFTS}/{numbers[-1]}", len(numbers))
+        return await self._affords(sub_key(DRAFTS, numbers[-1]), len(numbers))
 
     async def _affords_rival(self, stage: str) -> bool:
         return await self._affords(stage, 1, self.settings.judges + self._calls_after)

@@ -44,6 +44,8 @@ def test_the_short_prompts_are_shown_and_exported_and_no_folder_stands_in_for_th
     assert run.status == 0
     solve = inside("solve", "set.jsonl", "-m", "echo/echo", "--prompts", "small")
     assert "have no prompts in few words" in solve.sentence
+    offered = {name: "small" in inside(name, "--help").out for name in ("run", "solve", "judge")}
+    assert offered == {"run": True, "solve": False, "judge": False}
 
 
 def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:

@@ -187,6 +187,12 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: 
     assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
 
 
+def test_a_dry_run_says_what_this_machine_lacks_for_a_real_one(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, "-m", "local/smollm2", "--dry-run")
+    assert done.returncode == 0
+    assert "autoreason: a real run would be refused: local/smollm2 " in done.stderr
+
+
 def test_a_dry_run_can_be_a_page(quick_shell: Shell, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert quick_shell("run", BRIEF, *FAST, "--dry-run", "--html", str(page)).returncode == 0

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
+from autoreason.field_docs import Field
 from autoreason.models.examples import with_examples
 
 _OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")

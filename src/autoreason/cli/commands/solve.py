@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.result import Result
-    from autoreason.settings import Settings
 
 _SHOWN_RECORDS = 10
 _EPILOG = fill_examples("""\
@@ -146,7 +145,7 @@ def solve(problems: Path, **values: Any) -> int:
         assigned = open_problems(prepared, path, **chosen)
         if values["dry_run"]:
             return _dry_run(assigned, values)
-        return _start(assigned, prepared.settings, values)
+        return _start(assigned, prepared, values)
 
 
 def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[str, Any]) -> int:
@@ -167,7 +166,9 @@ def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[st
 
 
 def _start(
-    assigned: AbstractAsyncContextManager[PreparedRun], settings: Settings, values: dict[str, Any]
+    assigned: AbstractAsyncContextManager[PreparedRun],
+    prepared: PreparedRun,
+    values: dict[str, Any],
 ) -> int:
     from autoreason.cli.runner import start_run
     from autoreason.models.open import warm_up
@@ -175,7 +176,7 @@ def _start(
     notes: list[str] = []
 
     async def drive(**hooks: Unpack[RunHooks]) -> Result:
-        warm_up(settings.models.all())
+        warm_up(prepared.settings.models.all())
         async with assigned as run:
             _check_output(run, values)
             notes.extend(_left_out(run))
@@ -183,7 +184,7 @@ def _start(
                 notes.append("no sandbox: what the model writes can do whatever you can")
             return await run.run_async(**hooks)
 
-    return start_run(drive, settings, values, notes)
+    return start_run(drive, prepared, values, notes)
 
 
 def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from autoreason.events import BallotCast
+from autoreason.keys import sub_key
 from autoreason.report.numbers import percent, percent_range
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed
@@ -183,7 +184,7 @@ class _Ballots:
 
     def of(self, kind: str, name: str) -> list[BallotCast]:
         """All ballots of one question, valid or not."""
-        return self._stages.get(f"{kind}/{name}", [])
+        return self._stages.get(sub_key(kind, name), [])
 
     def shares(self, kind: str, is_true: Callable[[BallotCast], bool]) -> list[float]:
         """Pair by pair, the share of valid ballots for which a condition is true."""

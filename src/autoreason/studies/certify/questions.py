@@ -9,7 +9,7 @@ from msgspec import structs
 
 from autoreason.contract import Contract
 from autoreason.jobs.randomness import draw
-from autoreason.keys import judge_key
+from autoreason.keys import judge_key, sub_key
 from autoreason.studies.certify.suite import INJECTIONS, SpoiledPair, pad, pairs
 from autoreason.task import Task
 from autoreason.tournament.orders import neutral_labels
@@ -67,7 +67,7 @@ def _question(
     """A question about a pair; seats and pairs take turns in which text comes first."""
     one, other = texts
     order = (one, other) if (at + seat) % 2 == 0 else (other, one)
-    return Question(f"{kind}/{pair.name}", seat, order, texts, pair.task)
+    return Question(sub_key(kind, pair.name), seat, order, texts, pair.task)
 
 
 def injection_for(at: int, seat: int) -> str:

@@ -15,7 +15,7 @@ from autoreason.jobs.attempts import last_panel, panel_attempts
 from autoreason.jobs.context import Emit
 from autoreason.jobs.job import read_options
 from autoreason.jobs.parts import side_by_side
-from autoreason.keys import attempt_stage
+from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -28,7 +28,7 @@ from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
-_AGAIN = "again/"
+_AGAIN = "again"
 
 
 class Decision(NamedTuple):
@@ -120,7 +120,7 @@ class Rejudge(PanelJob):
 
     async def run(self) -> JobFinished:
         """Run all panels side by side."""
-        stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
+        stages = stages_of(self.context.task)
         for attempt in panel_attempts(self.context):
             works = [partial(self._judge_again, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
@@ -133,6 +133,11 @@ class Rejudge(PanelJob):
         """Its options name the run."""
         read_options(settings, RejudgeOptions)
 
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each recorded panel."""
+        return len(stages_of(task))
+
     async def _judge_again(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
@@ -144,6 +149,11 @@ class Rejudge(PanelJob):
         return verdict
 
 
+def stages_of(task: Task) -> list[str]:
+    """The stages of the panels that are run again."""
+    return list(dict.fromkeys(entry.stage for entry in task.entries))
+
+
 def recorded_panels(story: Story, run: str) -> Task:
     """A run's task with the texts of every panel, in the order in which ties are decided."""
     if story.task is None or story.settings is None:
@@ -151,12 +161,12 @@ def recorded_panels(story: Story, run: str) -> Task:
     entries: list[Entry] = []
     for recorded in story.passes:
         if recorded.verdict:
-            stage = f"{_AGAIN}pass/{recorded.number}"
+            stage = sub_key(_AGAIN, pass_key(recorded.number))
             slots = [s for s in story.settings.tie_order if s in recorded.verdict.scores]
             texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
             entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
     if story.playoff and story.playoff.verdict:
-        stage = f"{_AGAIN}playoff"
+        stage = sub_key(_AGAIN, "playoff")
         # Ties go to the last incumbent, which is last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
@@ -194,12 +204,12 @@ def rejudged_run(story: Story) -> str:
 def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:
     """The recorded decisions with those of the other panel."""
     verdicts = {
-        f"{_AGAIN}pass/{recorded.number}": recorded.verdict
+        sub_key(_AGAIN, pass_key(recorded.number)): recorded.verdict
         for recorded in before.passes
         if recorded.verdict
     }
     if before.playoff and before.playoff.verdict:
-        verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
+        verdicts[sub_key(_AGAIN, "playoff")] = before.playoff.verdict
     return [_decision(stage, was, last_panel(panels, stage)) for stage, was in verdicts.items()]
 
 
@@ -215,5 +225,5 @@ def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
 
 def _decision(stage: str, was: Verdict, panel: RecordedPanel | None) -> Decision:
     verdict = panel.verdict if panel else None
-    name = stage.removeprefix(_AGAIN).replace("/", " ")
+    name = " ".join(Key.parse(stage).steps[1:])
     return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)
