@@ -16,6 +16,7 @@ from autoreason.exchange import Model
 from autoreason.models import examples
 from autoreason.models.api_keys import Secret, find_key
 from autoreason.models.connection import is_exposed
+from autoreason.models.dialects import find_dialect
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import HttpCall, Transport
 from autoreason.models.user_model import UserModel
@@ -110,14 +111,15 @@ async def list_models(
     base = found.base(base_url)
     needed = found.needs_key and not found.open_list
     key = _key(found, base, needed=needed, allow_http=allow_http)
+    dialect = find_dialect(found.dialect)
     call = HttpCall(
         who=found.name,
-        url=base + found.dialect.models_path,
-        headers=found.dialect.headers(key),
+        url=base + dialect.models_path,
+        headers=dialect.headers(key),
     )
     used = transport or Transport()
     try:
-        return found.dialect.read_models(await used.fetch(call))
+        return dialect.read_models(await used.fetch(call))
     except msgspec.DecodeError:
         raise CallFailed(
             Failure.BROKEN_REPLY, f"{found.name} sent a list of models that cannot be read"

@@ -20,7 +20,7 @@ from autoreason.exchange import (
 )
 from autoreason.models import prices
 from autoreason.models.api_keys import Secret
-from autoreason.models.dialects import openai_responses
+from autoreason.models.dialects import find_dialect
 from autoreason.models.dialects.base import Dialect, UnreadableReply, credible
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
 from autoreason.models.log import LOG, current_call
@@ -47,7 +47,8 @@ class WireModel:
         self._model = address.partition("/")[2]
         self._provider = provider
         self._base = base
-        self._headers = provider.dialect.headers(key)
+        self._dialect = find_dialect(provider.dialect)
+        self._headers = self._dialect.headers(key)
         self._owned = transport is None
         self._transport = transport or Transport()
         self.quirks = provider.quirks_of(self._model, base)
@@ -104,7 +105,7 @@ class WireModel:
     async def _ask_once(
         self, request: Request, quirks: Quirks, on_signal: OnSignal | None
     ) -> Reply:
-        dialect = openai_responses.DIALECT if quirks.responses else self._provider.dialect
+        dialect = find_dialect("openai_responses") if quirks.responses else self._dialect
         streamed = on_signal is not None and not quirks.no_stream
         call = self._call(request, dialect, quirks, streamed=streamed)
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import (
@@ -167,8 +167,7 @@ def _recover(story: Story) -> Recovery:
     return replace(before, redrafts=max(before.redrafts, *failed, 0))
 
 
-@dataclass(frozen=True)
-class _Drive:
+class _Drive(Struct, frozen=True):
     """A job joined to journal and models."""
 
     run: str
@@ -177,10 +176,10 @@ class _Drive:
     settings: Settings
     prompts: PromptSet
     on_event: OnEvent | None
-    recovery: Recovery = field(default_factory=Recovery)
+    recovery: Recovery = Recovery()
     recorded: Sequence[AnyEvent] = ()
-    replies: Mapping[str, RecordedReply] = field(default_factory=dict)
-    answers: Mapping[str, RecordedAnswer] = field(default_factory=dict)
+    replies: Mapping[str, RecordedReply] = {}
+    answers: Mapping[str, RecordedAnswer] = {}
 
     async def go(
         self,

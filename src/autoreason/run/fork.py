@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Mapping
 from typing import Any, Unpack
@@ -96,8 +95,8 @@ def prepare_fork(
     if not options.get("prompts"):
         # Another strategy may need prompts that the run it comes from had no use for.
         prompts = PromptSet(prepared.prompts.sources | story.prompts)
-        prepared = dataclasses.replace(prepared, prompts=prompts)
-    return dataclasses.replace(prepared, forked_from=run)
+        prepared = replace(prepared, prompts=prompts)
+    return replace(prepared, forked_from=run)
 
 
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:

@@ -1,7 +1,5 @@
 """The keyword arguments of the functions people call, as typed dictionaries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path

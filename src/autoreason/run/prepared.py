@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack, cast
+
+from msgspec import Struct
 
 from autoreason.exchange import Model
 from autoreason.models.pool import ModelPool
@@ -28,16 +29,15 @@ from autoreason.settings import Models, Settings, make_settings
 from autoreason.task import Task
 
 
-@dataclass(frozen=True, kw_only=True)
-class PreparedRun:
+class PreparedRun(Struct, frozen=True, kw_only=True):
     """A run with everything decided. Nothing is written and nothing is asked before it runs."""
 
     task: Task
     settings: Settings
     prompts: PromptSet
-    models: Mapping[str, Model] = field(default_factory=dict)
+    models: Mapping[str, Model] = {}
     """Models that were given as objects, by address."""
-    hooks: RunHooks = field(default_factory=RunHooks)
+    hooks: RunHooks = {}
     forked_from: str | None = None
     examiner: Examiner | None = None
     """Runs programs, where programs are the task."""

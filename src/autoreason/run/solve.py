@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -169,7 +168,7 @@ def assign(
 ) -> PreparedRun:
     """The run with its problems and the examiner that has their tests; `terms` name the set."""
     settings = prepared.settings
-    return dataclasses.replace(
+    return replace(
         prepared,
         task=solving_task(assignments),
         settings=replace(settings, strategy_options=settings.strategy_options | dict(terms)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TypeVar, Unpack
 
@@ -353,7 +352,7 @@ def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Pr
     )
     Certification.check(prepared.settings)
     # Not those that an earlier certificate of the same judge asks for: it is measured afresh.
-    return dataclasses.replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
+    return replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
 
 
 async def _report(kind: type[AnyReport], prepared: PreparedRun) -> AnyReport:

@@ -53,7 +53,8 @@ async def write(context: JobContext, request: Request, key: str) -> WrittenText 
             fixes=fixes(context, draft.text),
         )
         draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
-    leaks, breaches = _leaks(context, draft.text), violations(context, draft.text)
+    if rewritten or repaired:
+        leaks, breaches = _leaks(context, draft.text), violations(context, draft.text)
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
 
 
