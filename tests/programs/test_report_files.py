@@ -63,7 +63,7 @@ def test_units_are_a_line_a_part_and_what_is_unknown_is_empty() -> None:
     assert len(rows) == len(TOLD)
     last = rows[-1]
     assert (last["problem"], last["strategy"], last["private"]) == ("p4", "tournament", "")
-    assert last["lost"] == "sandbox error"
+    assert last["missing"] == "sandbox error"
     assert {row["cost"] for row in rows} == {""}
     assert {row["level"] for row in rows} == {"bubblewrap"}
 
