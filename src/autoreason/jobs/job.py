@@ -60,6 +60,11 @@ class Job:
         return None
 
     @classmethod
+    def plan_count(cls, task: Task) -> int:  # noqa: ARG003
+        """How often a plan is carried out for this task."""
+        return 1
+
+    @classmethod
     def check(cls, settings: Settings) -> None:
         """Raise `InvalidInput` for unknown options; by default there are none."""
         if settings.strategy_options:

@@ -150,9 +150,10 @@ class Asker:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
                 f"what comes after the last one {query.after}, and {shortage}; "
-                "a new run with a lower --playoff and --confirmation takes fewer"
+                "a new run with fewer judges of playoff and confirmation takes fewer",
+                shortage.limit,
             )
-        return shortage
+        return str(shortage or "")
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()

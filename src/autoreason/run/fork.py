@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Mapping
 from typing import Any, Unpack
@@ -13,9 +12,9 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.run.model_choice import ModelChoice, change_servers
-from autoreason.run.parameters import ForkOptions, check_options
+from autoreason.run.parameters import ForkOptions, RecordedRun, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare_with
-from autoreason.run.record import task_and_settings, use_journal
+from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.result import Result
 from autoreason.run.resume import change_budget
@@ -25,11 +24,11 @@ from autoreason.story import Story
 from autoreason.task import Task, check_task, make_contract
 
 
-def fork(run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]) -> Result:
+def fork(run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]) -> Result:
     """Start a new run from a text of an old one.
 
     Args:
-        run: The old run's name, or a part of it that no other has.
+        run: The old run's name, a part of it that no other has, or its result.
         at_pass: The text that was the incumbent after this pass; 0 is the first draft, None the
             text delivered.
         options: See `ForkOptions`. What is not given is as it was in the old run.
@@ -52,19 +51,19 @@ def fork(run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]) -
 
 
 async def fork_async(
-    run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]
+    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
 ) -> Result:
     """Like `fork`, in an event loop."""
     return await prepare_fork(run, at_pass, **options).run_async()
 
 
 def prepare_fork(
-    run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]
+    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
 ) -> PreparedRun:
     """The run that `fork` with the same arguments would drive.
 
     Args:
-        run: The old run's name, or a part of it that no other has.
+        run: The old run's name, a part of it that no other has, or its result.
         at_pass: The text that was the incumbent after this pass.
         options: See `ForkOptions`.
 
@@ -81,9 +80,10 @@ def prepare_fork(
         >>> prepare_fork(result.run).task.draft == result.text
         True
     """
-    check_options(options, ForkOptions)
-    with use_journal(options.get("journal")) as journal:
-        run = journal.find(run).id
+    check_arguments(prepare_fork, options, run=run, at_pass=at_pass)
+    name, options["journal"] = name_and_journal(run, options.get("journal"))
+    with use_journal(options["journal"]) as journal:
+        run = journal.find(name).id
         story = journal.story(run)
     task, before = _forked_task(story, run, at_pass)
     if contract := options.get("contract"):
@@ -95,8 +95,8 @@ def prepare_fork(
     if not options.get("prompts"):
         # Another strategy may need prompts that the run it comes from had no use for.
         prompts = PromptSet(prepared.prompts.sources | story.prompts)
-        prepared = dataclasses.replace(prepared, prompts=prompts)
-    return dataclasses.replace(prepared, forked_from=run)
+        prepared = replace(prepared, prompts=prompts)
+    return replace(prepared, forked_from=run)
 
 
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:

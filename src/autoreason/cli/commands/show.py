@@ -113,11 +113,11 @@ def show(
         elif whole and _is_table(story):
             _show_table(book, row, result, as_json=as_json, short=short, html=html)
         else:
-            write_page(result, html)
             if as_json:
                 print_json(result.to_dict() if short else as_object(row, story))
             else:
                 _print(book, row, result, number, short=short)
+            write_page(result, html)
 
 
 def _check_choice(
@@ -234,7 +234,7 @@ def _warn(line: str) -> None:
 
 def _text(row: RunRow, story: Story) -> str:
     if len(solved_in(story)) == 1 and not story.text:
-        raise InvalidInput(f"run {row.id} came to no program; `autoreason show {row.id}` says why")
+        raise InvalidInput(f"run {row.id} wrote no program; `autoreason show {row.id}` says why")
     if solved_in(story) and not story.text:
         raise InvalidInput(
             f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"

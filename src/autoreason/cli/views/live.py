@@ -22,7 +22,7 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.jobs import spending
-from autoreason.keys import Key, order_by_number
+from autoreason.keys import PASS, Key, order_by_number, pass_key
 from autoreason.programs import program_statements
 from autoreason.programs.events import examined_in
 from autoreason.report import numbers
@@ -61,7 +61,8 @@ class Call:
     def stage(self) -> str:
         """`draft`, `pass/3` or `playoff`."""
         key = Key.parse(self.key)
-        return f"pass/{key.number('pass')}" if key.head == "pass" else key.head
+        number = key.number(PASS) if key.head == PASS else None
+        return key.head if number is None else pass_key(number)
 
     @property
     def within(self) -> str:

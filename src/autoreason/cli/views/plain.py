@@ -131,7 +131,7 @@ def step(event: AnyEvent, story: Story) -> str:
             models = ", ".join(event.settings.models.all())
             return f"{event.task.title} · {models} · seed {event.settings.seed}"
         case RunResumed():
-            return "taken up again"
+            return "resumed"
         case PromptsShortened():
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
@@ -213,7 +213,7 @@ _CANDIDATES = {"A": "text", "B": "revision", "AB": "synthesis"}
 def playoff(event: PlayoffDecided) -> str:
     """What the final panel decided."""
     if event.winner is None or event.verdict is None:
-        return "too few valid ballots; the text that stands is delivered"
+        return "too few valid ballots; the last A is delivered"
     points = statements.scores(event.verdict.scores)
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
     return f"{event.winner} wins, {points}: {worth}"

@@ -233,7 +233,7 @@ def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:
     if not any(differences):
         return CheckRow(name, "caught", f"the same number {len(differences)} times")
     test = permutation_test(differences)
-    stated = f"mean difference {test.statistic:.3g}, p {p_value(test.p)}"
-    if test.p is not None and test.p < _ALPHA:
+    stated = f"mean difference {test.statistic:.3g}, p {p_value(test.p_value)}"
+    if test.p_value is not None and test.p_value < _ALPHA:
         return CheckRow(name, "FAILED", f"{stated}; {remedy}")
     return CheckRow(name, "caught", stated)

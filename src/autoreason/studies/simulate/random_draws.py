@@ -21,7 +21,7 @@ _UNIT = sqrt(6) / pi
 """The scale at which the standard deviation of a Gumbel error is 1."""
 
 
-class PassLuck(NamedTuple):
+class PassDraws(NamedTuple):
     """The luck of the critics and the authors of one pass."""
 
     silence: Numbers
@@ -33,21 +33,21 @@ class PassLuck(NamedTuple):
     taste: Numbers
     """By challenger: the error all judges share."""
 
-    def of_run(self, row: int) -> PassLuck:
+    def of_run(self, row: int) -> PassDraws:
         """The luck of one run alone."""
-        return PassLuck(*(numbers[row : row + 1] for numbers in self))
+        return PassDraws(*(numbers[row : row + 1] for numbers in self))
 
 
-class Luck:
+class RandomDraws:
     """The luck of `runs` runs; every method returns the same again."""
 
     def __init__(self, seed: int, runs: int) -> None:
         self.seed = seed
         self.runs = runs
 
-    def cached(self) -> Luck:
+    def cached(self) -> RandomDraws:
         """The same luck, with every result cached."""
-        luck = Luck(self.seed, self.runs)
+        luck = RandomDraws(self.seed, self.runs)
         for name in (
             *("draft_taste", "further_draft", "draft_judge", "of_pass", "judge"),
             *("finalist_judge", "confirming_judge"),
@@ -67,12 +67,12 @@ class Luck:
         """The own error of one judge about the drafts, the first one first."""
         return self._errors(MAX_FINALISTS, _AMONG_DRAFTS, seat)
 
-    def of_pass(self, number: int) -> PassLuck:
+    def of_pass(self, number: int) -> PassDraws:
         """The luck of critics and authors."""
         source = self._source(_PASS, number)
         normal = source.standard_normal((self.runs, 5))
         silence = source.random((self.runs, 2))
-        return PassLuck(silence, normal[:, 0:2], normal[:, 2], normal[:, 3:5])
+        return PassDraws(silence, normal[:, 0:2], normal[:, 2], normal[:, 3:5])
 
     def judge(self, number: int, seat: int) -> Numbers:
         """The own error of one judge of a pass about A, B and AB."""

@@ -46,7 +46,7 @@ def limits_for(problem: Problem, tests: Sequence[Example]) -> RunLimits:
     )
 
 
-class ProgramBench:
+class PreparedProgram:
     """A program and the problem's checker, if any, ready to run."""
 
     def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: RunLimits) -> None:
