@@ -45,6 +45,7 @@ docs/models
 docs/prompts
 docs/programs
 docs/problems
+docs/research
 ```
 
 ```{toctree}

@@ -25,8 +25,10 @@ from autoreason.programs.exclusions import Exclusion
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
+from autoreason.research.task_file import TaskKeys
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
+from autoreason.run.research import research
 from autoreason.stats.results import Estimate, Test
 from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
@@ -45,6 +47,18 @@ _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
 _REFERENCE = re.compile(r"^\[[^\]]+\]:\s+<?(\S+?)>?\s*$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```|^ {4,}\S[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+\s+(.+?)\s*#*$", re.MULTILINE)
+
+_LARGE_FIRST = """\
+def pack(sizes, capacity):
+    free, boxes = [], [0] * len(sizes)
+    for item in sorted(range(len(sizes)), key=lambda item: -sizes[item]):
+        fits = [at for at, room in enumerate(free) if room >= sizes[item]]
+        if not fits:
+            free.append(capacity)
+        boxes[item] = fits[0] if fits else len(free) - 1
+        free[boxes[item]] -= sizes[item]
+    return boxes
+"""
 
 
 def links(page: Path) -> list[str]:
@@ -153,6 +167,34 @@ def test_every_key_of_front_matter_is_in_the_table() -> None:
     table = page.partition("## Scope contract")[2].partition("\n\nKeys stand")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert [key for row in rows for key in re.findall(r"`(\w+)`", row)] == list(FRONT_MATTER)
+
+
+def test_every_key_of_a_research_task_is_in_the_table() -> None:
+    page = (ROOT / "docs" / "research.md").read_text("utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    listed = [key for row in rows for key in re.findall(r"`(\w+)`", row)]
+    assert sorted(listed) == sorted(TaskKeys.__struct_fields__)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
+def test_the_research_task_that_is_shown_can_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "research.md").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("task.md", "pack.py", "evaluate.py"):
+        text = page.partition(f"`{name}`")[2].partition("```")[2].partition("\n")[2]
+        Path(name).write_text(text.partition("```")[0])
+    proposal = "HYPOTHESIS: large items first\nEXPECTED: +0.02\n\npack.py\n```python\n{}```\n"
+    unsorted = Path("pack.py").read_text().replace("in sizes:", "in sorted(sizes)[::-1]:")
+    replies = {
+        "trial/1/proposer/try/0": proposal.format(unsorted),
+        "author": proposal.format(_LARGE_FIRST),
+    }
+    result = research("task.md", ScriptedModel(replies), evaluations=40, patience=3)
+    assert result.report.trials[0].status == "failed"
+    assert result.improved
+    assert result.conclusion.startswith("result against start on fresh evaluations +0.0")
 
 
 def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:

@@ -63,6 +63,7 @@ from autoreason.exchange import QueryStarted as QueryStarted
 from autoreason.exchange import Reply as Reply
 from autoreason.exchange import Request as Request
 from autoreason.exchange import Schema as Schema
+from autoreason.exchange import Service as Service
 from autoreason.exchange import Signal as Signal
 from autoreason.exchange import Spent as Spent
 from autoreason.exchange import TextArrived as TextArrived
@@ -109,6 +110,7 @@ from autoreason.run.parameters import JudgeOptions as JudgeOptions
 from autoreason.run.parameters import PanelOptions as PanelOptions
 from autoreason.run.parameters import RecordedRun as RecordedRun
 from autoreason.run.parameters import RefineOptions as RefineOptions
+from autoreason.run.parameters import ResearchOptions as ResearchOptions
 from autoreason.run.parameters import ResumeOptions as ResumeOptions
 from autoreason.run.parameters import RunHooks as RunHooks
 from autoreason.run.parameters import SolveOptions as SolveOptions
@@ -122,6 +124,11 @@ from autoreason.run.refine import refine_async as refine_async
 from autoreason.run.replay import ReplayResult as ReplayResult
 from autoreason.run.replay import replay as replay
 from autoreason.run.replay import replay_async as replay_async
+from autoreason.run.research import PreparedResearch as PreparedResearch
+from autoreason.run.research import prepare_research as prepare_research
+from autoreason.run.research import research as research
+from autoreason.run.research import research_async as research_async
+from autoreason.run.research_result import ResearchResult as ResearchResult
 from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch
 from autoreason.run.resume import resume as resume

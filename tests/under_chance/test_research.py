@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+from typing import Any
+
 import numpy as np
 import pytest
+from tests.research.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import most_often
 
+from autoreason.events import AnyEvent, RunStarted
+from autoreason.exchange import Query, Request
+from autoreason.jobs.context import JobContext
+from autoreason.models.doubles import ScriptedModel
+from autoreason.prompts import built_in
 from autoreason.research.end_test import end_test
+from autoreason.research.measurement import LookOutcome, LookQuery, Measurement
+from autoreason.research.order import OrderQuery, Orders
+from autoreason.research.research_job import Research
+from autoreason.research.research_report import ResearchReport, research_report
 from autoreason.research.rule_study import WAYS, RuleReport, StudyCell
 from autoreason.research.simulation import ResearchWorld, simulate
+from autoreason.story import build_story
 from autoreason.studies.simulate.outcomes import mean
 
 RUNS = 10_000
@@ -69,3 +84,45 @@ def test_no_rule_delivers_the_best_result_by_chance() -> None:
         report = RuleReport(evaluations=200, runs=20, seed=1, cells=cells)
         wrong += any(report.best_rules())
     assert wrong <= most_often(times)
+
+
+def run_over_noise(seed: int, evaluations: int) -> ResearchReport:
+    """A whole run whose evaluator measures nothing but noise; only journal and processes are left out."""
+    orders, events = Orders(), list[AnyEvent]()
+    model = ScriptedModel(lambda request: proposal(f"knob = {request.key.split('/')[1]}"))
+
+    async def ask(asked: Request | Query[Any]) -> Any:
+        match asked:
+            case Request():
+                return await model.ask(asked)
+            case LookQuery():
+                draw = random.Random(f"{seed}/{asked.look.seed}/{asked.look.files}")
+                return Measurement(outcome=LookOutcome.OK, value=draw.gauss(0, 1))
+            case OrderQuery():
+                return orders.answer(asked)
+        return ""
+
+    task = research_task()
+    settings = research_settings(seed, evaluations=evaluations)
+    context = JobContext(task, settings, built_in(writes="files"), ask, events.append)
+    asyncio.run(Research(context).run())
+    started = RunStarted(task=task, settings=settings, prompts={}, version="1")
+    return research_report(build_story([started, *events]))
+
+
+@pytest.mark.parametrize(("evaluations", "times"), [(40, 300), (200, 60)])
+def test_a_whole_run_over_noise_seldom_claims_a_gain_and_says_that_keeps_do_nothing(
+    evaluations: int, times: int
+) -> None:
+    reports = [run_over_noise(seed, evaluations) for seed in range(times)]
+    claimed = [each for each in reports if each.claim.startswith("result against start")]
+    assert len(claimed) <= most_often(times)
+    # What is not claimed is called no gain.
+    assert all(
+        "no gain" in each.claim or "worse" in each.claim for each in reports if each not in claimed
+    )
+    tested = [each for each in reports if each.idle is not None]
+    assert len(tested) > times / 4
+    idle = sum(each.idle or 0.0 for each in tested)
+    used = sum(trial.shrunken is not None for each in tested for trial in each.trials)
+    assert 0.6 * used < idle <= used

@@ -16,6 +16,7 @@ _SOLVE = (
     *("repeats", "calls", "width", "ids", "difficulty", "limit"),
     *("test_time_limit", "test_memory_limit", "unsafe"),
 )
+_RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe")
 _ARGUMENTS = (*Settings.__struct_fields__, *_MODELS, "prompts", "journal")
 
 
@@ -58,6 +59,12 @@ def judge_options(values: dict[str, Any]) -> dict[str, Any]:
 def solve_options(values: dict[str, Any]) -> dict[str, Any]:
     """The same where programs are written."""
     return run_options(values) | efforts_of(values) | _given(values, _SOLVE)
+
+
+def research_options(values: dict[str, Any]) -> dict[str, Any]:
+    """The same where an artifact is improved."""
+    efforts = {f"{role}_effort": values["effort"] for role in ("author", "judge")}
+    return run_options(values) | _given(efforts, tuple(efforts)) | _given(values, _RESEARCH)
 
 
 def resume_options(values: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from autoreason.models.examples import with_examples
 SECTIONS = {
     "Write": ("run", "resume", "fork"),
     "Write programs": ("solve", "check", "problems"),
+    "Improve what has a number": ("research",),
     "Look": ("runs", "show", "watch", "export", "replay"),
     "Compare and study": (
         *("judge", "compare", "rejudge", "certify", "audit", "pairs", "rate", "simulate"),

@@ -61,10 +61,11 @@ def find_text_runs(journal: Journal, names: tuple[str, ...], every: bool) -> lis
         return [row.id for row in reversed(journal.runs(None)) if _has_texts(journal, row.id)]
     runs = find_runs(journal, names)
     for run in runs:
-        if writes_programs(journal.story(run)):
+        story = journal.story(run)
+        if writes_programs(story) or writes_files(story):
+            what = "writes programs" if writes_programs(story) else "improves an artifact"
             raise InvalidInput(
-                f"run {run} writes programs, and this is for texts; "
-                f"`autoreason show {run}` shows how they did"
+                f"run {run} {what}, and this is for texts; `autoreason show {run}` shows its result"
             )
     return runs
 
@@ -79,6 +80,9 @@ def _has_texts(journal: Journal, run: str) -> bool:
     if writes_programs(story):
         warn_left_out(run, "it writes programs")
         return False
+    if writes_files(story):
+        warn_left_out(run, "it improves an artifact")
+        return False
     return story.task is not None
 
 
@@ -92,6 +96,13 @@ def writes_programs(story: Story) -> bool:
     from autoreason.run.kinds import written_by
 
     return written_by(story.settings) == "programs"
+
+
+def writes_files(story: Story) -> bool:
+    """Whether a run improves an artifact rather than a text."""
+    from autoreason.run.kinds import written_by
+
+    return written_by(story.settings) == "files"
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

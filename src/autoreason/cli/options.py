@@ -127,6 +127,29 @@ models_options = group(
     _model("judges", "--judge-model", "judge_models", multiple=True),
     *SERVERS,
 )
+research_models_options = group(
+    "Models",
+    _model(
+        "author",
+        "-m",
+        "--model",
+        help="Who proposes changes, as provider/model.",
+        usual=_default_model,
+    ),
+    _model(
+        "judges",
+        "--judge-model",
+        "judge_models",
+        multiple=True,
+        help="Who decides where the task has `judge` and the number cannot tell. Repeatable.",
+    ),
+    *SERVERS,
+    max_tokens_option,
+    effort_option,
+    setting("author_temperature", "--temperature", "author_temperature", metavar="T"),
+    option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
+    seed_option,
+)
 text_options = group(
     "What to start from",
     option(

@@ -101,6 +101,11 @@ def drive_run(
         from autoreason.run.solution import solution_of
 
         return solution_set.end(solution_of(result), output, console or stderr_console())
+    if view.live.researching:
+        from autoreason.cli.views import research_outcome
+        from autoreason.run.research_result import research_result
+
+        return research_outcome.end(research_result(result), output, console)
     if view.live.study and result.finished:
         from autoreason.run.reports import reported_result
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.events import AnyEvent, Delivered, JobFinished
+from autoreason.exchange import BudgetQuery, GuidanceQuery, Query
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Settings
 from autoreason.story import Story
@@ -65,6 +66,11 @@ class Job:
         return 1
 
     @classmethod
+    def sample_answer(cls, task: Task, query: Query[Any]) -> Any:  # noqa: ARG003
+        """What a dry run is answered on its way to the first request; None where it cannot go on."""
+        return "" if isinstance(query, GuidanceQuery | BudgetQuery) else None
+
+    @classmethod
     def check(cls, settings: Settings) -> None:
         """Raise `InvalidInput` for unknown options; by default there are none."""
         if settings.strategy_options:
@@ -85,6 +91,10 @@ class Job:
         """Apply an event to the story and pass it on."""
         self.story.apply(event)
         self._emit_outside(event)
+
+    def accept(self, reason: str) -> Delivered | JobFinished | None:  # noqa: ARG002
+        """End with what there is, because a person accepts it; None where there is nothing to accept."""
+        return None
 
     def finish(self, reason: str, text: str | None = None, origin: str = "") -> JobFinished:
         """End the run, with the text it chose where it chose one, and where that came from."""

@@ -93,3 +93,10 @@ def with_changes(files: Files, changes: Changes) -> Files:
     """An artifact after a recorded change."""
     after = {**files, **changes}
     return {path: text for path, text in sorted(after.items()) if text is not None}
+
+
+def as_text(files: Files) -> str:
+    """An artifact as one text; of several files each under its path."""
+    if len(files) == 1:
+        return next(iter(files.values()))
+    return "\n".join(f"==> {path} <==\n{text}" for path, text in files.items())

@@ -22,6 +22,12 @@ def check_guard(name: str, condition: str) -> None:
         )
 
 
+def value_within(condition: str) -> float:
+    """A number that meets a condition."""
+    found = _GUARD.fullmatch(condition)
+    return float(found[2]) + (1 if ">" in found[1] else -1) if found else 0.0
+
+
 def broken_guard(guard: Mapping[str, str], looks: Iterable[Measurement]) -> str:
     """The first guard that the mean of the looks breaks, in words; empty where all hold."""
     looks = list(looks)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from autoreason.exchange import GuidanceQuery, Outcome, Reply
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.jobs.randomness import draw
-from autoreason.research.artifact import Changes, Edit, ProposalError, apply_edits, changes_between
+from autoreason.research.artifact import Edit, ProposalError, apply_edits
 from autoreason.research.ledger import ledger_text
 from autoreason.research.measurement import Files
 from autoreason.research.normal_form import fingerprint
@@ -58,11 +58,6 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
     """The whole artifact after it; None where it is refused."""
     reason: str = ""
     """Why it is refused."""
-
-    @property
-    def changes(self) -> Changes:
-        """What it changes."""
-        return changes_between(self.base, self.files) if self.files is not None else {}
 
 
 class Proposer:

@@ -72,13 +72,18 @@ class ResearchFile(NamedTuple):
 
 
 def read_research_task(
-    source: str, *, folder: Path | None = None, caller_measures: bool = False
+    source: str,
+    *,
+    folder: Path | None = None,
+    evaluate: str | None = None,
+    caller_measures: bool = False,
 ) -> ResearchFile:
     """Read a task from a Markdown file, whose folder has the files it names, or from text.
 
     Args:
         source: A file, `-` for standard input, or the text itself.
         folder: Where the files are; without it the file's folder, or the current one.
+        evaluate: Takes the place of the task's own.
         caller_measures: The caller brings a function, so that `evaluate` is not needed.
 
     Raises:
@@ -88,6 +93,8 @@ def read_research_task(
     known = TaskKeys.__struct_fields__
     raw, brief = split_front_matter(name, text, known)
     check_keys(map(str, raw), name, known)
+    if evaluate is not None:
+        raw["evaluate"] = evaluate
     if not brief.strip():
         raise InvalidInput(f"{name} has no goal; say below the front matter what is to be improved")
     is_file = name == source and name != "-"

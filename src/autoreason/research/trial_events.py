@@ -36,6 +36,8 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
     """Standard deviation of one look; 0 where all are equal."""
     seconds: float
     """Of one look, on average."""
+    level: str = ""
+    """How artifacts were kept from everything else."""
 
 
 class TrialDecided(Event, frozen=True, kw_only=True):

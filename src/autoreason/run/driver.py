@@ -48,7 +48,6 @@ from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task
-from autoreason.tournament.delivery import deliver
 from autoreason.version import __version__
 
 End = Delivered | JobFinished | RunPaused
@@ -195,7 +194,7 @@ class _Drive(Struct, frozen=True):
             if service is None and self.task.work:
                 from autoreason.run.lazy_service import LazyService
 
-                lazy = LazyService(self.task.work, self.settings)
+                lazy = LazyService(self.task.work, self.settings, self.run)
                 exits.push_async_callback(lazy.close)
                 service = lazy
             asker = Asker(
@@ -270,13 +269,10 @@ class _Drive(Struct, frozen=True):
             self.on_event(paused)
         self.journal.set_status(self.run, paused.status)
 
-    def _accept(self, job: Job) -> Delivered | RunPaused:
-        chosen = job.story.chosen
-        if chosen is None:
-            return RunPaused(status=Stopped.status, reason="there was no text yet to accept")
-        delivered = deliver(job.story, "accepted", ACCEPTED, chosen)
-        job.emit(delivered)
-        return delivered
+    def _accept(self, job: Job) -> End:
+        return job.accept(ACCEPTED) or RunPaused(
+            status=Stopped.status, reason="there was no text yet to accept"
+        )
 
     def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         return Result(

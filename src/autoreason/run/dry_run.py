@@ -14,6 +14,9 @@ from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
+from autoreason.research.end_test import FINALISTS
+from autoreason.research.research_task import research_of
+from autoreason.research.trial_events import NoiseMeasured
 from autoreason.run.estimate import RunEstimate
 from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.parameters import PanelOptions
@@ -47,15 +50,23 @@ class DryRun(Report):
     estimate: RunEstimate
     verbose: bool = False
     """Whether every setting is listed."""
+    noise: NoiseMeasured | None = None
+    """The noise of a research task's evaluator, where it was measured."""
 
     @property
     def conclusion(self) -> str:
         """What a run would most likely take."""
-        return f"nothing was called and nothing was written; {self.estimate.conclusion}"
+        nothing = "nothing was called and nothing was written"
+        if self.noise:
+            nothing = "no model was called and no run was recorded; the start was measured"
+        return f"{nothing}; {self.estimate.conclusion}"
 
     def sections(self) -> list[Section]:
         """Estimate, settings and the first prompt."""
         numbers, *prompt = self.estimate.sections()
+        numbers = numbers._replace(
+            sentences=[*numbers.sentences, *_evaluations(self.task, self.settings, self.noise)]
+        )
         sections = [numbers, Section("Settings", plan(self.task, self.settings))]
         if self.verbose:
             sections.append(Section("Every setting", list(every_setting(self.settings).items())))
@@ -68,6 +79,7 @@ class DryRun(Report):
             "settings": self.settings,
             "request": self.estimate.request,
             "estimate": self.estimate.spans(),
+            "noise": self.noise,
         }
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
@@ -115,7 +127,50 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
             return _compared(settings)
         case "solve":
             return [_problems(task, settings)]
+        case "research":
+            return [_artifact(task)]
     return []
+
+
+def _artifact(task: Task) -> tuple[str, str]:
+    """What is improved, and by which number."""
+    research = research_of(task)
+    assert research is not None
+    measure = research.evaluate or "a function of the caller"
+    files = ", ".join(research.artifact)
+    return "improves", f"{files}: {research.better} {research.metric} by {measure}"
+
+
+def _evaluations(
+    task: Task, settings: Settings, noise: NoiseMeasured | None
+) -> list[tuple[str, str]]:
+    """What the evaluations of research are for, how long they take, and what they can show."""
+    research = research_of(task)
+    if research is None:
+        return []
+    from autoreason.research.research_job import ResearchTerms, budget_plan
+    from autoreason.research.research_statements import figure, noise_floor
+
+    terms = read_options(settings, ResearchTerms)
+    plan = budget_plan(terms)
+    parts = [
+        f"{plan.floor} for the noise floor",
+        f"{plan.search} for proposals",
+        f"{FINALISTS * plan.playoff} for the playoff" if plan.playoff else "",
+        f"{2 * plan.end} for the end test",
+    ]
+    rows = [("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}")]
+    wide = 1 if research.timed else terms.parallel
+    if noise is None:
+        longest = duration(terms.evaluations * research.limits.seconds / wide)
+        rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
+        least = f"{plan.least_gain(1.0):.1f} times the spread of one evaluation"
+    else:
+        takes = duration(terms.evaluations * noise.seconds / wide)
+        rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
+        rows.append(("noise", noise_floor(noise, research.metric)))
+        least = figure(plan.least_gain(noise.spread), noise.spread) if noise.spread else "any"
+    return [*rows, ("least gain", f"{least}: what the end test shows four times in five")]
 
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:

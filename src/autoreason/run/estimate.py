@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
-from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
+from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan
 from autoreason.jobs.runner import build_job, run_job, user_code_errors
@@ -176,15 +176,17 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
     requests: list[Request] = []
 
+    kind = job_class(settings)
+
     async def ask(request: Request | Query[Any]) -> Any:
-        if isinstance(request, GuidanceQuery | BudgetQuery):
-            return ""
         if isinstance(request, Request):
             requests.append(request)
+        elif (answer := kind.sample_answer(task, request)) is not None:
+            return answer
         raise _NoReply(request.key)
 
     context = JobContext(task, settings, prompts, ask, lambda _: None)
-    job = build_job(job_class(settings), context)
+    job = build_job(kind, context)
     with suppress(_NoReply):
         await run_job(job)
     return requests

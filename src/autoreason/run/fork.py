@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
+from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import ForkOptions, RecordedRun, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare_with
@@ -96,7 +97,12 @@ def prepare_fork(
         # Another strategy may need prompts that the run it comes from had no use for.
         prompts = PromptSet(prepared.prompts.sources | story.prompts)
         prepared = replace(prepared, prompts=prompts)
-    return replace(prepared, forked_from=run)
+    prepared = replace(prepared, forked_from=run)
+    if research_of(task):
+        from autoreason.run.research import PreparedResearch
+
+        return PreparedResearch(**asdict(prepared))
+    return prepared
 
 
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:
@@ -126,9 +132,29 @@ def _forked_task(story: Story, run: str, at_pass: int | None) -> tuple[Task, Set
     task, settings = task_and_settings(run, story, "there is nothing to fork")
     if task.entries:
         raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
+    if research := research_of(task):
+        return _forked_research(task, research, story, run, at_pass), settings
     if assignments_of(task):
         raise InvalidInput(f"run {run} writes programs; there is no text to fork")
     return replace(task, draft=_text(story, run, at_pass)), settings
+
+
+def _forked_research(
+    task: Task, research: ResearchTask, story: Story, run: str, at_pass: int | None
+) -> Task:
+    """The same task with the result's files as its start."""
+    from autoreason.research.deliverable import deliverable
+    from autoreason.run.research import read_recorded
+
+    if at_pass is not None:
+        raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
+    if not research.evaluate:
+        raise InvalidInput(
+            f"run {run} is measured by a Python function; start again with `autoreason.research`"
+        )
+    delivered = deliverable(story)
+    assert delivered is not None
+    return read_recorded(replace(task, work=replace(research, files=delivered.files)), None)[0]
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:

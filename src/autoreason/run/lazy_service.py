@@ -20,15 +20,15 @@ class _Client(Protocol):
 class LazyService:
     """Answers the queries of a run about its work, in a process that is started when it is needed."""
 
-    def __init__(self, work: Work, settings: Settings) -> None:
-        self._work, self._settings = work, settings
+    def __init__(self, work: Work, settings: Settings, run: str) -> None:
+        self._work, self._settings, self._run = work, settings, run
         self._opening: asyncio.Task[tuple[Service, _Client]] | None = None
 
     async def answer(self, query: Query[Any]) -> Any:
         """The answer of the process."""
         if self._opening is None:
             # Opened once for all callers; where that fails, all of them get the error.
-            self._opening = asyncio.create_task(_open(self._work, self._settings))
+            self._opening = asyncio.create_task(_open(self._work, self._settings, self._run))
         service, _ = await asyncio.shield(self._opening)
         return await service.answer(query)
 
@@ -44,7 +44,7 @@ class LazyService:
             await client.close()
 
 
-async def _open(work: Work, settings: Settings) -> tuple[Service, _Client]:
+async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Client]:
     match work:
         case Assignments():
             from autoreason.programs.examination import ExaminerService
@@ -55,5 +55,17 @@ async def _open(work: Work, settings: Settings) -> tuple[Service, _Client]:
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
         case ResearchTask():
-            raise NotImplementedError
+            from autoreason.research.evaluation_service import EvaluationService
+            from autoreason.research.evaluator.evaluator_client import EvaluatorClient
+            from autoreason.research.research_job import ResearchTerms
+
+            research = read_options(settings, ResearchTerms)
+            evaluator = await EvaluatorClient.open(
+                work.evaluation,
+                run=run,
+                start=work.files,
+                unsafe=research.unsafe,
+                parallel=research.parallel,
+            )
+            return EvaluationService(evaluator), evaluator
     raise TypeError(f"there is no service for {work.name}")

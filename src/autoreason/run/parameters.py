@@ -169,6 +169,24 @@ class SolveOptions(WriteOptions, total=False):
     """Run programs without a sandbox."""
 
 
+class ResearchOptions(PanelOptions, total=False):
+    """Keyword arguments of `research`."""
+
+    author_model: str | Model
+    """Proposes changes."""
+    author_temperature: float | None
+    author_effort: Effort | None
+    evaluations: int
+    """Evaluations in all: noise floor, races, playoff and end test."""
+    rule: Literal["race", "greedy", "independent"]
+    parallel: int
+    """Proposals and looks under way at once."""
+    patience: int
+    """Proposals in a row without a keep that end the search."""
+    unsafe: bool
+    """Run evaluator and artifact without a jail where there is none."""
+
+
 class ForkOptions(WriteOptions, total=False):
     """Keyword arguments of `fork`: what is different in the new run."""
 
@@ -195,6 +213,8 @@ class ResumeOptions(RunHooks, total=False):
     """Limits that it does not set stay as they were."""
     base_url: str | dict[str, str] | None
     allow_http: bool
+    evaluate: Callable[[Path, int, list[Any]], Any] | None
+    """The function that measures a research run which was started with one."""
 
 
 def check_arguments(

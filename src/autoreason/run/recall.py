@@ -23,7 +23,6 @@ from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.delivery import deliver
 
 A = TypeVar("A")
 AnyQuery = TypeVar("AnyQuery", bound=Query[Any])
@@ -199,7 +198,7 @@ async def rerun(
     try:
         await run_job(job)
     except _EndOfRecord:
-        _repeat_acceptance(job, recorded, recorder)
+        _repeat_acceptance(job, recorded)
     except Interruption:
         pass
     except ReplayMismatch as diverged:
@@ -218,12 +217,11 @@ def _likely_cause(settings: Settings) -> str:
     return "the run was recorded by another version of autoreason or its record was changed"
 
 
-def _repeat_acceptance(job: Job, recorded: Sequence[AnyEvent], recorder: EventRecorder) -> None:
+def _repeat_acceptance(job: Job, recorded: Sequence[AnyEvent]) -> None:
     """A person's acceptance is no reply of a model; it is repeated where the record has it."""
     last = recorded[-1] if recorded else None
-    chosen = job.story.chosen
-    if isinstance(last, Delivered) and last.status == "accepted" and chosen:
-        recorder(deliver(job.story, "accepted", last.reason, chosen))
+    if isinstance(last, Delivered | JobFinished) and last.status == "accepted":
+        job.accept(last.reason)
 
 
 def _difference(

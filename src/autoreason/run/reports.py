@@ -52,6 +52,10 @@ def reported_result(result: Result, journal: Journal) -> Result:
         from autoreason.run.solution import solution_of
 
         return solution_of(result)
+    if product == "files":
+        from autoreason.run.research_result import research_result
+
+        return research_result(result)
     if product == "text":
         return result
     return StudyResult(**vars(result), report=report_of(result.run, result.story, journal))

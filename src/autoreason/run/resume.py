@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import asdict, replace
 
 from autoreason.events import FINISHED
+from autoreason.exchange import Service
 from autoreason.prompts import PromptSet
+from autoreason.research.research_task import research_of
 from autoreason.run import driver
 from autoreason.run.certificate_storage import store_certificate
+from autoreason.run.kinds import written_by
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import RecordedRun, ResumeOptions, check_arguments
 from autoreason.run.preflight import check
@@ -20,6 +23,10 @@ from autoreason.run.record import name_and_journal, task_and_settings, use_journ
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import Budget, Settings
+from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from autoreason.research.evaluator.caller import Evaluate
 
 
 def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
@@ -60,8 +67,10 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         task, before = task_and_settings(row.id, story)
         settings = resumed_settings(before, options, choice)
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
+        service = None
         if not row.live and row.status not in FINISHED:
             await check(task, settings, pool, PromptSet(story.prompts))
+            service = _caller_service(task, settings, options.get("evaluate"), row.id)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):
@@ -74,9 +83,25 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
             on_event=options.get("on_event"),
             on_signal=options.get("on_signal"),
             switch=options.get("stop_switch"),
+            service=service,
         )
     store_certificate(result, options.get("on_warning"))
+    if written_by(result.story.settings) == "files":
+        from autoreason.run.research_result import research_result
+
+        return research_result(result)
     return result
+
+
+def _caller_service(
+    task: Task, settings: Settings, evaluate: Evaluate | None, run: str
+) -> Service | None:
+    """What measures research by a function of the caller; None where nothing does."""
+    if evaluate is None and research_of(task) is None:
+        return None
+    from autoreason.run.caller_evaluation import caller_service
+
+    return caller_service(task, settings, evaluate, run)
 
 
 def resumed_settings(

@@ -57,6 +57,14 @@ class Strategy(Job):
         """From the task to a text."""
         raise NotImplementedError
 
+    def accept(self, reason: str) -> Delivered | None:
+        """Deliver the incumbent as it is, or the text that the playoff chose."""
+        if self.story.chosen is None:
+            return None
+        delivered = deliver(self.story, "accepted", reason, self.story.chosen)
+        self.emit(delivered)
+        return delivered
+
     @property
     def incumbent(self) -> Incumbent:
         """The current text."""

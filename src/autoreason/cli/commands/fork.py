@@ -40,8 +40,11 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.files import check_output
     from autoreason.run.fork import prepare_fork
 
-    check_output(values["output"])
     chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
     if values["model"]:
         chosen["model"] = values["model"]
-    return run_prepared(prepare_fork(run, at_pass, **chosen), values)
+    prepared = prepare_fork(run, at_pass, **chosen)
+    if prepared.settings.strategy != "research":
+        # The output of research is a folder.
+        check_output(values["output"])
+    return run_prepared(prepared, values)

@@ -51,7 +51,6 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.run.resume import resume_async, resumed_settings
     from autoreason.run.working_time import working_time
 
-    check_output(values["output"])
     check_output(values["html"], "--html")
     with open_journal(values["journal"]) as journal:
 
@@ -62,6 +61,9 @@ def resume(run: str | None, **values: Any) -> int:
         chosen = arguments.resume_options(values) | {"journal": journal}
         story = journal.story(row.id)
         _, before = task_and_settings(row.id, story)
+        if before.strategy != "research":
+            # The output of research is a folder.
+            check_output(values["output"])
         warn_of_failed_judges(resumed_settings(before, chosen), PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
         took = working_time(row.id, journal=journal).seconds

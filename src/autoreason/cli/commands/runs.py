@@ -227,14 +227,26 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
 
 def _progress(story: Story | None) -> dict[str, Any]:
     """How far a run has come: passes of a text, or programs that pass of those there are to be."""
-    score = _score(story)
-    text = story if score is None else None
+    score, kept = _score(story), _kept(story)
+    text = story if score is None and kept is None else None
     return {
         "passes": len(text.trajectory) if text else None,
         "trajectory": text.trajectory if text else None,
         "solved": score.solved if score else None,
         "to_solve": score.total if score else None,
+        "kept": kept.solved if kept else None,
+        "trials": kept.total if kept else None,
     }
+
+
+def _kept(story: Story | None) -> _Score | None:
+    """The proposals of a research run that were kept, and all that are decided; None of any other run."""
+    if story is None or _strategy(story) != "research":
+        return None
+    from autoreason.research.trial_events import TrialDecided
+
+    trials = story.of(TrialDecided)
+    return _Score(sum(trial.status == "kept" for trial in trials), len(trials))
 
 
 class _Score(NamedTuple):
@@ -276,7 +288,7 @@ def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
 _LEAST_TITLE = 20
 _SHOWN = 6
 """Winners of the last passes."""
-_UNNAMED = (None, "autoreason", "solve")
+_UNNAMED = (None, "autoreason", "solve", "research")
 """Strategies that a title need not name."""
 
 
@@ -289,15 +301,18 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
 
     strategy = _strategy(story)
     won = story.trajectory if story else ()
-    score = _score(story)
+    score, kept = _score(story), _kept(story)
+    progress = statements.winners(won, _SHOWN) or "-"
+    if score:
+        progress = f"solved {score.solved} of {score.total}"
+    elif kept:
+        progress = f"kept {kept.solved} of {kept.total}"
     return (
         row.id,
         when(row.created),
         _state(row, story),
-        "-" if score else f"{len(won):,}",
-        f"solved {score.solved} of {score.total}"
-        if score
-        else statements.winners(won, _SHOWN) or "-",
+        "-" if score or kept else f"{len(won):,}",
+        progress,
         f"{row.spent.calls:,}",
         numbers.money(row.spent.cost),
         row.title if strategy in _UNNAMED else f"{short(strategy or '')}: {row.title}",

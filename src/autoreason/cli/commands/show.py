@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.lookup import find_run, open_journal, run_argument, writes_programs
+from autoreason.cli.lookup import (
+    find_run,
+    open_journal,
+    run_argument,
+    writes_files,
+    writes_programs,
+)
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output
@@ -47,10 +53,15 @@ if TYPE_CHECKING:
         help="Only how it ended: the text or its beginning, the evidence, the cost. Also with --json.",
     ),
     options.option(
-        "--text", "text_only", is_flag=True, help="Only the text: delivered, or standing now."
+        "--text",
+        "text_only",
+        is_flag=True,
+        help="Only the text, or the files of research: delivered, or standing now.",
     ),
     options.option(
-        "--diff", is_flag=True, help="What changed from the first draft to that text, word by word."
+        "--diff",
+        is_flag=True,
+        help="What changed from the first draft to that text, word by word; of research, as a patch.",
     ),
     options.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object."),
     options.option(
@@ -154,14 +165,31 @@ def _print(
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
-    text = _text(row, story)
+    if writes_files(story):
+        _show_files(story, diff=diff)
+        return
     if diff:
         from autoreason.cli.views.diff import print_changes
 
+        text = _text(row, story)
         print_changes(story.draft.text if story.draft else "", text)
     else:
         from autoreason.cli.views.outcome import show_text
 
+        show_text(_text(row, story), bare=True)
+
+
+def _show_files(story: Story, *, diff: bool) -> None:
+    """The artifact of a research run, or what changed in it."""
+    from autoreason.cli.views.outcome import show_text
+    from autoreason.research.artifact import as_text
+    from autoreason.research.deliverable import deliverable
+    from autoreason.research.patch import make_patch
+
+    delivered = deliverable(story)
+    assert delivered is not None
+    text = make_patch(delivered.start, delivered.files) if diff else as_text(delivered.files)
+    if text:
         show_text(text, bare=True)
 
 
@@ -170,7 +198,7 @@ def _is_table(story: Story) -> bool:
 
     # Of a set of problems the table is of use before its end.
     return written_by(story.settings) != "text" and (
-        story.end is not None or bool(solved_in(story))
+        story.end is not None or bool(solved_in(story)) or writes_files(story)
     )
 
 

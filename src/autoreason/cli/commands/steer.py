@@ -14,6 +14,7 @@ from autoreason.cli.lookup import (
     find_run,
     open_journal,
     run_argument,
+    writes_files,
     writes_programs,
 )
 from autoreason.errors import InvalidInput
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 @click.argument("given", metavar="[RUN] TEXT", nargs=-1, required=True, shell_complete=complete_run)
 @options.journal_option
 def guide(given: tuple[str, ...], journal: str | None) -> None:
-    """Tell the next critic what to look at.
+    """Tell the next critic or proposal what to look at.
 
     RUN defaults to the live one. TEXT, or - for standard input, reaches the critic of the next pass,
-    once. Guidance for a paused run is kept until it is resumed.
+    or the next proposal, once. Guidance for a paused run is kept until it is resumed.
 
     \b
       autoreason guide "the second paragraph is too long"
@@ -48,10 +49,13 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
         row = _unfinished(book, run)
         _of_a_text(book, row, "no critic of a program reads guidance")
         book.command(row.id, "guide", guidance)
+        research = writes_files(book.story(row.id))
         if row.live:
-            print(f"{row.id}: the critic of the next pass will read it", file=sys.stderr)
+            reader = "next proposal" if research else "critic of the next pass"
+            print(f"{row.id}: the {reader} will read it", file=sys.stderr)
         else:
-            again = f"kept for the first new pass after `autoreason resume {row.id}`"
+            first = "proposal" if research else "pass"
+            again = f"kept for the first new {first} after `autoreason resume {row.id}`"
             print(f"{row.id} is {row.state}; {again}", file=sys.stderr)
 
 
@@ -59,20 +63,21 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
 @run_argument(required=False)
 @options.journal_option
 def accept(run: str | None, journal: str | None) -> None:
-    """Accept the current text and end the run.
+    """Accept the current text or files and end the run.
 
     RUN defaults to the live one. Replies on their way are still taken in; nothing new is asked
-    for. A paused run ends as soon as it is resumed.
+    for. A paused run ends as soon as it is resumed. Research that is accepted makes no end test, so
+    nothing is claimed of it.
     """
     with open_journal(journal) as book:
         row = _unfinished(book, run)
         _of_a_text(book, row, "tests take or refuse a program, not a person")
         book.command(row.id, "accept", "")
         if row.live:
-            print(f"{row.id} ends with the current text", file=sys.stderr)
+            print(f"{row.id} ends with what it has now", file=sys.stderr)
         else:
             print(
-                f"{row.id} is {row.state}; `autoreason resume {row.id}` will end it with its text",
+                f"{row.id} is {row.state}; `autoreason resume {row.id}` will end it as it stands",
                 file=sys.stderr,
             )
 

@@ -57,7 +57,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
         row = book.find(row.id)
         story = view.live.story
         result = recorded_result(row, story, book)
-        if view.live.study and story.end:
+        if view.live.study and (story.end or view.live.researching):
             from autoreason.run.reports import reported_result
 
             outcome.show_report(reported_result(result, book))

@@ -33,6 +33,7 @@ from autoreason.tournament import statements
 
 if TYPE_CHECKING:
     from autoreason.programs.progress import SolveProgress
+    from autoreason.research.research_progress import ResearchProgress
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -171,6 +172,8 @@ class Live:
             return ""
         if self.solving:
             return "solving"
+        if self.researching:
+            return self.research.stage({Key.parse(key).head for key in self.calls})
         if self.study:
             return "judging" if story.task.entries else "at work"
         asked = {call.stage for call in self.calls.values()}
@@ -192,6 +195,18 @@ class Live:
     def solving(self) -> bool:
         """Whether programs are written for problems."""
         return written_by(self.story.settings) == "programs"
+
+    @property
+    def researching(self) -> bool:
+        """Whether an artifact is improved against a number."""
+        return written_by(self.story.settings) == "files"
+
+    @property
+    def research(self) -> ResearchProgress:
+        """How far a research run is."""
+        from autoreason.research.research_progress import ResearchProgress
+
+        return ResearchProgress(self.story)
 
     @cached_property
     def solved(self) -> SolveProgress:
@@ -248,7 +263,8 @@ class Live:
 
     def _parts(self, room: int) -> list[Step]:
         """What is under way, by the part or panel it belongs to, and what is counted already."""
-        steps = self._solved() if self.solving else [Step("so far", "done", self._counted())]
+        counted = self.research.so_far if self.researching else self._counted()
+        steps = self._solved() if self.solving else [Step("so far", "done", counted)]
         by_part: dict[str, list[Call]] = {}
         for key, call in self.calls.items():
             by_part.setdefault(Key.parse(key).group, []).append(call)
@@ -331,6 +347,8 @@ class Live:
         story = self.story
         if self.solving:
             return self.solved.remaining(self.elapsed)
+        if self.researching:
+            return self.research.needs
         last = self.stage in ("playoff", CONFIRMATION)
         if story.settings is None or story.end or self.study or last:
             return ""

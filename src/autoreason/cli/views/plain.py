@@ -39,6 +39,13 @@ from autoreason.programs import program_statements
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
 from autoreason.report.layout import wrap
+from autoreason.research import research_statements
+from autoreason.research.trial_events import (
+    EndTested,
+    FinalistsMeasured,
+    NoiseMeasured,
+    TrialDecided,
+)
 from autoreason.story import Story
 from autoreason.tournament import statements
 
@@ -183,6 +190,16 @@ def _text_step(event: AnyEvent) -> str:
             return f"{event.stage.replace('/', ' ')}: {program_statements.examined(event.examined)}"
         case Solved():
             return f"{event.problem}, {event.strategy}: {program_statements.solved(event)}"
+        case NoiseMeasured():
+            return f"noise floor: {research_statements.noise_floor(event)}"
+        case TrialDecided():
+            decision = research_statements.decision(event)
+            return f"trial {event.number} {decision}; {research_statements.idea(event)}"
+        case FinalistsMeasured():
+            return f"playoff: {research_statements.finalists(event)}"
+        case EndTested():
+            looks = numbers.count(len(event.result), "pair")
+            return f"end test: {looks} on {research_statements.where_tested(event)}"
     return type(event).__name__
 
 

@@ -11,14 +11,22 @@ from autoreason.errors import InvalidInput
 from autoreason.run.dry_run import DryRun
 
 if TYPE_CHECKING:
+    from autoreason.research.trial_events import NoiseMeasured
     from autoreason.run.prepared import PreparedRun
 
 
 def dry_run(
-    prepared: PreparedRun, *, as_json: bool, html: Path | None = None, verbose: bool | None = None
+    prepared: PreparedRun,
+    *,
+    as_json: bool,
+    html: Path | None = None,
+    verbose: bool | None = None,
+    noise: NoiseMeasured | None = None,
 ) -> int:
     """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
-    report = DryRun(prepared.task, prepared.settings, prepared.estimate(), verbose=bool(verbose))
+    report = DryRun(
+        prepared.task, prepared.settings, prepared.estimate(), verbose=bool(verbose), noise=noise
+    )
     show_report(report, as_json=as_json, html=html)
     if verbose is False and not as_json:
         print("\n--verbose shows every setting.")

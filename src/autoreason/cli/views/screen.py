@@ -172,7 +172,8 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
         return line.append(step.text)
     call = step.calls[0]
     if live.study:
-        under_way = numbers.count(len(step.calls), "call") if call.model else "tests"
+        what = "evaluation" if live.researching else "test"
+        under_way = numbers.count(len(step.calls), "call") if call.model else f"{what}s"
         line.append(f"{call.within}, {under_way} under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2

@@ -48,11 +48,15 @@ def print_run(
     for each in story.passes:
         transcript.one_pass(each, story)
     transcript.playoff(story)
+    if written_by(story.settings) == "files":
+        transcript.steps(story)
     if print_parts:
         print_parts()
     else:
         transcript.panels(story)
-    if written_by(story.settings) == "text" or (story.end is None and not solved_in(story)):
+    if written_by(story.settings) == "text" or (
+        story.end is None and not solved_in(story) and written_by(story.settings) != "files"
+    ):
         transcript.end(row, result)
 
 
@@ -149,6 +153,12 @@ class Transcript:
             self._ballot(ballot, in_full=False)
         if story.playoff:
             self._row("verdict", plain.playoff(story.playoff), "bold")
+
+    def steps(self, story: Story) -> None:
+        """What happened in research, one line each."""
+        for event in story.others:
+            label, _, text = plain.step(event, story).partition(": ")
+            self._row(label, text)
 
     def panels(self, story: Story) -> None:
         """Panels over finished texts, ballot by ballot; those of a comparison part by part."""

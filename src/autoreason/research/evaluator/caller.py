@@ -17,7 +17,7 @@ from autoreason.research.evaluator.look_values import (
     read_measurement,
     without_sealed_text,
 )
-from autoreason.research.evaluator.saved_evaluation import write_files
+from autoreason.research.evaluator.saved_evaluation import record_opening, write_files
 from autoreason.research.measurement import Look, LookOutcome, Measurement
 from autoreason.research.research_task import LookLimits
 
@@ -38,10 +38,13 @@ class CallerEvaluator:
         items: Sequence[Any] = (),
         sealed: Sequence[Any] = (),
         parallel: int = 1,
+        run: str = "",
     ) -> None:
         self._evaluate, self._metric = evaluate, metric
         self._items, self._sealed = items, sealed
         self._slots = LookSlots(parallel)
+        self.run = run
+        """Which run it measures for, where a sealed set is counted as opened."""
 
     async def measure(self, look: Look) -> Measurement:
         """Call the function with the artifact in a folder."""
@@ -57,6 +60,8 @@ class CallerEvaluator:
         """Nothing is open."""
 
     def _call(self, look: Look) -> Measurement:
+        if look.sealed:
+            record_opening(self._sealed, self.run)
         pool = self._sealed if look.sealed else self._items
         items = [pool[place] for place in look.items]
         with tempfile.TemporaryDirectory(prefix="autoreason-look-") as folder:

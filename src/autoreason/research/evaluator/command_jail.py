@@ -149,6 +149,15 @@ def _prepare(limits: LookLimits, own_user: bool, result: int | None) -> None:
             resource.setrlimit(what, (limit, limit))
 
 
+def require_jail() -> None:
+    """Raise `InvalidInput` where commands cannot be jailed."""
+    if problem := jail_problem():
+        raise InvalidInput(
+            f"commands cannot be run in a jail here ({problem}), so this evaluator is not run: use a function "
+            "(`evaluate: file.py:function`), or --unsafe to run it and the artifact like any other program"
+        )
+
+
 @cache
 def jail_problem() -> str:
     """Why commands cannot be jailed here; empty where they can."""

@@ -26,7 +26,6 @@ from autoreason.research.evaluator.attacks import (
 from autoreason.research.evaluator.evaluator_client import EvaluatorClient
 from autoreason.research.measurement import Evaluator, Files, Look, LookOutcome, Measurement
 from autoreason.research.research_task import ResearchTask
-from autoreason.stats.paired import permutation_test
 
 _ALPHA = 0.01 / 3
 """For each of three tests, so that a good evaluator fails one in a hundred checks."""
@@ -232,6 +231,8 @@ class _Check:
 def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:
     if not any(differences):
         return CheckRow(name, "caught", f"the same number {len(differences)} times")
+    from autoreason.stats.paired import permutation_test
+
     test = permutation_test(differences)
     stated = f"mean difference {test.statistic:.3g}, p {p_value(test.p_value)}"
     if test.p_value is not None and test.p_value < _ALPHA:

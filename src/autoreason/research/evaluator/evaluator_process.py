@@ -101,14 +101,11 @@ class EvaluatorBench:
                 f"an evaluator that is a command needs Linux, and this is {sys.platform}: use a function "
                 "(`evaluate: file.py:function`)"
             )
-        from autoreason.research.evaluator.command_jail import jail_problem
+        from autoreason.research.evaluator.command_jail import require_jail
 
         self.level = "none" if opening.unsafe else "bubblewrap"
-        if not opening.unsafe and (problem := jail_problem()):
-            raise InvalidInput(
-                f"commands cannot be run in a jail here ({problem}), so this evaluator is not run: use a function "
-                "(`evaluate: file.py:function`), or --unsafe to run it and the artifact like any other program"
-            )
+        if not opening.unsafe:
+            require_jail()
         from autoreason.research.evaluator.work_folder import WorkFolder
 
         self._folder = WorkFolder(self._saved.source.files)

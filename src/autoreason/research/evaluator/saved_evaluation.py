@@ -34,17 +34,26 @@ def save_evaluation(source: EvaluationSource) -> str:
         path = Path(mount).resolve()
         if saved.is_relative_to(path) or path.is_relative_to(saved):
             raise InvalidInput(f"`mounts`: {mount} contains the sealed items; name less of it")
-    # Items as JSON, whose integers have no limit.
-    items, sealed = (tuple(map(json.dumps, each)) for each in (source.items, source.sealed))
-    body = msgspec.msgpack.encode(
-        replace(source, items=items, sealed=sealed), order="deterministic"
-    )
+    body = _encode(source)
     digest = sha256(body).hexdigest()
     path = _path(digest)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(path, body, private=True)
     return digest
+
+
+def digest_of(source: EvaluationSource) -> str:
+    """The digest under which an evaluation is saved."""
+    return sha256(_encode(source)).hexdigest()
+
+
+def _encode(source: EvaluationSource) -> bytes:
+    # Items as JSON, whose integers have no limit.
+    items, sealed = (tuple(map(json.dumps, each)) for each in (source.items, source.sealed))
+    return msgspec.msgpack.encode(
+        replace(source, items=items, sealed=sealed), order="deterministic"
+    )
 
 
 class SavedEvaluation:

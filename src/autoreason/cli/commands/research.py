@@ -1,0 +1,160 @@
+"""`autoreason research`: improve what has a number, and claim only what is true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
+from autoreason.errors import InvalidInput
+from autoreason.field_docs import Field
+from autoreason.models.examples import fill_examples
+
+if TYPE_CHECKING:
+    from autoreason.run.research import PreparedResearch
+
+_CHECK = "check"
+_EPILOG = fill_examples("""\
+\b
+A task is Markdown: the goal in prose, and above it what is improved and what measures it:
+  ---
+  artifact: pack.py
+  evaluate: evaluate.py:score
+  better: higher
+  items: items.jsonl
+  sealed: sealed.jsonl
+  ---
+  Pack more circles into the square. ...
+
+\b
+Rules, all with the same number of evaluations:
+  race         a few looks at each change, with the incumbent measured again as it stays
+  greedy       keeps what beats the record in one look, as published; keeps noise
+  independent  every change starts from the start; the best one is kept
+
+\b
+Examples:
+  autoreason research check task.md
+  autoreason research task.md --dry-run --measure
+  autoreason research task.md -m {model} --evaluations 200 --cost-limit 5
+  autoreason research task.md -m {model} --parallel 2 -o better/
+  autoreason export last --branch better
+
+\b
+Exit status:
+  0    the end test shows a gain, or a person accepted the result; check: every attack was caught
+  1    finished without a gain that can be claimed; check: an attack got through
+  2    something given cannot be used; nothing was written
+  3    the budget is reached
+  4    the provider failed, or the evaluator could not be run three times in a row
+  7    the journal could not be written, such as on a full disk
+  130  stopped
+After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid for twice.
+""")
+
+
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.argument("given", metavar="[check] TASK", nargs=-1, required=True)
+@options.group(
+    "How it searches",
+    *(
+        options.field_option(Field("autoreason.research.research_job", "ResearchTerms", name))
+        for name in ("evaluations", "rule", "parallel", "patience")
+    ),
+)
+@options.group(
+    "How it is measured",
+    options.option(
+        "--evaluate",
+        metavar="COMMAND",
+        help="A command or file.py:function in place of the task's own.",
+    ),
+    options.option(
+        "--unsafe",
+        is_flag=True,
+        help="Without a jail where there is none: what the model writes can do whatever you can.",
+    ),
+)
+@options.research_models_options
+@options.limit_options
+@options.journal_option
+@options.group(
+    "Output",
+    options.option(
+        "-o",
+        "--output",
+        type=options.FILE,
+        metavar="FOLDER",
+        help="Write the changed files there instead of a patch to standard output.",
+    ),
+)
+@options.table_options
+@options.group(
+    "Output",
+    options.option(
+        "--measure",
+        is_flag=True,
+        help="With --dry-run: measure the start a few times, for time, noise and smallest gain.",
+    ),
+)
+def research(given: tuple[str, ...], **values: Any) -> int:
+    """Improve what has a number, and claim only what is true.
+
+    TASK is a Markdown file that names the artifact and its evaluator. A model proposes changes,
+    one at a time; each is measured a few times against the incumbent with the same seeds and
+    items, and kept or dropped. At the end the result meets the start on evaluations that decided
+    nothing, or on sealed items, and only that number is claimed. The files on disk are never
+    touched: the result goes to standard output as a patch, or with -o into a folder.
+
+    With check before TASK no model is asked: the evaluator is attacked, and the report says
+    whether it is fit to be optimised against.
+    """
+    from autoreason.cli import arguments
+    from autoreason.cli.runner import start_run
+    from autoreason.files import check_output
+    from autoreason.run.research import prepare_research
+    from autoreason.settings import DEFAULT_MODEL
+
+    checks = given[0] == _CHECK and len(given) == 2
+    if len(given) != 1 + checks:
+        raise InvalidInput("give one task: a Markdown file; or check and the file")
+    if values["measure"] and not values["dry_run"]:
+        raise InvalidInput("--measure goes with --dry-run; a run measures the noise by itself")
+    check_output(values["html"], "--html")
+    prepared = prepare_research(
+        given[-1],
+        values["model"] or DEFAULT_MODEL,
+        evaluate=values["evaluate"],
+        **arguments.research_options(values),
+    )
+    if checks:
+        return _check(prepared, values)
+    if values["dry_run"]:
+        return _dry_run(prepared, values)
+    if values["output"] and values["output"].is_file():
+        raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
+    return start_run(prepared.run_async, prepared, values, list(prepared.notes))
+
+
+def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
+    import asyncio
+
+    from autoreason.cli.views.outcome import show_report
+
+    report = asyncio.run(prepared.check_async())
+    show_report(report, as_json=values["as_json"], html=values["html"])
+    return 0 if report.passed else 1
+
+
+def _dry_run(prepared: PreparedResearch, values: dict[str, Any]) -> int:
+    import asyncio
+
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.preview import dry_run
+
+    noise = asyncio.run(prepared.measure_noise_async()) if values["measure"] else None
+    for note in prepared.notes:
+        print_message(note)
+    return dry_run(prepared, as_json=values["as_json"], html=values["html"], noise=noise)

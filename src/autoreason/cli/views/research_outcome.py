@@ -1,0 +1,57 @@
+"""The end of a research run: its patch or its files, the report, and the exit status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoreason.cli.views import outcome
+from autoreason.cli.views.message import print_message
+from autoreason.files import write
+from autoreason.run.result import how_to_go_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from autoreason.cli.output import OutputOptions
+    from autoreason.run.research_result import ResearchResult
+
+NO_GAIN = 1
+"""Exit status of a finished run that claims no gain."""
+
+
+def end(result: ResearchResult, options: OutputOptions, console: Console | None) -> int:
+    """Print or write what changed and the report, and return the exit status."""
+    status = outcome.EXIT[result.status]
+    usable = status in outcome.USABLE
+    if usable and options.output:
+        _write(result, options.output)
+    if options.as_json:
+        outcome.print_json(result.to_dict())
+    elif usable and result.patch and not options.output:
+        outcome.show_text(result.patch, bare=options.quiet)
+    outcome.write_page(result, options.html)
+    if not options.quiet:
+        outcome.print_report(result, console)
+    elif status:
+        steps = how_to_go_on(result.run, result.story, has_text=False)
+        print_message(f"autoreason: {result.conclusion}; {steps}")
+    else:
+        print_message(f"autoreason: {result.conclusion}")
+    claimed = result.improved or result.status == "accepted"
+    return status or (0 if claimed else NO_GAIN)
+
+
+def _write(result: ResearchResult, folder: Path) -> None:
+    """Write the files that differ from the start."""
+    changes = result.changes
+    for path, text in changes.items():
+        if text is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write(folder / path, text)
+    removed = [path for path, text in changes.items() if text is None]
+    written = ", ".join(path for path, text in changes.items() if text is not None)
+    print_message(f"{written or 'no file'} written to {folder}")
+    if removed:
+        print_message(f"the result has no {', '.join(removed)} any more; remove it yourself")

@@ -1,0 +1,48 @@
+"""Research that is measured by a function of the caller."""
+
+from __future__ import annotations
+
+from autoreason.errors import InvalidInput
+from autoreason.jobs.job import read_options
+from autoreason.research.evaluation_service import EvaluationService
+from autoreason.research.evaluation_source import EvaluationSource
+from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
+from autoreason.research.evaluator.saved_evaluation import SavedEvaluation
+from autoreason.research.research_job import ResearchTerms
+from autoreason.research.research_task import research_of
+from autoreason.settings import Settings
+from autoreason.task import Task
+
+
+def caller_evaluator(
+    task: Task, settings: Settings, evaluate: Evaluate, source: EvaluationSource, run: str = ""
+) -> CallerEvaluator:
+    """The caller's function over the items of a task."""
+    research = research_of(task)
+    assert research is not None
+    return CallerEvaluator(
+        evaluate,
+        metric=research.metric,
+        items=source.items,
+        sealed=source.sealed,
+        parallel=read_options(settings, ResearchTerms).parallel,
+        run=run,
+    )
+
+
+def caller_service(
+    task: Task, settings: Settings, evaluate: Evaluate | None, run: str
+) -> EvaluationService | None:
+    """What measures a run that goes on; None where its own evaluator is saved, or it measures nothing."""
+    research = research_of(task)
+    if research is None or research.evaluate:
+        if evaluate:
+            raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+        return None
+    if evaluate is None:
+        raise InvalidInput(
+            f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
+            f'`autoreason.resume("{run}", evaluate=function)`'
+        )
+    source = SavedEvaluation(research.evaluation).source
+    return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))

@@ -1,0 +1,283 @@
+"""The library's way to a better artifact: a task and an evaluator in, files and one claim out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from msgspec.structs import asdict, replace
+
+from autoreason.errors import InvalidInput, Stopped
+from autoreason.events import AnyEvent
+from autoreason.exchange import Model, Query, Request
+from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import read_options
+from autoreason.jobs.runner import build_job
+from autoreason.research.end_test import plan_budget
+from autoreason.research.evaluation_service import EvaluationService
+from autoreason.research.evaluation_source import EvaluationSource
+from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
+from autoreason.research.evaluator.evaluator_check import CheckReport, check_evaluation
+from autoreason.research.evaluator.saved_evaluation import (
+    SavedEvaluation,
+    count_openings,
+    digest_of,
+    function_of,
+    save_evaluation,
+)
+from autoreason.research.measurement import LookQuery
+from autoreason.research.research_job import Research, ResearchTerms
+from autoreason.research.research_task import ResearchTask, research_of
+from autoreason.research.task_file import read_research_task
+from autoreason.research.trial_events import NoiseMeasured
+from autoreason.run.caller_evaluation import caller_evaluator
+from autoreason.run.lazy_service import LazyService
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.parameters import ResearchOptions, RunHooks, check_arguments
+from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.research_result import ResearchResult, research_result
+from autoreason.run.sync import wait_for
+from autoreason.settings import DEFAULT_MODEL
+from autoreason.task import Task
+
+_TERMS: tuple[Literal["evaluations", "rule", "parallel", "patience", "unsafe"], ...] = (
+    *("evaluations", "rule", "parallel"),
+    *("patience", "unsafe"),
+)
+
+
+def research(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[ResearchOptions],
+) -> ResearchResult:
+    r"""Improve an artifact against a number, and claim only what fresh evaluations show.
+
+    Args:
+        task: A research task as a file or as text, or a `Task` of a recorded run.
+        model: Proposes changes, and judges where the task has judges.
+        evaluate: A function that measures, given the artifact's folder, a seed and the items, and
+            returning a number or a dictionary of numbers; or a command or `file.py:function` in
+            place of the task's own. A function runs in this process, without a jail.
+        options: See `ResearchOptions`.
+
+    Returns:
+        The files, the patch that leads to them, and the gain with its interval.
+
+    Raises:
+        InvalidInput: Something cannot be used; nothing was written.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import research
+        >>> from autoreason.testing import ScriptedModel
+        >>> _ = Path("knob.txt").write_text("1\n")
+        >>> reply = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\n5\n```\n"
+        >>> result = research(
+        ...     "---\nartifact: knob.txt\n---\nTurn the knob up.",
+        ...     ScriptedModel({"author": reply}),
+        ...     evaluate=lambda folder, seed, items: float((folder / "knob.txt").read_text()),
+        ...     evaluations=20,
+        ...     patience=2,
+        ... )
+        >>> result.files, result.gain.gain
+        ({'knob.txt': '5\n'}, 4.0)
+    """
+    return wait_for(lambda: research_async(task, model, evaluate=evaluate, **options), "research")
+
+
+async def research_async(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[ResearchOptions],
+) -> ResearchResult:
+    """Like `research`, in an event loop."""
+    return await prepare_research(task, model, evaluate=evaluate, **options).run_async()
+
+
+class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
+    """A research run with everything decided; its evaluator is saved when it starts."""
+
+    source: EvaluationSource | None = None
+    """What measures; None where it was saved by an earlier run."""
+    evaluator: CallerEvaluator | None = None
+    """The caller's function."""
+    notes: tuple[str, ...] = ()
+    """What a person should know before it starts, in sentences."""
+
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
+        """Save what measures, then run until the end or a pause."""
+        hooks = {**self.hooks, **hooks}
+        on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
+
+        def ready() -> None:
+            if on_ready:
+                on_ready()
+            if self.source:
+                self._check_jail(self.source)
+                save_evaluation(self.source)
+
+        def started(run: str) -> None:
+            if self.evaluator:
+                self.evaluator.run = run
+            if on_started:
+                on_started(run)
+
+        hooks["on_ready"], hooks["on_started"] = ready, started
+        return research_result(await super().run_async(**hooks))
+
+    async def measure_noise_async(self) -> NoiseMeasured:
+        """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
+        if self.source:
+            self._check_jail(self.source)
+            save_evaluation(self.source)
+        assert self.task.work is not None
+        lazy = LazyService(self.task.work, self.settings, "dry run")
+        service = self.service or lazy
+        events: list[AnyEvent] = []
+
+        async def ask(query: Request | Query[Any]) -> Any:
+            if isinstance(query, LookQuery):
+                return await service.answer(query)
+            raise Stopped(query.key)
+
+        context = JobContext(self.task, self.settings, self.prompts, ask, events.append)
+        try:
+            await build_job(Research, context).run()
+        except Stopped:
+            (noise,) = events
+        finally:
+            await lazy.close()
+        assert isinstance(noise, NoiseMeasured)
+        return noise
+
+    async def check_async(self) -> CheckReport:
+        """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
+        if self.source:
+            self._check_jail(self.source)
+            save_evaluation(self.source)
+        work = research_of(self.task)
+        assert work is not None
+        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        return await check_evaluation(work, self.evaluator, unsafe=unsafe, seed=self.settings.seed)
+
+    def _check_jail(self, source: EvaluationSource) -> None:
+        """Refuse a command that this machine cannot jail, before anything is written."""
+        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        if self.evaluator is None and not unsafe and not function_of(source.evaluate):
+            from autoreason.research.evaluator.command_jail import require_jail
+
+            require_jail()
+
+
+def prepare_research(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[ResearchOptions],
+) -> PreparedResearch:
+    r"""The run that `research` with the same arguments would drive.
+
+    Args:
+        task: A research task as a file or as text, or a `Task` of a recorded run.
+        model: Proposes changes.
+        evaluate: A function that measures, or a command in place of the task's own.
+        options: See `ResearchOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import prepare_research
+        >>> _ = Path("knob.txt").write_text("1\n")
+        >>> task = "---\nartifact: knob.txt\n---\nTurn the knob up."
+        >>> prepared = prepare_research(task, "echo/echo", evaluate=lambda folder, seed, items: 0.0)
+        >>> prepared.task.work.files
+        {'knob.txt': '1\n'}
+    """
+    check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
+    chosen, source, notes = _read(task, evaluate)
+    choice = ModelChoice()
+    prepared = prepare(
+        chosen,
+        choice.write(model, options),
+        choice,
+        options,
+        strategy="research",
+        strategy_options={name: options[name] for name in _TERMS if options.get(name) is not None},
+    )
+    terms = read_options(prepared.settings, ResearchTerms)
+    if warning := plan_budget(terms.evaluations).warning():
+        notes += (warning,)
+    evaluator = None
+    if source and callable(evaluate):
+        evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
+    return PreparedResearch(
+        **{**asdict(prepared), "service": EvaluationService(evaluator) if evaluator else None},
+        source=source,
+        evaluator=evaluator,
+        notes=notes,
+    )
+
+
+def _read(
+    task: str | Path | Task, evaluate: Evaluate | str | None
+) -> tuple[Task, EvaluationSource | None, tuple[str, ...]]:
+    """The task, what measures it unless that is saved already, and what to say about it."""
+    if isinstance(task, Task):
+        return read_recorded(task, evaluate)
+    command = evaluate if isinstance(evaluate, str) else None
+    found = read_research_task(str(task), evaluate=command, caller_measures=callable(evaluate))
+    source = found.evaluation
+    if callable(evaluate):
+        # What the task names is not used, so it is not what measured.
+        source = replace(source, evaluate="", files={})
+    work = found.task.work
+    assert isinstance(work, ResearchTask)
+    work = replace(
+        work,
+        evaluate=source.evaluate,
+        evaluation=digest_of(source),
+        opened=count_openings(source.sealed) if source.sealed else 0,
+    )
+    notes = found.notes
+    if work.opened:
+        notes += (f"this sealed set was opened {_times(work.opened)} before",)
+    return replace(found.task, work=work), source, notes
+
+
+def read_recorded(
+    task: Task, evaluate: Evaluate | str | None
+) -> tuple[Task, EvaluationSource | None, tuple[str, ...]]:
+    """A task that was read before, with the evaluator that was saved then, or a function."""
+    work = research_of(task)
+    if work is None:
+        raise InvalidInput("the task has no artifact and no evaluator; give a research task")
+    if isinstance(evaluate, str):
+        raise InvalidInput("a Task has its own evaluator; give a function, or leave it out")
+    if evaluate is None and not (work.evaluate and work.evaluation):
+        raise InvalidInput("the task is measured by a function; give it as `evaluate`")
+    source = EvaluationSource(evaluate="", metric=work.metric)
+    if work.evaluation:
+        source = SavedEvaluation(work.evaluation).source
+    elif work.items or work.sealed:
+        raise InvalidInput("the items of this task are not saved here; read it from its file")
+    if evaluate:
+        source = replace(source, evaluate="", files={})
+    opened = count_openings(source.sealed) if source.sealed else 0
+    work = replace(work, evaluate=source.evaluate, evaluation=digest_of(source), opened=opened)
+    return replace(task, work=work), source, ()
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

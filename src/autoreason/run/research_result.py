@@ -1,0 +1,97 @@
+"""The result of a research run, for the caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from autoreason.report.report import Section, plain_values
+from autoreason.research.artifact import Changes, as_text, changes_between
+from autoreason.research.deliverable import Deliverable, deliverable
+from autoreason.research.end_test import EndResult
+from autoreason.research.measurement import Files
+from autoreason.research.patch import make_patch
+from autoreason.research.research_report import ResearchReport, research_report
+from autoreason.run.result import Result
+
+_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed", "patch")
+
+
+@dataclass(frozen=True)
+class ResearchResult(Result):
+    """What became of an artifact, and what is claimed of it."""
+
+    @property
+    def files(self) -> Files:
+        """The artifact: the result, or the incumbent of a run that paused."""
+        return self._delivered.files
+
+    @property
+    def changes(self) -> Changes:
+        """Paths that differ from the start, with their new texts; None where a file is removed."""
+        return changes_between(self._delivered.start, self._delivered.files)
+
+    @cached_property
+    def patch(self) -> str:
+        """What changed, as a patch for `git apply`; empty where the start is the result."""
+        return make_patch(self._delivered.start, self._delivered.files)
+
+    @property
+    def text(self) -> str | None:
+        """The artifact as one text; of several files each under its path."""
+        return as_text(self.files)
+
+    @property
+    def gain(self) -> EndResult | None:
+        """The end test, the only number that is claimed; None where there was none."""
+        return self.report.gain
+
+    @property
+    def improved(self) -> bool:
+        """Whether the end test shows a gain."""
+        return self.gain is not None and self.gain.shown
+
+    @cached_property
+    def report(self) -> ResearchReport:
+        """Noise, search, kept changes and claim, so far as the run has come."""
+        return research_report(self.story)
+
+    heading = "Research"
+
+    @property
+    def conclusion(self) -> str:
+        """What is claimed, and what is not."""
+        return self.report.conclusion
+
+    def sections(self) -> list[Section]:
+        """Those of the report, what the run took, and on a page what changed."""
+        ended = [("Ended", self.reason)] if self.finished else []
+        last = Section(sentences=[*ended, self.took, *self.next_steps()])
+        changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
+        return [*self.report.sections(), last, *changes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The end of the run, the claim, the patch and the report."""
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        return plain_values({"conclusion": self.conclusion, **fields, "report": self.report})
+
+    def next_steps(self) -> list[tuple[str, str]]:
+        """Which command goes on from here."""
+        if not self.finished:
+            return super().next_steps()
+        steps = [("More", f"autoreason show {self.run} [--text | --diff | --html FILE]")]
+        if self.patch:
+            steps.append(("Use it", f"autoreason export {self.run} --patch | git apply"))
+        return steps
+
+    @cached_property
+    def _delivered(self) -> Deliverable:
+        delivered = deliverable(self.story)
+        assert delivered is not None
+        return delivered
+
+
+def research_result(result: Result) -> ResearchResult:
+    """A research run, as its caller sees it."""
+    return result if isinstance(result, ResearchResult) else ResearchResult(**vars(result))

@@ -1,0 +1,221 @@
+"""`research`: an artifact, an evaluator and a proposer, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Shell
+from tests.cli.inside import Inside
+from tests.patience import PATIENCE
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
+
+EVALUATOR = """
+import random
+
+def score(artifact, seed, items):
+    noise = random.Random(seed).gauss(0, 0.01)
+    level = artifact.level()
+    if type(level) is not float or abs(level) > 100:
+        raise ValueError("no level")
+    return {"score": level + noise, "size": len(artifact.text("knob.py"))}
+"""
+PROPOSER = """
+import re
+from autoreason.testing import ScriptedModel
+
+def answer(request):
+    shown = request.messages[-1].text
+    level = float(re.findall(r"return (-?[0-9.]+)", shown)[-1])
+    number = int(request.key.split("/")[1])
+    level += 0.5 if number % 3 == 1 else -0.5
+    code = f"def level():\\n    return {level}\\n"
+    return f"HYPOTHESIS: trial {number} turns the knob\\nEXPECTED: more\\n\\nknob.py\\n```python\\n{code}```\\n"
+
+def Proposer(address):
+    return ScriptedModel(answer, address=address)
+"""
+TASK = "---\nartifact: knob.py\nevaluate: evaluate.py:score\n---\nTurn the knob.\n"
+MODEL = ("-m", "proposer.py:Proposer/any", "--seed", "7")
+
+
+def prepare(folder: Path, task: str = TASK) -> str:
+    """A task in a folder."""
+    (folder / "knob.py").write_text("def level():\n    return 0.0\n")
+    (folder / "evaluate.py").write_text(EVALUATOR)
+    (folder / "proposer.py").write_text(PROPOSER)
+    (folder / "task.md").write_text(task)
+    return "task.md"
+
+
+@pytest.fixture
+def task(inside: Inside) -> str:
+    """A task in the current folder."""
+    return prepare(inside.folder)
+
+
+def test_a_run_prints_a_patch_and_a_claim_and_leaves_the_files_alone(shell: Shell) -> None:
+    prepare(shell.home)
+    done = shell("research", "task.md", *MODEL, "--evaluations", "40", "--patience", "5")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("diff --git a/knob.py b/knob.py\n")
+    assert "-    return 0.0\n" in done.stdout
+    assert "noise floor: 3 evaluations of the start: score" in done.stderr
+    assert "trial 1 kept: +0.5" in done.stderr
+    assert "Result against start on fresh evaluations +" in done.stderr
+    assert "which is selection, do not quote it" in " ".join(done.stderr.split())
+    assert (shell.home / "knob.py").read_text() == "def level():\n    return 0.0\n"
+    subprocess.run(["git", "init", "-q"], cwd=shell.home, check=True)
+    subprocess.run(["git", "apply"], input=done.stdout, text=True, cwd=shell.home, check=True)
+    assert "return 0.0" not in (shell.home / "knob.py").read_text()
+    shown = shell("show", "--diff")
+    assert shown.stdout == done.stdout
+    assert "return" in shell("show", "--text").stdout
+    assert shell("replay").returncode == 0
+
+
+def test_the_files_go_to_a_folder_and_the_report_to_a_page_and_to_json(
+    inside: Inside, task: str
+) -> None:
+    more = ("--evaluations", "40", "--patience", "3", "-o", "out/better", "--html", "page.html")
+    said = inside("research", task, *MODEL, *more, "--json", "-q")
+    assert said.status == 0
+    found = said.json
+    assert found["conclusion"].startswith("result against start on fresh evaluations +")
+    assert found["report"]["gain"]["gain"] > 0
+    assert found["patch"].startswith("diff --git")
+    assert "return 0.0" not in Path("out/better/knob.py").read_text()
+    assert "Incumbents over evaluations" in Path("page.html").read_text()
+
+
+def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
+    inside: Inside, task: str
+) -> None:
+    worse = PROPOSER.replace("0.5 if number % 3 == 1 else -0.5", "-0.5 * number")
+    inside.write("proposer.py", worse)
+    said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
+    assert said.status == 1
+    assert said.out == ""
+    assert said.sentence.startswith("no gain: no change was kept, so the result is the start")
+
+
+def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
+    inside: Inside, task: str
+) -> None:
+    said = inside("research", task, *MODEL, "--dry-run")
+    assert said.status == 0
+    assert "Nothing was called and nothing was written" in said.out
+    assert "for the noise floor" in said.out
+    assert "times the spread of one evaluation" in said.out
+    assert not inside.journal_exists
+    measured = inside("research", task, *MODEL, "--dry-run", "--measure", "--json").json
+    assert len(measured["noise"]["values"]) == 5
+    assert measured["noise"]["spread"] > 0
+    assert not inside.journal_exists
+
+
+def test_check_says_whether_an_evaluator_is_fit(inside: Inside, task: str) -> None:
+    said = inside("research", "check", task)
+    assert said.status == 0, said.out + said.err
+    assert "This evaluator can be optimised against" in said.out
+    wrong = "def score(artifact, seed, items):\n    return len(artifact.text('knob.py'))\n"
+    inside.write("evaluate.py", wrong.replace("return ", "return -"))
+    said = inside("research", "check", task)
+    assert said.status == 1
+    assert "FAILED" in said.out
+    assert not inside.journal_exists
+
+
+def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
+    inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
+    assert "kept " in inside("runs").out
+    (row,) = inside("runs", "--json").json
+    assert row["strategy"] == "research"
+    assert row["trials"] >= row["kept"] > 0
+    shown = inside("show").out
+    assert "trial 1" in shown
+    assert "Noise" in shown
+    assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
+    assert inside("export", "last", "--patch").out == inside("show", "--diff").out
+
+
+def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(shell: Shell) -> None:
+    prepare(shell.home)
+    slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.05)\n    noise")
+    (shell.home / "evaluate.py").write_text(slow)
+    running = shell.start(
+        *("research", "task.md", *MODEL, "--evaluations", "60", "--no-live"),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    assert running.stderr
+    deadline = time.monotonic() + PATIENCE
+    for line in running.stderr:
+        assert time.monotonic() < deadline
+        if "trial 3 " in line:
+            break
+    running.kill()
+    running.wait()
+    running.stderr.close()
+    assert "killed" in shell("runs").stdout
+    done = shell("resume", "--no-live")
+    assert done.returncode == 0, done.stderr
+    assert "trial 1 kept" not in done.stderr
+    assert shell("replay").returncode == 0
+
+
+def test_a_live_run_is_guided_and_accepted_from_another_terminal(shell: Shell) -> None:
+    prepare(shell.home)
+    slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.2)\n    noise")
+    (shell.home / "evaluate.py").write_text(slow)
+    running = shell.start(
+        *("research", "task.md", *MODEL, "--evaluations", "500", "--no-live"),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert running.stderr
+    for line in running.stderr:
+        if "trial 1 " in line:
+            break
+    assert "the next proposal will read it" in shell("guide", "try the left side").stderr
+    assert "ends with what stands now" in shell("accept").stderr
+    out, err = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, err
+    assert out.startswith("diff --git")
+    assert "accepted by a person before the end test" in " ".join(err.split())
+    assert shell("replay").returncode == 0
+    forked = shell("fork", "last", "-m", "proposer.py:Proposer/any", "-q", "--call-limit", "2")
+    assert forked.returncode in (0, 1, 3), forked.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nowhere.md",), "nowhere.md"),
+        (("task.md", "more.md"), "give one task"),
+        (("task.md", "--measure"), "--measure goes with --dry-run"),
+        (("task.md", "-o", "knob.py"), "is a file"),
+        (("task.md", "--evaluate", "nothing.py:score"), "nothing.py"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
+    inside: Inside, task: str, arguments: tuple[str, ...], sentence: str
+) -> None:
+    del task
+    said = inside("research", *arguments, *MODEL)
+    assert said.status == 2
+    assert sentence in said.sentence
+    assert not inside.journal_exists
+
+
+def test_what_went_into_json_can_be_read_back(inside: Inside, task: str) -> None:
+    said = inside("research", task, *MODEL, "--dry-run", "--json")
+    found: dict[str, Any] = json.loads(said.out)
+    assert found["task"]["work"]["artifact"] == ["knob.py"]
+    assert "random" not in said.out

@@ -1,0 +1,336 @@
+"""Research from Python: a function or a saved evaluator measures, and a run can be left and taken up anywhere."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from tests.research.knob import knob_of, proposal, turning
+
+from autoreason.errors import InvalidInput
+from autoreason.events import JobFinished
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+from autoreason.paths import data_folder
+from autoreason.research.evaluation_service import EvaluationService
+from autoreason.research.measurement import Look, LookOutcome, LookQuery, Measurement
+from autoreason.run.dry_run import DryRun
+from autoreason.run.fork import prepare_fork
+from autoreason.run.replay import replay
+from autoreason.run.reports import reported_result
+from autoreason.run.research import prepare_research, research, research_async
+from autoreason.run.research_result import ResearchResult
+from autoreason.run.result import StopSwitch, recorded_result
+from autoreason.run.resume import resume
+from autoreason.settings import Budget
+
+EVALUATOR = """
+def score(artifact, seed, items):
+    return {"score": float(artifact.text("knob.txt").split()[-1])}
+"""
+
+
+@pytest.fixture
+def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A task in the current folder, whose evaluator reads a knob."""
+    monkeypatch.chdir(tmp_path)
+    Path("knob.txt").write_text("knob = 0\n")
+    Path("evaluate.py").write_text(EVALUATOR)
+    path = Path("task.md")
+    path.write_text("---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n")
+    return path
+
+
+def measure(folder: Path, seed: int, items: list[Any]) -> float:
+    """The value of the knob."""
+    del seed, items
+    return knob_of((folder / "knob.txt").read_text())
+
+
+def saved() -> list[Path]:
+    """Evaluators that were saved by their digest."""
+    return list((data_folder() / "evaluations").glob("*.msgpack"))
+
+
+def up(most: int = 3) -> ScriptedModel:
+    """A proposer that turns the knob up a few times and then down."""
+    return turning(lambda number: 1.0 if number <= most else -1.0 / number)
+
+
+def test_a_function_measures_and_the_result_has_files_patch_and_gain(task: Path) -> None:
+    result = research(task, up(), evaluate=measure, evaluations=30, patience=3)
+    assert result.files == {"knob.txt": "knob = 3.000000\n"}
+    assert result.patch.startswith("diff --git a/knob.txt b/knob.txt\n")
+    assert "-knob = 0\n+knob = 3.000000\n" in result.patch
+    assert result.gain
+    assert result.gain.gain == 3.0
+    assert result.improved
+    assert result.conclusion.startswith("result against start on fresh evaluations +3, exactly")
+    assert result.report.noise
+    assert result.report.noise.level == "caller"
+    assert Path("knob.txt").read_text() == "knob = 0\n"
+
+
+async def test_in_an_event_loop_a_command_or_function_of_a_file_takes_the_place_of_the_tasks(
+    task: Path,
+) -> None:
+    task.with_name("other.py").write_text(EVALUATOR.replace("float(", "10 * float("))
+    result = await research_async(
+        task, up(), evaluate="other.py:score", evaluations=30, patience=3, journal="other.db"
+    )
+    assert result.gain
+    assert result.gain.gain == 30.0
+
+
+def test_the_evaluator_is_saved_when_the_run_starts_and_not_before(task: Path) -> None:
+    prepared = prepare_research(task, up(), evaluations=30)
+    assert prepared.estimate().calls
+    assert not saved()
+    with pytest.raises(KeyboardInterrupt):
+        prepared.run(on_ready=_interrupt)
+    assert not saved()
+    prepared.run()
+    assert len(saved()) == 1
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_with_a_saved_evaluator_is_resumed_without_the_tasks_folder(task: Path) -> None:
+    first = research(task, up(), evaluations=30, patience=3, budget=Budget(calls=2))
+    assert first.status in ("budget", "done")
+    stopped = StopSwitch()
+    result = research(
+        task,
+        up(),
+        evaluations=30,
+        patience=3,
+        on_event=lambda event: (
+            stopped.stop() if event.__class__.__name__ == "TrialDecided" else None
+        ),
+        stop_switch=stopped,
+    )
+    assert result.status == "stopped"
+    assert "no gain is claimed" in result.conclusion
+    for path in (task, Path("evaluate.py"), Path("knob.txt")):
+        path.unlink()
+    whole = resume(result.run, model=up())
+    assert isinstance(whole, ResearchResult)
+    assert whole.improved
+    assert replay(whole.run).same
+
+
+def test_a_run_that_a_function_measures_is_resumed_with_it_and_only_from_python(task: Path) -> None:
+    stopped = StopSwitch()
+    result = research(
+        task,
+        up(),
+        evaluate=measure,
+        evaluations=30,
+        patience=3,
+        on_event=lambda event: (
+            stopped.stop() if event.__class__.__name__ == "TrialDecided" else None
+        ),
+        stop_switch=stopped,
+    )
+    with pytest.raises(InvalidInput, match=r"measured by a Python function.*evaluate=function"):
+        resume(result.run, model=up())
+    whole = resume(result.run, model=up(), evaluate=measure)
+    assert whole.status == "done"
+    assert replay(whole.run).same
+    with Journal.open(None, create=False) as journal:
+        row = journal.find(whole.run)
+        report = reported_result(recorded_result(row, journal.story(row.id), journal), journal)
+    assert isinstance(report, ResearchResult)
+    assert report.files == {"knob.txt": "knob = 3.000000\n"}
+
+
+def test_sealed_items_are_counted_as_opened_and_a_second_run_says_so(task: Path) -> None:
+    Path("items.txt").write_text("\n".join(map(str, range(20))))
+    Path("sealed.txt").write_text("\n".join(map(str, range(100, 120))))
+    text = task.read_text().replace("---\nTurn", "items: items.txt\nsealed: sealed.txt\n---\nTurn")
+    task.write_text(text)
+
+    def score(folder: Path, seed: int, items: list[Any]) -> float:
+        return measure(folder, seed, items) + sum(map(int, items)) / 1000
+
+    first = research(task, up(), evaluate=score, evaluations=30, patience=3)
+    assert first.report.end
+    assert first.report.end.sealed
+    assert "on sealed items" in first.conclusion
+    assert "opened" not in first.conclusion
+    assert prepare_research(task, up(), evaluate=score).notes[0].endswith("opened once before")
+    second = research(task, up(), evaluate=score, evaluations=30, patience=3)
+    assert "the sealed set has been opened 2 times" in second.conclusion
+    with Journal.open(None, create=False) as journal:
+        assert "100" not in str(journal.story(second.run).task)
+
+
+def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> None:
+    result = research(task, up(), evaluations=30, patience=3)
+    task.unlink()
+    forked = prepare_fork(result.run, model=up(2))
+    work: Any = forked.task.work
+    assert work.files == result.files
+    again = forked.run()
+    assert isinstance(again, ResearchResult)
+    assert again.status == "done"
+    with pytest.raises(InvalidInput, match="has no passes"):
+        prepare_fork(result.run, 2)
+
+
+def test_a_person_accepts_the_incumbent_without_an_end_test(task: Path) -> None:
+    def slow(folder: Path, seed: int, items: list[Any]) -> float:
+        sleep(0.1 if names and knob_of((folder / "knob.txt").read_text()) > 3 else 0)
+        return measure(folder, seed, items)
+
+    prepared = prepare_research(task, up(20), evaluate=slow, evaluations=60)
+    names: list[str] = []
+
+    def accept(event: object) -> None:
+        if getattr(event, "number", 0) == 3:
+            with Journal.open(None, create=False) as journal:
+                journal.command(names[0], "accept")
+
+    result = prepared.run(on_started=names.append, on_event=accept)
+    assert result.status == "accepted"
+    assert "accepted by a person before the end test, so no gain is claimed" in result.conclusion
+    assert isinstance(result.story.end, JobFinished)
+    assert isinstance(result, ResearchResult)
+    assert knob_of(result.files["knob.txt"]) >= 3
+    assert replay(result.run).same
+
+
+def test_guidance_reaches_the_next_proposal(task: Path) -> None:
+    model = up(3)
+    names: list[str] = []
+
+    def guide(event: object) -> None:
+        if getattr(event, "number", 0) == 1:
+            with Journal.open(None, create=False) as journal:
+                journal.command(names[0], "guide", "try the left side")
+
+    research(
+        task,
+        model,
+        evaluate=measure,
+        evaluations=30,
+        patience=3,
+        on_started=names.append,
+        on_event=guide,
+    )
+    guided = [each.key for each in model.requests if "try the left side" in str(each.messages)]
+    assert guided == ["trial/2/proposer/try/0"]
+
+
+class Broken:
+    """An evaluator that fails so many times in a row."""
+
+    def __init__(self, failures: int) -> None:
+        self.left = failures
+
+    async def measure(self, look: Look) -> Measurement:
+        """Fail, and at last measure."""
+        del look
+        self.left -= 1
+        if self.left >= 0:
+            return Measurement(outcome=LookOutcome.EVALUATOR_ERROR, detail="no jail")
+        return Measurement(outcome=LookOutcome.OK, value=1.0)
+
+
+async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times_pause_the_run() -> (
+    None
+):
+    from autoreason.errors import ProviderFailed
+
+    query = LookQuery(key="start/look/0", look=Look(files={"a": ""}, seed=1))
+    found = await EvaluationService(Broken(2)).answer(query)
+    assert found.value == 1.0
+    with pytest.raises(ProviderFailed, match=r"3 times in a row \(no jail\)"):
+        await EvaluationService(Broken(3)).answer(query)
+
+
+def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task: Path) -> None:
+    task.write_text(task.read_text().replace("---\nTurn", 'guard: {size: "<= 5"}\n---\nTurn'))
+    prepared = prepare_research(task, "echo/echo", evaluations=200)
+    text = DryRun(prepared.task, prepared.settings, prepared.estimate()).to_text()
+    assert (
+        "200: 5 for the noise floor, 163 for proposals, 16 for the playoff, 16 for the end" in text
+    )
+    assert "1.6 times the spread of one evaluation: what the end test shows four times in five" in (
+        " ".join(text.split())
+    )
+    assert "improves" in text
+    assert "knob.txt: higher score by evaluate.py:score" in text
+    assert "with 0 for what will be measured" in text
+    assert "knob = 0" in text
+    assert not saved()
+
+
+async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
+    seeds = []
+
+    def noisy(folder: Path, seed: int, items: list[Any]) -> float:
+        seeds.append(seed)
+        return measure(folder, seed, items) + seed % 7
+
+    prepared = prepare_research(task, "echo/echo", evaluate=noisy, evaluations=100)
+    noise = await prepared.measure_noise_async()
+    assert len(seeds) == 5
+    estimate = await prepared.estimate_async()
+    text = DryRun(prepared.task, prepared.settings, estimate, noise=noise).to_text()
+    assert "5 evaluations of the start: score" in text
+    assert "No model was called and no run was recorded" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"evaluations": 5}, "evaluations"),
+        ({"rule": "islands"}, "rule"),
+        ({"parallel": 0}, "parallel"),
+        ({"passes": 3}, "unknown option `passes`"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_and_nothing_is_written(
+    task: Path, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        research(task, up(), **options)
+    assert not data_folder().exists() or not list(data_folder().iterdir())
+
+
+def test_a_reply_that_changes_nothing_is_refused_and_counted(task: Path) -> None:
+    result = research(
+        task,
+        ScriptedModel({"author": proposal("knob = 0")}),
+        evaluate=measure,
+        evaluations=30,
+        patience=2,
+    )
+    assert result.report.statuses == {"refused": 2}
+    assert result.conclusion.startswith("no gain: no change was kept, so the result is the start")
+    assert result.patch == ""
+
+
+def test_no_evaluation_is_left_out_of_the_report_also_of_races_that_were_run_again(
+    task: Path,
+) -> None:
+    looks = []
+
+    def noisy(folder: Path, seed: int, items: list[Any]) -> float:
+        looks.append(seed)
+        sleep(random.Random(len(looks)).random() / 200)
+        return measure(folder, seed, items) + random.Random(seed).gauss(0, 0.5)
+
+    result = research(
+        task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, parallel=4, seed=5
+    )
+    assert len(looks) <= result.report.evaluations <= 100
+    looks.clear()
+    alone = research(task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, seed=5)
+    assert alone.report.evaluations == len(looks)
