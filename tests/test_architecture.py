@@ -45,7 +45,7 @@ FLOORS = (
     # One run from start to end, and the functions people call; models for their tests.
     frozenset({"run", "testing"}),
     # What is built with the method: programs that run, artifacts with a number, studies of texts and judges.
-    frozenset({"programs", "research", "studies"}),
+    frozenset({"artifacts", "programs", "studies"}),
     # The method, and the simpler ways beside it.
     frozenset({"strategies", "tournament"}),
     # What every job works with; what models write, read.

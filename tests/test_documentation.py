@@ -16,6 +16,7 @@ from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
+from autoreason.artifacts.task_file import TaskKeys
 from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -25,7 +26,6 @@ from autoreason.programs.exclusions import Exclusion
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
-from autoreason.research.task_file import TaskKeys
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
 from autoreason.run.research import research

@@ -8,13 +8,13 @@ from autoreason.extensions import register as _register
 _register("autoreason.programs.events", "ProgramExamined", "Solved")
 _register("autoreason.programs.task", "Assignments")
 _register(
-    "autoreason.research.trial_events",
+    "autoreason.artifacts.trial_events",
     "NoiseMeasured",
     "TrialDecided",
     "FinalistsMeasured",
     "EndTested",
 )
-_register("autoreason.research.research_task", "ResearchTask")
+_register("autoreason.artifacts.research_task", "ResearchTask")
 
 if TYPE_CHECKING:
     from autoreason._api import *  # noqa: F403

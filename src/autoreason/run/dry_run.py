@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from autoreason.artifacts.end_test import FINALISTS
+from autoreason.artifacts.research_task import research_of
+from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.jobs.job import read_options
 from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.research.end_test import FINALISTS
-from autoreason.research.research_task import research_of
-from autoreason.research.trial_events import NoiseMeasured
 from autoreason.run.estimate import RunEstimate
 from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.parameters import PanelOptions
@@ -148,8 +148,8 @@ def _evaluations(
     research = research_of(task)
     if research is None:
         return []
-    from autoreason.research.research_job import ResearchTerms, budget_plan
-    from autoreason.research.research_statements import figure, noise_floor
+    from autoreason.artifacts.research_job import ResearchTerms, budget_plan
+    from autoreason.artifacts.research_statements import figure, noise_floor
 
     terms = read_options(settings, ResearchTerms)
     plan = budget_plan(terms)

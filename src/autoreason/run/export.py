@@ -8,6 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from autoreason.artifacts.deliverable import Deliverable, deliverable
+from autoreason.artifacts.patch import make_patch
+from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message
@@ -15,9 +18,6 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
-from autoreason.research.deliverable import Deliverable, deliverable
-from autoreason.research.patch import make_patch
-from autoreason.research.trial_events import TrialDecided
 from autoreason.run.git_branch import Repository
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import name_and_journal, use_journal

@@ -8,10 +8,10 @@ from typing import Any, Unpack
 
 from msgspec.structs import asdict, replace
 
+from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
-from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import ForkOptions, RecordedRun, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare_with
@@ -143,7 +143,7 @@ def _forked_research(
     task: Task, research: ResearchTask, story: Story, run: str, at_pass: int | None
 ) -> Task:
     """The same task with the result's files as its start."""
-    from autoreason.research.deliverable import deliverable
+    from autoreason.artifacts.deliverable import deliverable
     from autoreason.run.research import read_recorded
 
     if at_pass is not None:

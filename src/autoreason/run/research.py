@@ -7,29 +7,29 @@ from typing import Any, Literal, Unpack
 
 from msgspec.structs import asdict, replace
 
-from autoreason.errors import InvalidInput, Stopped
-from autoreason.events import AnyEvent
-from autoreason.exchange import Model, Query, Request
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import read_options
-from autoreason.jobs.runner import build_job
-from autoreason.research.end_test import plan_budget
-from autoreason.research.evaluation_service import EvaluationService
-from autoreason.research.evaluation_source import EvaluationSource
-from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
-from autoreason.research.evaluator.evaluator_check import CheckReport, check_evaluation
-from autoreason.research.evaluator.saved_evaluation import (
+from autoreason.artifacts.end_test import plan_budget
+from autoreason.artifacts.evaluation_service import EvaluationService
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
+from autoreason.artifacts.evaluator.evaluator_check import CheckReport, check_evaluation
+from autoreason.artifacts.evaluator.saved_evaluation import (
     SavedEvaluation,
     count_openings,
     digest_of,
     function_of,
     save_evaluation,
 )
-from autoreason.research.measurement import LookQuery
-from autoreason.research.research_job import Research, ResearchTerms
-from autoreason.research.research_task import ResearchTask, research_of
-from autoreason.research.task_file import read_research_task
-from autoreason.research.trial_events import NoiseMeasured
+from autoreason.artifacts.measurement import LookQuery
+from autoreason.artifacts.research_job import Research, ResearchTerms
+from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.task_file import read_research_task
+from autoreason.artifacts.trial_events import NoiseMeasured
+from autoreason.errors import InvalidInput, Stopped
+from autoreason.events import AnyEvent
+from autoreason.exchange import Model, Query, Request
+from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import read_options
+from autoreason.jobs.runner import build_job
 from autoreason.run.caller_evaluation import caller_evaluator
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
@@ -103,9 +103,9 @@ async def research_async(
 class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
     """A research run with everything decided; its evaluator is saved when it starts."""
 
-    source: EvaluationSource | None = None
+    _source: EvaluationSource | None = None
     """What measures; None where it was saved by an earlier run."""
-    evaluator: CallerEvaluator | None = None
+    _evaluator: CallerEvaluator | None = None
     """The caller's function."""
     notes: tuple[str, ...] = ()
     """What a person should know before it starts, in sentences."""
@@ -118,13 +118,13 @@ class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
         def ready() -> None:
             if on_ready:
                 on_ready()
-            if self.source:
-                self._check_jail(self.source)
-                save_evaluation(self.source)
+            if self._source:
+                self._check_jail(self._source)
+                save_evaluation(self._source)
 
         def started(run: str) -> None:
-            if self.evaluator:
-                self.evaluator.run = run
+            if self._evaluator:
+                self._evaluator.run = run
             if on_started:
                 on_started(run)
 
@@ -133,9 +133,9 @@ class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
 
     async def measure_noise_async(self) -> NoiseMeasured:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
-        if self.source:
-            self._check_jail(self.source)
-            save_evaluation(self.source)
+        if self._source:
+            self._check_jail(self._source)
+            save_evaluation(self._source)
         assert self.task.work is not None
         lazy = LazyService(self.task.work, self.settings, "dry run")
         service = self.service or lazy
@@ -158,19 +158,19 @@ class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
 
     async def check_async(self) -> CheckReport:
         """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
-        if self.source:
-            self._check_jail(self.source)
-            save_evaluation(self.source)
+        if self._source:
+            self._check_jail(self._source)
+            save_evaluation(self._source)
         work = research_of(self.task)
         assert work is not None
         unsafe = read_options(self.settings, ResearchTerms).unsafe
-        return await check_evaluation(work, self.evaluator, unsafe=unsafe, seed=self.settings.seed)
+        return await check_evaluation(work, self._evaluator, unsafe=unsafe, seed=self.settings.seed)
 
     def _check_jail(self, source: EvaluationSource) -> None:
         """Refuse a command that this machine cannot jail, before anything is written."""
         unsafe = read_options(self.settings, ResearchTerms).unsafe
-        if self.evaluator is None and not unsafe and not function_of(source.evaluate):
-            from autoreason.research.evaluator.command_jail import require_jail
+        if self._evaluator is None and not unsafe and not function_of(source.evaluate):
+            from autoreason.artifacts.evaluator.command_jail import require_jail
 
             require_jail()
 
@@ -224,8 +224,8 @@ def prepare_research(
         evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
     return PreparedResearch(
         **{**asdict(prepared), "service": EvaluationService(evaluator) if evaluator else None},
-        source=source,
-        evaluator=evaluator,
+        _source=source,
+        _evaluator=evaluator,
         notes=notes,
     )
 

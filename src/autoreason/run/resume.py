@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import asdict, replace
 
+from autoreason.artifacts.research_task import research_of
 from autoreason.events import FINISHED
 from autoreason.exchange import Service
 from autoreason.prompts import PromptSet
-from autoreason.research.research_task import research_of
 from autoreason.run import driver
 from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.kinds import written_by
@@ -26,7 +26,7 @@ from autoreason.settings import Budget, Settings
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.research.evaluator.caller import Evaluate
+    from autoreason.artifacts.evaluator.caller import Evaluate
 
 
 def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:

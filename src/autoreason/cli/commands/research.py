@@ -60,7 +60,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid f
 @options.group(
     "How it searches",
     *(
-        options.field_option(Field("autoreason.research.research_job", "ResearchTerms", name))
+        options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", name))
         for name in ("evaluations", "rule", "parallel", "patience")
     ),
 )

@@ -181,10 +181,10 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 
 def _show_files(story: Story, *, diff: bool) -> None:
     """The artifact of a research run, or what changed in it."""
+    from autoreason.artifacts.artifact import as_text
+    from autoreason.artifacts.deliverable import deliverable
+    from autoreason.artifacts.patch import make_patch
     from autoreason.cli.views.outcome import show_text
-    from autoreason.research.artifact import as_text
-    from autoreason.research.deliverable import deliverable
-    from autoreason.research.patch import make_patch
 
     delivered = deliverable(story)
     assert delivered is not None

@@ -294,8 +294,8 @@ def _check(html: Path | None) -> None:
 def _try_rules(
     evaluations: int, runs: int, seed: int, html: Path | None, *, as_json: bool, quiet: bool
 ) -> None:
+    from autoreason.artifacts.rule_study import study_rules
     from autoreason.cli.views.outcome import show_report
-    from autoreason.research.rule_study import study_rules
 
     with ProgressLine("of the table", quiet=quiet) as progress:
         report = study_rules(evaluations, runs, seed, progress)

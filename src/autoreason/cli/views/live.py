@@ -32,8 +32,8 @@ from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
+    from autoreason.artifacts.research_progress import ResearchProgress
     from autoreason.programs.progress import SolveProgress
-    from autoreason.research.research_progress import ResearchProgress
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -204,7 +204,7 @@ class Live:
     @property
     def research(self) -> ResearchProgress:
         """How far a research run is."""
-        from autoreason.research.research_progress import ResearchProgress
+        from autoreason.artifacts.research_progress import ResearchProgress
 
         return ResearchProgress(self.story)
 

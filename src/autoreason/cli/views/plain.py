@@ -6,6 +6,13 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from autoreason.artifacts import research_statements
+from autoreason.artifacts.trial_events import (
+    EndTested,
+    FinalistsMeasured,
+    NoiseMeasured,
+    TrialDecided,
+)
 from autoreason.characters import without_controls
 from autoreason.cli.views.live import Call, Live
 from autoreason.cli.views.outcome import terminal_width
@@ -39,13 +46,6 @@ from autoreason.programs import program_statements
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
 from autoreason.report.layout import wrap
-from autoreason.research import research_statements
-from autoreason.research.trial_events import (
-    EndTested,
-    FinalistsMeasured,
-    NoiseMeasured,
-    TrialDecided,
-)
 from autoreason.story import Story
 from autoreason.tournament import statements
 

@@ -11,7 +11,7 @@ from autoreason.errors import InvalidInput
 from autoreason.run.dry_run import DryRun
 
 if TYPE_CHECKING:
-    from autoreason.research.trial_events import NoiseMeasured
+    from autoreason.artifacts.trial_events import NoiseMeasured
     from autoreason.run.prepared import PreparedRun
 
 
