@@ -17,17 +17,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct, to_builtins
 
+from autoreason.artifacts.evaluation_service import EvaluationService
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
+from autoreason.artifacts.measurement import LookQuery
+from autoreason.artifacts.research_job import ResearchTerms
+from autoreason.artifacts.research_task import ResearchTask
 from autoreason.exchange import OnSignal, QueryEnded, QueryStarted, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
-from autoreason.research.evaluation_service import EvaluationService
-from autoreason.research.evaluation_source import EvaluationSource
-from autoreason.research.evaluator.evaluator_client import EvaluatorClient
-from autoreason.research.evaluator.saved_evaluation import save_evaluation
-from autoreason.research.measurement import LookQuery
-from autoreason.research.research_job import ResearchTerms
-from autoreason.research.research_task import ResearchTask
 from autoreason.run.driver import start
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task

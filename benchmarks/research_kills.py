@@ -15,17 +15,17 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
+from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.research_job import ResearchTerms
+from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.trial_events import NoiseMeasured, TrialDecided
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request, Service
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
-from autoreason.research.evaluation_source import EvaluationSource
-from autoreason.research.evaluator.saved_evaluation import save_evaluation
-from autoreason.research.measurement import LookOutcome, LookQuery, Measurement
-from autoreason.research.research_job import ResearchTerms
-from autoreason.research.research_task import ResearchTask
-from autoreason.research.trial_events import NoiseMeasured, TrialDecided
 from autoreason.run.driver import resume, start
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.replay import replay_async

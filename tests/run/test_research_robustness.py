@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.research.knob import Meter, research_settings, research_task
+from tests.artifacts.knob import Meter, research_settings, research_task
 from tests.run.test_research import EVALUATOR, up
 
+from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.order import OrderQuery, Orders
+from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.exchange import Query, Request
@@ -20,10 +24,6 @@ from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.paths import data_folder
 from autoreason.prompts import built_in
-from autoreason.research.measurement import Look, LookOutcome, LookQuery, Measurement
-from autoreason.research.order import OrderQuery, Orders
-from autoreason.research.research_job import Research
-from autoreason.research.trial_events import TrialDecided
 from autoreason.run.replay import replay
 from autoreason.run.research import research, research_async
 from autoreason.run.research_result import ResearchResult

@@ -14,8 +14,8 @@ OTHER_JOBS: dict[str, str] = {
     "compare": "autoreason.studies.compare.comparison:Comparison",
     "certify": "autoreason.studies.certify.certification:Certification",
     "solve": "autoreason.programs.solve_job:Solve",
-    "research": "autoreason.research.research_job:Research",
-    "research_rules": "autoreason.research.rule_comparison:RuleComparison",
+    "research": "autoreason.artifacts.research_job:Research",
+    "research_rules": "autoreason.artifacts.rule_comparison:RuleComparison",
 }
 """Jobs that are no strategies, each imported when it is used."""
 

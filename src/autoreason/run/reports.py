@@ -93,7 +93,7 @@ def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
 
 
 def _rules(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.research.rule_comparison_report import rule_comparison_report
+    from autoreason.artifacts.rule_comparison_report import rule_comparison_report
 
     return rule_comparison_report(story)
 

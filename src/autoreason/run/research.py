@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
+from autoreason.artifacts.end_test import plan_budget
+from autoreason.artifacts.evaluation_service import EvaluationService
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
+from autoreason.artifacts.evaluator.evaluator_check import CheckReport, check_evaluation
+from autoreason.artifacts.evaluator.saved_evaluation import (
+    SavedEvaluation,
+    count_openings,
+    digest_of,
+    function_of,
+    save_evaluation,
+)
+from autoreason.artifacts.measurement import LookQuery
+from autoreason.artifacts.research_job import Research, ResearchTerms
+from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.rule_comparison import RuleComparison
+from autoreason.artifacts.task_file import read_research_task
+from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
 from autoreason.exchange import Model, Query, Request
@@ -16,28 +33,10 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
 from autoreason.jobs.runner import build_job
 from autoreason.report.numbers import count
-from autoreason.research.end_test import plan_budget
-from autoreason.research.evaluation_service import EvaluationService
-from autoreason.research.evaluation_source import EvaluationSource
-from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
-from autoreason.research.evaluator.evaluator_check import CheckReport, check_evaluation
-from autoreason.research.evaluator.saved_evaluation import (
-    SavedEvaluation,
-    count_openings,
-    digest_of,
-    function_of,
-    save_evaluation,
-)
-from autoreason.research.measurement import LookQuery
-from autoreason.research.research_job import Research, ResearchTerms
-from autoreason.research.research_task import ResearchTask, research_of
-from autoreason.research.rule_comparison import RuleComparison
-from autoreason.research.task_file import read_research_task
-from autoreason.research.trial_events import NoiseMeasured
 from autoreason.run.caller_evaluation import caller_evaluator
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import ResearchOptions, RunHooks, check_options
+from autoreason.run.parameters import ResearchOptions, RunHooks, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.research_result import ResearchResult, research_result
 from autoreason.run.result import Result
@@ -104,8 +103,7 @@ async def research_async(
     return await prepare_research(task, model, evaluate=evaluate, **options).run_async()
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PreparedMeasuring(PreparedRun):
+class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
     """A run with an evaluator, which is saved when it starts."""
 
     _source: EvaluationSource | None = None
@@ -140,12 +138,12 @@ class PreparedMeasuring(PreparedRun):
         """Refuse a command that this machine cannot jail, before anything is written."""
         unsafe = read_options(self.settings, ResearchTerms).unsafe
         if self._evaluator is None and not unsafe and not function_of(source.evaluate):
-            from autoreason.research.evaluator.command_jail import require_jail
+            from autoreason.artifacts.evaluator.command_jail import require_jail
 
             require_jail()
 
 
-class PreparedResearch(PreparedMeasuring):
+class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
     """A research run with everything decided."""
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
@@ -218,6 +216,7 @@ def prepare_research(
         >>> prepared.task.work.files
         {'knob.txt': '1\n'}
     """
+    check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
     return PreparedResearch(**_prepare("research", task, model, evaluate, options))
 
 
@@ -231,6 +230,7 @@ def prepare_rule_comparison(
     **options: Unpack[ResearchOptions],
 ) -> PreparedMeasuring:
     """Research by several rules, each as often with as many evaluations, and what fresh looks say of them."""
+    check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
     require_statistics()
     first, *rivals = rules
     own = {"rule": first, "rivals": tuple(rivals), "repeats": repeats}
@@ -253,9 +253,8 @@ def _prepare(
     own: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What a prepared run consists of; `own` are the terms that the caller decides."""
-    check_options(options, ResearchOptions)
     chosen, source, notes = _read(task, evaluate)
-    terms_given = {name: options[name] for name in _TERMS if options.get(name) is not None}  # type: ignore[literal-required]
+    given = {name: value for name, value in options.items() if name in _TERMS and value is not None}
     choice = ModelChoice()
     prepared = prepare(
         chosen,
@@ -263,7 +262,7 @@ def _prepare(
         choice,
         options,
         strategy=strategy,
-        strategy_options={**terms_given, **(own or {})},
+        strategy_options={**given, **(own or {})},
     )
     terms = read_options(prepared.settings, ResearchTerms)
     if warning := plan_budget(terms.evaluations).warning():
@@ -272,7 +271,7 @@ def _prepare(
     if source and callable(evaluate):
         evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
     return {
-        **vars(prepared),
+        **asdict(prepared),
         "service": EvaluationService(evaluator) if evaluator else None,
         "_source": source,
         "_evaluator": evaluator,

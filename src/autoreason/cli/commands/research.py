@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.research.trial_events import NoiseMeasured
+    from autoreason.artifacts.trial_events import NoiseMeasured
     from autoreason.run.research import PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
@@ -63,7 +63,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid f
 @options.group(
     "How it searches",
     *(
-        options.field_option(Field("autoreason.research.research_job", "ResearchTerms", name))
+        options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", name))
         for name in ("evaluations", "parallel", "patience")
     ),
     options.option(
@@ -71,7 +71,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid f
         metavar="RULE[,RULE]",
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
     ),
-    options.field_option(Field("autoreason.research.research_job", "ResearchTerms", "repeats")),
+    options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", "repeats")),
 )
 @options.group(
     "How it is measured",
@@ -154,7 +154,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         return _dry_run(prepared, values, noise)
     if values["output"] and values["output"].is_file():
         raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
-    return start_run(prepared.run_async, prepared.settings, values, list(prepared.notes))
+    return start_run(prepared.run_async, prepared, values, list(prepared.notes))
 
 
 def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
@@ -178,7 +178,7 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
     )
     if values["dry_run"]:
         return _dry_run(prepared, values)
-    return start_run(prepared.run_async, prepared.settings, values, list(prepared.notes))
+    return start_run(prepared.run_async, prepared, values, list(prepared.notes))
 
 
 def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
