@@ -15,6 +15,7 @@ _register(
     "EndTested",
 )
 _register("autoreason.artifacts.research_task", "ResearchTask")
+_register("autoreason.artifacts.text_metric", "TextMetric")
 
 if TYPE_CHECKING:
     from autoreason._api import *  # noqa: F403

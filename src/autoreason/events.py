@@ -197,7 +197,7 @@ class CandidateDropped(Event, frozen=True, kw_only=True):
 
     number: int
     slot: Slot
-    reason: Literal["truncated", "refused", "empty", "clone", "contract", "tests"]
+    reason: Literal["truncated", "refused", "empty", "clone", "contract", "tests", "metric"]
     detail: str = ""
     violations: tuple[Violation, ...] = ()
     text: str = ""

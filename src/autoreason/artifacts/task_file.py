@@ -107,6 +107,13 @@ def read_research_task(
         raise InvalidInput(f"{name}: {error}") from None
 
 
+def read_evaluator(evaluate: str, folder: Path) -> EvaluationSource:
+    """A command or a function alone, with the files of the folder that it names."""
+    reading = _Reading(TaskKeys(evaluate=evaluate), folder)
+    files = reading._contents(reading._evaluator_files())
+    return EvaluationSource(evaluate=evaluate, files=files)
+
+
 def _convert(raw: dict[str, Any]) -> TaskKeys:
     raw = {key: value for key, value in raw.items() if value is not None}
     if isinstance(limits := raw.get("limits"), dict):

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, Protocol
 
 from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.text_metric import TextMetric
 from autoreason.exchange import Query, Service
 from autoreason.jobs.job import read_options
 from autoreason.programs.task import Assignments
@@ -54,6 +55,12 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             terms = read_options(settings, SolveTerms)
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
+        case TextMetric():
+            from autoreason.artifacts.evaluation_service import EvaluationService
+            from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+
+            measuring = await EvaluatorClient.open(work.evaluation, run=run)
+            return EvaluationService(measuring), measuring
         case ResearchTask():
             from autoreason.artifacts.evaluation_service import EvaluationService
             from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient

@@ -129,6 +129,10 @@ class RefineOptions(TaskOptions, total=False):
 
     strategy: str
     strategy_options: dict[str, Any]
+    metric: str
+    """A command or `file.py:function` that gives a text a number; what it calls worse than A is no candidate."""
+    metric_better: Literal["higher", "lower"]
+    """Which numbers of the metric are better."""
 
 
 class CompareOptions(TaskOptions, total=False):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from msgspec.structs import asdict, replace
+
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
@@ -119,7 +121,15 @@ def prepare_refine(
     choice = ModelChoice()
     models = choice.write(model, options)
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
-    return prepare(task_in(brief, options), models, choice, options, **own)
+    task = task_in(brief, options)
+    if not options.get("metric"):
+        return prepare(task, models, choice, options, **own)
+    from autoreason.artifacts.text_metric import read_metric
+    from autoreason.run.research import PreparedMeasuring
+
+    metric, source = read_metric(options["metric"], options.get("metric_better", "higher"))
+    prepared = prepare(replace(task, work=metric), models, choice, options, **own)
+    return PreparedMeasuring(**asdict(prepared), _source=source)
 
 
 def strategy_name(name: str) -> str:

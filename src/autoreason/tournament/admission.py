@@ -7,13 +7,14 @@ from autoreason.events import CandidateDropped, CandidateReady, Slot
 from autoreason.jobs.context import JobContext
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.authors import MissingText, WrittenText, violations
+from autoreason.tournament.metric_guard import WorseText
 
 
 def admit(
     context: JobContext,
     number: int,
     slot: Slot,
-    written: WrittenText | MissingText,
+    written: WrittenText | MissingText | WorseText,
     others: tuple[str, ...],
     *,
     fresh: bool = False,
@@ -22,6 +23,13 @@ def admit(
     if isinstance(written, MissingText):
         context.emit(
             CandidateDropped(number=number, slot=slot, reason=written.reason, detail=written.detail)
+        )
+        return False
+    if isinstance(written, WorseText):
+        context.emit(
+            CandidateDropped(
+                number=number, slot=slot, reason="metric", detail=written.detail, text=written.text
+            )
         )
         return False
     if any(same_text(written.text, other) for other in others):

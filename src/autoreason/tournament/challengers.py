@@ -12,6 +12,7 @@ from autoreason.parsing.documents import same_text
 from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.drafts import write_draft
+from autoreason.tournament.metric_guard import MetricGuard
 from autoreason.tournament.revision import revise
 
 MAX_RIVALS = 4
@@ -23,14 +24,16 @@ async def challenge(
 ) -> dict[Slot, str]:
     """The challengers of the incumbent: none, one or two."""
     challengers: dict[Slot, str] = {}
+    guard = MetricGuard(context, pass_key(number, "metric"), incumbent)
     revision = await revise(context, number, incumbent, problems)
-    if admit(context, number, "B", revision, (incumbent,)):
+    if admit(context, number, "B", await guard.check("B", revision), (incumbent,)):
         challengers["B"] = _text(revision)
     if isinstance(revision, MissingText) or same_text(revision.text, incumbent):
         # There is nothing to combine.
         return challengers
     synthesis = await _synthesize(context, number, incumbent, revision.text)
-    if admit(context, number, "AB", synthesis, (incumbent, revision.text)):
+    checked = await guard.check("AB", synthesis)
+    if admit(context, number, "AB", checked, (incumbent, revision.text)):
         challengers["AB"] = _text(synthesis)
     return challengers
 
@@ -39,12 +42,14 @@ async def write_rival(
     context: JobContext, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
 ) -> dict[Slot, str]:
     """The first of up to `MAX_RIVALS` fresh drafts, as far as the budget allows, that becomes a challenger."""
+    guard = MetricGuard(context, pass_key(number, "draft", "metric"), incumbent)
     for attempt in range(MAX_RIVALS):
         key = pass_key(number, "draft", attempt)
         if attempt and not await affords(key):
             break
         written = await write_draft(context, key)
-        if admit(context, number, "B", written, (incumbent,), fresh=True):
+        checked = await guard.check(attempt, written)
+        if admit(context, number, "B", checked, (incumbent,), fresh=True):
             return {"B": _text(written)}
     return {}
 

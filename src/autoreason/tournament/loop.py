@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.job import Plan
 from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
+from autoreason.task import Task
 from autoreason.tournament.authors import violations
 from autoreason.tournament.challengers import challenge, write_rival
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critics import CritiqueResult, criticise
 from autoreason.tournament.drafts import choose_draft
+from autoreason.tournament.metric_guard import Metric
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
@@ -47,6 +51,12 @@ class Tournament(Strategy):
         winner = await run_playoff(self.context, self.story.incumbents)
         await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, reason, winner)
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """A metric may guard the candidates."""
+        guarded = isinstance(task.work, Metric)
+        super().check_task(replace(task, work=None) if guarded else task, settings)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

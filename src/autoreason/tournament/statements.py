@@ -158,6 +158,7 @@ _DROPPED = {
     "clone": "it is the same text as another candidate",
     "contract": "it breaks the contract",
     "tests": "it does not pass more public tests",
+    "metric": "the metric calls it worse than A",
 }
 
 

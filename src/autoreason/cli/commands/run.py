@@ -52,6 +52,20 @@ twice. From a delivered text `autoreason fork` goes on.
 @options.text_options
 @options.run_options
 @options.group(
+    "Metric",
+    options.option(
+        "--metric",
+        metavar="COMMAND",
+        help="A command or file.py:function that gives a text a number; what it calls worse than A, "
+        "beyond its noise, does not become a candidate.",
+    ),
+    options.option(
+        "--metric-better",
+        type=click.Choice(("higher", "lower")),
+        help="Which numbers are better.  [default: higher]",
+    ),
+)
+@options.group(
     "Output",
     options.option(
         "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
@@ -75,6 +89,9 @@ def run(brief: str, **values: Any) -> int:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
     model = values["model"] or DEFAULT_MODEL
-    prepared = prepare_refine(task, model, **arguments.write_options(values))
+    metric = {name: values[name] for name in ("metric", "metric_better") if values[name]}
+    if "metric_better" in metric and "metric" not in metric:
+        raise InvalidInput("--metric-better goes with --metric; name the metric, or leave it out")
+    prepared = prepare_refine(task, model, **arguments.write_options(values), **metric)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])
