@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -46,7 +47,7 @@ def test_noise_alone_leaves_out_one_text_in_forty() -> None:
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_candidates_that_the_metric_calls_worse_are_left_out_and_the_run_replays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, better: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, better: Literal["higher", "lower"]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("metric.py").write_text(LENGTH.replace("SIGN", "1"))
@@ -60,6 +61,7 @@ def test_candidates_that_the_metric_calls_worse_are_left_out_and_the_run_replays
     )
     Path("metric.py").unlink()
     assert result.finished
+    assert "metric.py:score left out" in " ".join(str(result).split())
     assert replay(result.run).same
     with Journal.open(None, create=False) as journal:
         events = [each.event for each in journal.events(result.run)]

@@ -22,6 +22,7 @@ from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.parameters import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
+from autoreason.tournament.metric_guard import Metric
 
 _DESCRIBED = (
     "drafts",
@@ -109,7 +110,10 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
     judges = count(settings.judges, "judge")
     match settings.strategy:
         case "autoreason":
+            work = task.work
+            guard = f"{work.evaluate} guards the candidates" if isinstance(work, Metric) else ""
             return [
+                *([("metric", guard)] if guard else []),
                 ("drafts", _drafts(task, settings)),
                 ("panel", _panel(settings)),
                 ("ends", _ends(settings)),

@@ -15,6 +15,7 @@ from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
 from autoreason.tournament import statements
+from autoreason.tournament.metric_guard import Metric
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -154,6 +155,9 @@ class Result(Report):
                     f"{len(won)}, {shown if judged else 'each text accepted without a vote'}",
                 )
             )
+        work = self.story.task.work if self.story.task else None
+        if isinstance(work, Metric):
+            rows.append(("Metric", statements.metric(work.evaluate, self.story)))
         if self.text is not None:
             rows.append(("Text", self._origin()))
         return [*rows, self.took]

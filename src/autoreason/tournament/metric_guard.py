@@ -26,6 +26,8 @@ class Metric(Work):
     """What gives a text a number."""
 
     name = "a metric"
+    evaluate: str
+    """What measures, as the user names it."""
 
     @abstractmethod
     def query(self, key: str, text: str, seed: int) -> Query[Any]:

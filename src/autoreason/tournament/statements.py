@@ -170,6 +170,13 @@ def dropped(event: CandidateDropped) -> str:
     return f"left out: {_DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
 
 
+def metric(evaluate: str, story: Story) -> str:
+    """What a metric left out of the ballots."""
+    worse = sum(each.reason == "metric" for one in story.passes for each in one.dropped)
+    candidates = worse + sum(len(one.candidates) for one in story.passes)
+    return f"{evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A"
+
+
 def ballot(event: BallotCast) -> str:
     """One seat's vote."""
     lens = f" ({event.lens})" if event.lens else ""

@@ -25,6 +25,7 @@ from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.task import Entry, Task
+from autoreason.tournament.metric_guard import Metric
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
@@ -170,7 +171,7 @@ def recorded_panels(story: Story, run: str) -> Task:
         # Ties go to the last incumbent, which is last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
-    if story.task.work:
+    if story.task.work and not isinstance(story.task.work, Metric):
         raise InvalidInput(f"run {run} writes programs, and rejudge is for texts; name another run")
     if not entries and (story.panels or story.parts):
         raise InvalidInput(
