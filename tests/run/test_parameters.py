@@ -18,7 +18,15 @@ from autoreason.run.parameters import RefineOptions, check_arguments
 from autoreason.settings import PANEL_JUDGES, Models, Settings
 from autoreason.testing import EchoModel
 
-BESIDES = {"draft", "facts", "contract", "prompts", *parameters.RunHooks.__annotations__}
+BESIDES = {
+    "draft",
+    "facts",
+    "contract",
+    "metric",
+    "metric_better",
+    "prompts",
+    *parameters.RunHooks.__annotations__,
+}
 """What is no setting: the task, the prompts, and where a run is recorded and followed."""
 DICTIONARIES = [each for name, each in vars(parameters).items() if name.endswith("Options")]
 
