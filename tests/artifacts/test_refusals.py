@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.artifacts.normal_form import fingerprint, normal_form
-from autoreason.artifacts.refusals import ItemWords, refusal
+from autoreason.artifacts.refusals import ItemWords, nothing_tried, refusal
 from autoreason.artifacts.tuning import find_knobs
 
 CODE = '''"""Packs."""
@@ -25,7 +25,7 @@ COMMENTED = CODE.replace('"""All of them."""', '"""Best."""').replace("SEED = 3"
 
 def reason(before: str, after: str, name: str = "pack.py") -> str | None:
     """Why a change of one file is refused."""
-    return refusal({name: before}, {name: after}, {})
+    return refusal({name: before}, {name: after}, nothing_tried)
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,18 @@ def test_a_change_that_was_tried_is_refused_also_with_another_seed() -> None:
     after = CODE.replace("rate=0.1", "rate=0.2")
     tried = {fingerprint({"pack.py": after}): "trial 7, dropped"}
     again = {"pack.py": f"# once more\n{after.replace('SEED = 3', 'SEED = 5')}"}
-    assert refusal({"pack.py": CODE}, again, tried) == "it was tried before: trial 7, dropped"
+    assert refusal({"pack.py": CODE}, again, tried.get) == "it was tried before: trial 7, dropped"
 
 
 def test_what_is_too_large_is_refused() -> None:
     before = {"pack.py": CODE}
-    assert "pack.py is over 100 kB" in (refusal(before, {"pack.py": "x" * 100_001}, {}) or "")
+    assert "pack.py is over 100 kB" in (
+        refusal(before, {"pack.py": "x" * 100_001}, nothing_tried) or ""
+    )
     many = {f"{each}.txt": "y" * 99_000 for each in range(11)}
-    assert "over 1 MB" in (refusal(before, many, {}) or "")
+    assert "over 1 MB" in (refusal(before, many, nothing_tried) or "")
     limits = ["pack.py <= 0.1 kB", "be kind"]
-    broken = refusal(before, {"pack.py": CODE + "x = 1\n"}, {}, limits)
+    broken = refusal(before, {"pack.py": CODE + "x = 1\n"}, nothing_tried, limits)
     assert broken == f"pack.py has {len(CODE) + 6} bytes, allowed are 0.1 kB"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -13,7 +13,7 @@ from autoreason.artifacts.ledger import ledger_text
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.normal_form import fingerprint
 from autoreason.artifacts.proposals import Proposal, read_proposal
-from autoreason.artifacts.refusals import refusal
+from autoreason.artifacts.refusals import Tried, refusal
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import ProposalSource, TrialDecided
 from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
@@ -39,7 +39,7 @@ class View(NamedTuple):
     incumbent: int
     """The trial the files come from; 0 is the start."""
     ledger: Sequence[TrialDecided]
-    tried: Mapping[str, str]
+    tried: Tried
     """What became of artifacts, by their fingerprint."""
     summary: str
     """What is known of the incumbent and of the noise, in a sentence."""
@@ -150,7 +150,7 @@ class Proposer:
         except ProposalError as error:
             return made, str(error)
 
-    def _apply(self, made: MadeProposal, files: Files, tried: Mapping[str, str]) -> MadeProposal:
+    def _apply(self, made: MadeProposal, files: Files, tried: Tried) -> MadeProposal:
         after = apply_edits(files, made.edits, self._research.artifact)
         reason = refusal(files, after, tried, self._research.constraints)
         if reason:
@@ -160,7 +160,7 @@ class Proposer:
     def apply_again(self, made: MadeProposal, files: Files) -> MadeProposal:
         """The same change to another incumbent; as it was where it does not apply there."""
         try:
-            return self._apply(made, files, {fingerprint(files): "it is the incumbent"})
+            return self._apply(made, files, {fingerprint(files): "it is the incumbent"}.get)
         except ProposalError:
             return made
 

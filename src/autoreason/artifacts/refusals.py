@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autoreason.artifacts.artifact_paths import MAX_ARTIFACT, MAX_FILE
@@ -11,17 +11,23 @@ from autoreason.artifacts.constraints import broken_constraint
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.normal_form import fingerprint, normal_form
 
+Tried = Callable[[str], str | None]
+"""What became of an artifact with a fingerprint; None where it is new."""
 _WORD = re.compile(r"\w+")
 _RUN = 8
 """Words in a row that no two texts share by accident."""
 
 
+def nothing_tried(mark: str) -> None:
+    """As if every artifact were new."""
+
+
 def refusal(
-    before: Files, after: Files, tried: Mapping[str, str], constraints: Iterable[str] = ()
+    before: Files, after: Files, tried: Tried, constraints: Iterable[str] = ()
 ) -> str | None:
     """Why a change is not measured, in words; None where it is.
 
-    `tried` has what became of earlier artifacts, the start included, by their fingerprint.
+    `tried` gives what became of earlier artifacts, the start included, by their fingerprint.
     """
     for path, text in after.items():
         if len(text.encode(errors="replace")) > MAX_FILE:
@@ -37,8 +43,8 @@ def refusal(
         if normal_form(before) == normal_form(after):
             return "it changes only comments or formatting"
         return "it changes only a seed, which is not an improvement but a draw"
-    if mark in tried:
-        return f"it was tried before: {tried[mark]}"
+    if before_now := tried(mark):
+        return f"it was tried before: {before_now}"
     return None
 
 

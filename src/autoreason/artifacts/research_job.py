@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from statistics import fmean
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -21,6 +22,7 @@ from autoreason.artifacts.normal_form import fingerprint
 from autoreason.artifacts.order import OrderQuery
 from autoreason.artifacts.proposer import MadeProposal, Proposer, View
 from autoreason.artifacts.race import LooksSoFar, Race, RaceResult, mean_metrics
+from autoreason.artifacts.refusals import nothing_tried
 from autoreason.artifacts.research_context import ResearchContext, over_artifact
 from autoreason.artifacts.research_history import ResearchHistory
 from autoreason.artifacts.research_task import ResearchTask, research_of
@@ -257,9 +259,10 @@ class Research(Job):
         target = self._research.target
         if target is not None and self._reached(state, target):
             return 0, f"the target of {target:g} is reached"
-        taken = sum(
-            each.most for each in self._trials if each.decided is None or each.decided >= order
+        open_trials = (
+            each for each in reversed(self._trials) if each.decided is None or each.decided >= order
         )
+        taken = sum(each.most for each in islice(open_trials, self._under_way(order)))
         left = self._terms.evaluations - self._plan.reserved - state.spent - taken
         if left < self._least(state):
             return 0, f"{count(self._terms.evaluations, 'evaluation')} used"
@@ -322,10 +325,14 @@ class Research(Job):
 
     def _view(self, number: int, state: _State) -> View:
         if self._terms.rule == "independent":
-            return View(number, self._research.files, 0, (), {}, self._summary(self._states[0]))
-        tried = {
-            mark: what for mark, (place, what) in self._tried.items() if place <= state.decided
-        }
+            return View(
+                number, self._research.files, 0, (), nothing_tried, self._summary(self._states[0])
+            )
+
+        def tried(mark: str) -> str | None:
+            place, what = self._tried.get(mark, (0, None))
+            return what if place <= state.decided else None
+
         return View(
             number=number,
             files=state.incumbent.files,
