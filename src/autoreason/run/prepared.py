@@ -23,6 +23,7 @@ from autoreason.run.parameters import RunHooks, check_arguments
 from autoreason.run.preflight import check, check_models, check_settings
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
+from autoreason.run.reports import reported_result
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import Models, Settings, make_settings
@@ -73,10 +74,11 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
             await check(self.task, self.settings, pool, self.prompts)
             if on_ready := hooks.get("on_ready"):
                 on_ready()
+            journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
             result = await start(
                 self.task,
                 self.settings,
-                journal=exits.enter_context(use_journal(hooks.get("journal"), create=True)),
+                journal=journal,
                 prompts=self.prompts,
                 pool=pool,
                 on_event=hooks.get("on_event"),
@@ -86,8 +88,8 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
                 on_started=hooks.get("on_started"),
                 examiner=self.examiner,
             )
-        store_certificate(result, hooks.get("on_warning"))
-        return result
+            store_certificate(result, hooks.get("on_warning"))
+            return reported_result(result, journal)
 
 
 def prepare(

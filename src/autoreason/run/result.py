@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -230,6 +230,11 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         seconds=working_time(row.id, journal=journal).seconds,
         journal=journal.path,
     )
+
+
+def result_fields(result: Result) -> dict[str, Any]:
+    """What every result has, to make one of a kind from it."""
+    return {each.name: getattr(result, each.name) for each in fields(Result)}
 
 
 class StopSwitch:
