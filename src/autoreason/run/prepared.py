@@ -20,7 +20,7 @@ from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.kinds import job_class
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import RunHooks, check_arguments
-from autoreason.run.preflight import check, check_models, check_settings
+from autoreason.run.preflight import check, check_call_limit, check_models, check_settings
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
 from autoreason.run.reports import reported_result
@@ -53,13 +53,14 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
         return await estimate_run(self.task, self.settings, self.prompts)
 
     def check_models(self) -> None:
-        """Raise `InvalidInput` where its models could not run it, as far as that is known without reaching them."""
+        """Raise `InvalidInput` where models or limits could not run it, as far as is known without reaching any."""
         wait_for(self._check_models, "check_models")
 
     async def _check_models(self) -> None:
         async with AsyncExitStack() as exits:
             pool = use_pool(self.hooks.get("pool"), self.settings, self.models, exits)
             await check_models(self.task, self.settings, pool, self.prompts)
+        check_call_limit(self.task, self.settings)
 
     def run(self, **hooks: Unpack[RunHooks]) -> Result:
         """Check everything, then run until the end or a pause; hooks given here come first."""
@@ -72,6 +73,7 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
         async with AsyncExitStack() as exits:
             pool = use_pool(hooks.get("pool"), self.settings, self.models, exits)
             await check(self.task, self.settings, pool, self.prompts)
+            check_call_limit(self.task, self.settings)
             if on_ready := hooks.get("on_ready"):
                 on_ready()
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
@@ -107,7 +107,7 @@ def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
 
 def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
     write_certificate(stored("echo/echo"))
-    done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4")
+    done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4", *NO_END)
     line = (
         "autoreason: warning: as a judge, echo/echo failed position; "
         "see `autoreason certify echo/echo --show`"

@@ -9,7 +9,7 @@ import subprocess
 from contextlib import closing
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.server import Server
 from tests.journal.samples import create_run
 from tests.patience import PATIENCE
@@ -34,7 +34,7 @@ def finished(shell: Shell) -> Shell:
 @pytest.fixture
 def paused(shell: Shell) -> Shell:
     """A shell with one run that reached its budget in its first pass."""
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "3").returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END).returncode == 3
     return shell
 
 
@@ -141,8 +141,7 @@ def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
 
 def test_a_resumed_run_may_have_other_judges(shell: Shell, server: Server) -> None:
     server.gate.set()
-    last = ("--no-playoff", "--confirmation", "0")
-    shell("run", BRIEF, *FAST, *last, "-q", "--call-limit", "6")
+    shell("run", BRIEF, *FAST, "-q", "--call-limit", "6", *NO_END)
     other = ("--judge-model", "test/slow", "--base-url", server.url)
     done = shell("resume", "--call-limit", "500", *other, "-q")
     assert done.returncode == 0
@@ -178,7 +177,7 @@ def test_an_output_limit_counts_from_the_resume_on(paused: Shell) -> None:
 
 
 def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "500").returncode == 0
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "500", *NO_END).returncode == 0
     assert shell("fork", "last", "-q", "--token-limit", "900000", "--judges", "12").returncode == 0
     settings = json.loads(shell("show", "--json").stdout)["settings"]
     assert (settings["budget"]["calls"], settings["budget"]["tokens"]) == (500, 900000)
