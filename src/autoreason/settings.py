@@ -84,6 +84,21 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Longest time at work; calls under way are waited for, and pauses do not count."""
 
 
+def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
+    """A budget, also from its limits by name."""
+    if isinstance(limits, Budget):
+        return limits
+    unknown = set(limits) - set(Budget.__struct_fields__)
+    if unknown:
+        raise InvalidInput(
+            f"`budget` has no limit `{min(unknown)}`; known are {', '.join(Budget.__struct_fields__)}"
+        )
+    try:
+        return msgspec.convert(dict(limits), Budget)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"`budget`: {plainly(error)}; change it") from None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything about a run that is not its task; the help of the command line quotes these sentences."""
 

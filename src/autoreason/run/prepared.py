@@ -26,7 +26,7 @@ from autoreason.run.record import use_journal
 from autoreason.run.reports import reported_result
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
-from autoreason.settings import Models, Settings, make_settings
+from autoreason.settings import Models, Settings, make_settings, read_budget
 from autoreason.task import Task
 
 
@@ -100,6 +100,8 @@ def prepare(
     """A run of `task` under the settings among `options`; `own` are those that the caller decides."""
     fields = set(Settings.__struct_fields__) - {"seed", "protocol"}
     changes = {name: value for name, value in options.items() if name in fields} | own
+    if (limits := options.get("budget")) is not None:
+        changes["budget"] = read_budget(limits)
     seed = options.get("seed")
     settings = make_settings(
         models,

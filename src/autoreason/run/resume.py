@@ -20,7 +20,7 @@ from autoreason.run.record import name_and_journal, task_and_settings, use_journ
 from autoreason.run.reports import reported_result
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
-from autoreason.settings import Budget, Settings
+from autoreason.settings import Budget, Settings, read_budget
 
 
 def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
@@ -95,9 +95,9 @@ def resumed_settings(
     )
 
 
-def change_budget(before: Budget, budget: Budget | None) -> Budget:
+def change_budget(before: Budget, budget: Budget | Mapping[str, Any] | None) -> Budget:
     """Limits that are not set stay as they were."""
-    limits = asdict(budget) if budget else {}
+    limits = asdict(read_budget(budget)) if budget else {}
     return replace(before, **{name: value for name, value in limits.items() if value is not None})
 
 
