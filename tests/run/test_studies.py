@@ -11,6 +11,7 @@ from autoreason.errors import BudgetReached, Stopped
 from autoreason.journal import Journal
 from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.export import export
+from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult, reported_result
 from autoreason.run.result import StopSwitch, recorded_result
@@ -101,6 +102,15 @@ async def test_a_study_knows_its_run_and_prints_what_its_command_prints(tmp_path
     assert str(result) == str(shown)
     assert f"autoreason show {result.run}" in str(result)
     assert result.report.conclusion == result.conclusion
+
+
+async def test_a_result_is_short_where_it_is_typed_and_so_is_its_report(tmp_path: Path) -> None:
+    place = tmp_path / "j.db"
+    result = await judge_async("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
+    assert repr(result) == f"<StudyResult {result.run}, done: {result.sentence}>"
+    assert repr(result.report) == f"<PanelReport: {result.sentence}>"
+    written = await refine_async("Explain tides.", "echo/echo", passes=1, journal=place)
+    assert repr(written) == f"<Result {written.run}, {written.status}: {written.sentence}>"
 
 
 async def test_a_study_that_paused_is_a_paused_result_that_can_be_resumed(tmp_path: Path) -> None:

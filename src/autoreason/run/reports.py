@@ -21,7 +21,7 @@ _INTERRUPTIONS: dict[str, type[Interruption]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class StudyResult(Result, Generic[AnyReport]):
     """The result of a run that judged texts: its report, and what the run took."""
 

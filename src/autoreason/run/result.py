@@ -33,7 +33,7 @@ _LIMITS = {
 """The option of each field of a budget."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Report):
     """The result of a run when it has ended or paused."""
 
@@ -96,6 +96,10 @@ class Result(Report):
     def finished(self) -> bool:
         """Whether it delivered; a run that paused can be resumed."""
         return self.status in FINISHED
+
+    def __repr__(self) -> str:
+        """The run, how it stands and what it came to; `print` shows the report."""
+        return f"<{type(self).__name__} {self.run}, {self.status}: {self.sentence}>"
 
     @property
     def heading(self) -> str:  # type: ignore[override]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution(Result):
     """The result for a problem, or for a set of them."""
 
