@@ -156,7 +156,7 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     assert f"a real run would be refused: {needed}" in dry.stderr
     enough = quick_shell("run", BRIEF, *FAST, "--call-limit", "24", "-q")
     assert "to begin its first pass" not in enough.stderr
-    assert "pass 1" in quick_shell("show").stdout
+    assert json.loads(quick_shell("show", "--json").stdout)["passes"]
 
 
 def test_a_quiet_failure_still_says_how_to_go_on(quick_shell: Shell) -> None:
