@@ -108,8 +108,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     protocol: Protocol = "robust"
     """`robust`, or `paper`, the published procedure."""
     strategy: str = "autoreason"
-    """`autoreason`, or a rival that judges nothing on the way: `single`, `conservative`, `improve`, `harsh`,
-    `critique_revise`, `best_of_n`, `self_refine`; or your own, `file.py:Class`."""
+    """`autoreason`, or a rival: `single`, `conservative`, `improve`, `harsh`, `critique_revise` and `self_refine`, in
+    which no one judges, `best_of_n`, in which a panel chooses a draft; or your own, `file.py:Class`."""
     strategy_options: dict[str, Any] = {}
     """What only this strategy understands, such as n=4 for `best_of_n`."""
 

@@ -152,12 +152,10 @@ class Result(Report):
             settings = self.story.settings
             judged = settings is None or settings.strategy == "autoreason"
             shown = f"won by {statements.winners(won, _WINNERS)}"
-            rows.append(
-                (
-                    "Passes",
-                    f"{len(won)}, {shown if judged else 'each text accepted without a vote'}",
-                )
-            )
+            how = shown if judged else "each text accepted without a vote"
+            if self.story.playoff and not judged:
+                how = "each another text for the panel to choose from"
+            rows.append(("Passes", f"{len(won)}, {how}"))
         if self.text is not None:
             rows.append(("Text", self._origin()))
         return [*rows, self.took]
