@@ -173,7 +173,8 @@ def test_the_warning_names_short_prompts_only_where_the_author_gets_them(
     for prompts in (built_in(small=True), own, built_in(code=True)):
         warn_of_failed_judges(settings, prompts)
     short, *others = capsys.readouterr().err.splitlines()
-    assert short == f"{others[0]}; as an author, a/one gets the short prompts"
+    assert short.startswith(f"{others[0]}; as an author, a/one gets the short prompts, because ")
+    assert short.endswith("give --prompts a folder made by `autoreason prompts export`")
     assert others[0] == others[1]
 
 
