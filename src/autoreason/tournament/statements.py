@@ -252,7 +252,7 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
 def leaks(number: int) -> str:
     """How blind the judging was."""
     if not number:
-        return "none: nothing gave a candidate away"
+        return "none: no candidate showed which one it was"
     return f"{count(number, 'candidate')} went to a panel although something gave it away"
 
 
