@@ -88,6 +88,7 @@ def test_a_tie_at_the_top_has_no_winner() -> None:
     found = report(strict("abc", "bac"), WORDS, cast("abc", "bac"), chance=0.0)
     assert found.winner is None
     assert found.standings[0].points == found.standings[1].points
+    assert found.conclusion == "no winner: a and b are equal"
 
 
 def test_texts_that_are_the_same_share_their_place() -> None:
@@ -157,7 +158,7 @@ def test_no_one_wins_who_lost_the_duel_that_decides() -> None:
         for _ in range(15)
     ]
     words = dict.fromkeys("abcd", 10)
-    found = report(judged, words, [], last=0)
+    found = report(judged, words, [], pairwise=True)
     assert found.winner is None
     assert found.detectable.n == 15
 
