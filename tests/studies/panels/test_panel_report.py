@@ -224,3 +224,9 @@ def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
     )
     for each in found.standings:
         assert f"{each.name}     {each.words}" in str(found)
+
+
+@pytest.mark.parametrize(("clustered", "noun"), [(False, "vote"), (True, "repeat")])
+def test_power_is_that_of_what_was_counted(clustered: bool, noun: str) -> None:
+    found = report(strict("abc"), WORDS, cast("abc"), clustered=clustered)
+    assert f"Power      1 {noun} can show nothing" in str(found)

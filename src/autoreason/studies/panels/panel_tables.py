@@ -128,7 +128,7 @@ def _length(report: PanelReport) -> str:
     if share.low is None or share.high is None:
         return f"unknown: {share.reason}"
     interval = percent_range(share.low, share.high)
-    over = count(share.n, "repeat" if report.repeats > 1 else "vote")
+    over = count(share.n, "repeat" if report.clustered else "vote")
     return (
         f"the longer of two texts is preferred {percent(share.value)} of the time "
         f"(95 % interval {interval}, over {over}; chance is 50 %)"
@@ -137,7 +137,7 @@ def _length(report: PanelReport) -> str:
 
 def _power(report: PanelReport) -> str:
     share = report.detectable
-    noun = "repeat" if share.n == report.repeats else "vote"
+    noun = "repeat" if report.clustered else "vote"
     if share.value is None:
         return f"{count(share.n, noun)} can show nothing: even if all agreed it could be chance"
     return (
