@@ -105,6 +105,20 @@ def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...])
     assert found["report"]["ballots"] + found["report"]["abstained"] == 9
 
 
+def test_in_pairs_there_are_as_many_judges_as_were_asked_for_and_who_flips_is_not_invalid(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    said = inside("judge", "Write about tides", *texts, *PANEL, "--pairwise")
+    shown = inside("show", "last")
+    for lines in (said.err, shown.out):
+        assert set(re.findall(r"judge (\d+)", lines)) == {"1", "2", "3"}
+        assert "not valid" not in lines
+        assert "of 3 judges prefer the same text in both orders" in " ".join(lines.split())
+    assert said.err.count(", order reversed") == 9
+    assert "no invalid ballots" in said.out
+    assert "first places  " not in said.out
+
+
 def test_texts_are_cut_alike_where_that_is_asked_for(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:

@@ -23,18 +23,19 @@ if TYPE_CHECKING:
 
 
 def standings(report: PanelReport) -> Table:
-    """Points, means with intervals, first places."""
+    """Points, means with intervals, and first places, which in pairs are the points once more."""
     rows = [
         (
             each.name,
             f"{each.words:,}",
             decimal(each.points),
             interval(each.mean_points),
-            decimal(each.first_places),
+            *([] if report.pairwise else [decimal(each.first_places)]),
         )
         for each in report.standings
     ]
-    heads = ("words", "points", "per ballot (95 % for all)", "first places")
+    firsts = [] if report.pairwise else ["first places"]
+    heads = ["words", "points", "per ballot (95 % for all)", *firsts]
     return Table([Column("", figures=False), *map(Column, heads)], rows)
 
 
