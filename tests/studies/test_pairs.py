@@ -144,6 +144,7 @@ async def test_a_text_that_breaks_the_contract_is_not_chosen_over_one_that_keeps
     found = find_pairs([result.run], journal=journal)
     assert names(found) == {("kept.md", "long.md", 3, 0), ("broken.md", "long.md", 3, 0)}
     assert count_pairs(found)["in_breach"] == 1
+    assert "throws out" not in found.pairs[0].prompt
     assert "1 pair whose chosen text breaks the contract that the other keeps" in found.conclusion
 
 
