@@ -74,6 +74,15 @@ def test_a_page_shows_a_whole_run(inside: Inside) -> None:
         assert "--html shows the whole run" in done.sentence
 
 
+def test_without_a_first_draft_there_is_no_difference_to_show(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    inside("judge", "Write about tides", *texts, *PANEL, "-q")
+    done = inside("show", "--diff")
+    assert (done.status, done.out) == (2, "")
+    assert "has no first draft to compare with" in done.sentence
+
+
 def test_programs_get_everything_as_one_object(inside: Inside, texts: tuple[str, ...]) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--json", "-q")
     found = said.json
