@@ -230,3 +230,16 @@ def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
 def test_power_is_that_of_what_was_counted(clustered: bool, noun: str) -> None:
     found = report(strict("abc"), WORDS, cast("abc"), clustered=clustered)
     assert f"Power      1 {noun} can show nothing" in str(found)
+
+
+def test_position_says_where_it_is_not_that_of_all_votes() -> None:
+    pair = BallotCast(
+        stage="panel", seat=2, model="m", order=("a", "b"), labels=("P", "Q"), ranking=("b", "a")
+    )
+    judged = [*strict("abc", "bac", cluster=1), *strict("ba", cluster=2)]
+    some = report(judged, WORDS, [*cast("abc", "bac"), pair], clustered=True)
+    note = dict(some.sections()[-1].sentences)["Position"]
+    assert " of 2 " in note
+    assert note.endswith("; over panels of 3 texts only, with 2 of 3 votes")
+    every = report(judged[:2], WORDS, cast("abc", "bac"), clustered=True)
+    assert "panels of" not in dict(every.sections()[-1].sentences)["Position"]

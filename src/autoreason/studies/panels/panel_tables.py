@@ -112,7 +112,12 @@ def _position(report: PanelReport) -> str:
     sentence = positions(report.positions)
     if not sentence:
         return f"unknown: {report.position_test.reason}"
-    return f"{sentence}; {p_statement(report.position_test.p_value)}"
+    sentence = f"{sentence}; {p_statement(report.position_test.p_value)}"
+    shown = sum(report.positions)
+    if shown < report.ballots:
+        votes = f"{shown} of {count(report.ballots, 'vote')}"
+        sentence += f"; over panels of {len(report.positions)} texts only, with {votes}"
+    return sentence
 
 
 def _ballots(report: PanelReport) -> str:
