@@ -11,6 +11,7 @@ from autoreason.contract import Violation, count_words
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
+from autoreason.programs.program_statements import lines
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
@@ -161,7 +162,10 @@ class Result(Report):
         return [*rows, self.took]
 
     def _origin(self) -> str:
-        origin = f"{self.origin}, {count(count_words(self.text or ''), 'word')}"
+        text = self.text or ""
+        is_program = self.story.task is not None and self.story.task.work is not None
+        length = lines(text) if is_program else count(count_words(text), "word")
+        origin = f"{self.origin}, {length}"
         draft = self.story.draft
         if draft is None or self.origin == "draft":
             return origin

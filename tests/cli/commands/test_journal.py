@@ -133,6 +133,29 @@ def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
     assert "mind the second paragraph" in paused("show", "--json").stdout
 
 
+def test_a_run_that_was_accepted_is_not_said_to_be_stopped(paused: Shell) -> None:
+    paused("accept", "last")
+    with Journal.open(str(paused.journal), create=False) as journal:
+        run = journal.find("last").id
+        with journal.lock(run):
+            done = paused("stop", "last")
+            assert done.returncode == 0
+            assert "was accepted already and ends with its text once its replies" in done.stderr
+            assert [each.kind for each in journal.pending_commands(run)] == ["accept"]
+    assert f"with `autoreason resume {run}`" in paused("stop", "last").stderr
+
+
+@pytest.mark.parametrize(("number", "late"), [(1, False), (2, True)])
+def test_guidance_that_may_come_too_late_is_said_to(paused: Shell, number: int, late: bool) -> None:
+    with Journal.open(str(paused.journal), create=False) as journal:
+        run = journal.find("last").id
+        journal.append(run, PassStarted(number=number, words=3))
+    with Journal.open(str(paused.journal), create=False) as journal, journal.lock(run):
+        sent = paused("guide", "last", "mind the end").stderr
+    assert "the critic of the next pass will read it" in sent
+    assert ("unless this pass is the last" in sent) == late
+
+
 def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
     assert "will end it" in paused("accept", "last").stderr
     done = paused("resume", "--call-limit", "500", "--json", "-q")
