@@ -310,10 +310,11 @@ def part_name(number: int, strategy: str, attempt: int = 0) -> str:
 
 def last_part(story: Story, number: int, strategy: str) -> str:
     """The part of a strategy in a repeat as it was run last."""
-    attempt = 0
-    while part_name(number, strategy, attempt + 1) in story.parts:
-        attempt += 1
-    return part_name(number, strategy, attempt)
+    first = part_name(number, strategy)
+    # Attempts may be missing: a panel that failed is sometimes run again without the strategies.
+    parts = [PartName.parse(name) for name in story.parts if name.startswith(first)]
+    attempts = [part.attempt for part in parts if part.name == short(strategy)]
+    return part_name(number, strategy, max(attempts, default=0))
 
 
 def panels_of(story: Story) -> dict[int, RecordedPanel]:
