@@ -29,8 +29,11 @@ def min_plan(settings: Settings) -> Plan:
 def likely_plan(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row."""
     stays = chance_of_survival(settings.judges, rule=settings.voting)
-    expected = (1 - stays**settings.k) / (stays**settings.k * (1 - stays))
-    passes = min(settings.passes, round(expected))
+    expected = 0.0
+    for _ in range(settings.k):
+        # A streak of one more: those before it and one pass, as often as it takes until A stays.
+        expected = (expected + 1) / stays
+    passes = round(min(settings.passes, expected))
     return {
         "author": settings.drafts,
         "critic": passes,
