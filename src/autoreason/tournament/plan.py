@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoreason.jobs.job import Plan
+from autoreason.jobs.job import Plan, Plans
 from autoreason.settings import Settings
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.critics import CRITICS
@@ -54,6 +54,20 @@ def max_plan(settings: Settings) -> Plan:
         "synthesizer": settings.passes * MAX_CALLS_PER_TEXT,
         "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_PER_SEAT,
     }
+
+
+def without_drafts(plans: Plans, drafts: int) -> Plans:
+    """Plans without first drafts that need not be written."""
+    low, likely, high = plans
+    return (
+        _less_author(low, drafts),
+        _less_author(likely, drafts),
+        _less_author(high, drafts * MAX_CALLS_PER_TEXT),
+    )
+
+
+def _less_author(plan: Plan, calls: int) -> Plan:
+    return {**plan, "author": max(0, plan.get("author", 0) - calls)}
 
 
 def _other_judges(settings: Settings) -> int:
