@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Effort, Role
 from autoreason.plugins import absolute, is_in_file
+from autoreason.type_hints import check_fields
 
 Protocol = Literal["robust", "paper"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*)/(.+)")
@@ -184,6 +185,14 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.critic_effort if role == "critic" else self.author_effort
 
     def __post_init__(self) -> None:
+        try:
+            self._check()
+        except (AttributeError, TypeError):
+            # Looked at only now: every run has many settings, nearly all of the right types.
+            check_fields(self)
+            raise
+
+    def _check(self) -> None:
         # Code of the user's own is recorded so that it is found again from another folder.
         for name in ("style", "voting"):
             msgspec.structs.force_setattr(self, name, absolute(getattr(self, name)))

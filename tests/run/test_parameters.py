@@ -157,6 +157,7 @@ async def test_what_is_of_no_type_is_refused_with_the_name_of_its_parameter(
 NONSENSE: list[Any] = [
     *(None, 5, -1, 0, 1.5, float("nan"), True, "", "nonsense", "\ud800", b"nonsense"),
     *([], {}, [5], ["nonsense"], {"a": 5}, {"a": "nonsense"}, EchoModel),
+    *("x\0y", "x" * 10_000, ["\ud800"], 10**400, Decimal("sNaN"), Decimal("1E+400")),
 ]
 
 
@@ -174,6 +175,27 @@ async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
             )
             with suppress(errors.AutoreasonError):
                 await _call(PREPARING[name], **changes)
+
+
+@pytest.mark.parametrize("wrong", ["x\0y", "\ud800", "x" * 10_000])
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("refine_async", "journal"),
+        ("refine_async", "prompts"),
+        ("replay_async", "journal"),
+        ("resume_async", "journal"),
+        ("export", "folder"),
+    ],
+)
+async def test_what_can_name_no_file_is_refused(
+    name: str, parameter: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
+    result = await autoreason.refine_async("Write.", "echo/echo", passes=1)
+    changes = {parameter: wrong} if name == "refine_async" else {"run": result, parameter: wrong}
+    with pytest.raises(errors.AutoreasonError):
+        await _call(FUNCTIONS[name], **changes)
 
 
 async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from autoreason.task import Task
 Options = TypeVar("Options", bound=Struct)
 Plan = Mapping[str, int]
 """Calls by role."""
+Plans = tuple[Plan, Plan, Plan]
+"""The least, the most likely and the most."""
 Product = Literal["text", "programs"]
 
 
@@ -55,9 +57,14 @@ class Job:
         raise NotImplementedError
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
+    def plans(cls, settings: Settings) -> Plans | None:  # noqa: ARG003
         """Calls by role, from the least to the most, without a given draft; None where that is not known."""
         return None
+
+    @classmethod
+    def draft_count(cls, settings: Settings) -> int:  # noqa: ARG003
+        """How many first drafts are planned, which a given draft saves."""
+        return 1
 
     @classmethod
     def plan_count(cls, task: Task) -> int:  # noqa: ARG003

@@ -107,7 +107,11 @@ def load(folder: Path | None, *, small: bool = False, code: bool = False) -> Pro
     usual = built_in(small=small, code=code)
     if folder is None:
         return usual
-    if not folder.is_dir():
+    try:
+        found = folder.is_dir()
+    except OSError as error:
+        raise InvalidInput(f"cannot read the prompt folder: {error.strerror}") from None
+    if not found:
         raise InvalidInput(f"no prompt folder at {folder}; check the name")
     own = {path.stem: path for path in sorted(folder.glob("*.md"))}
     if not own:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.studies.compare.rivals import compared, comparing, plug_in, priced, reported
+from tests.run.leaving import Breaking
+from tests.run.runs import go_on
+from tests.studies.compare.rivals import SCRIPT, compared, comparing, plug_in, priced, reported
 from tests.studies.compare.test_comparison import OWN
 from tests.tournament.stage import document
 
 from autoreason.contract import Contract
 from autoreason.exchange import Outcome, Reply
 from autoreason.journal import Journal
+from autoreason.studies.compare.comparison_report import comparison_report
 from autoreason.studies.compare.part_spending import spent_by_part
 from autoreason.task import Task
 
@@ -99,6 +102,24 @@ async def test_a_panel_below_its_quorum_is_left_out(journal: Journal) -> None:
     assert report.panel is not None
     assert report.panel.ballots == 3, "the one vote of a failed panel decides nothing"
     assert report.left_out == ("1 of 2 repeats got too few valid ballots to decide anything",)
+
+
+async def test_what_failed_attempts_took_is_left_out_of_the_table_and_said(
+    journal: Journal,
+) -> None:
+    dead = {"*judge/*": priced("I would rather not say.")}
+    chosen = comparing("autoreason", "improve", repeats=1, changes={"k": 1})
+    paused, _ = await compared(journal, chosen, dead)
+    result = await go_on(journal, paused.run, Breaking(SCRIPT))
+    report = comparison_report(result.story, spent_by_part(journal, result.run))
+    (said,) = [each for each in report.left_out if "attempts" in each]
+    spent = spent_by_part(journal, result.run)
+    last = ("repeat/1/autoreason@1", "repeat/1/improve@1", "repeat/1/panel/attempt/1")
+    counted = [each for name, each in spent.items() if name in (*last, "repeat/1/draft")]
+    failed = result.calls - sum(each.calls for each in counted)
+    assert failed > 0
+    assert said.startswith(f"attempts that failed and were run again took {failed} calls, ")
+    assert "unknown" not in said
 
 
 async def test_what_a_strategy_of_ones_own_took_is_counted(

@@ -10,9 +10,10 @@ from msgspec import Struct
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.jobs.job import read_options
+from autoreason.keys import PartName
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
-from autoreason.report.numbers import UNKNOWN, money
+from autoreason.report.numbers import UNKNOWN, count, money
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
@@ -153,6 +154,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
             *_failed_strategies(story, options),
             *_missing_panels(story, options, texts),
             *_shared_places(texts, panels),
+            *_failed_attempts(spent),
         ),
     )
 
@@ -236,6 +238,25 @@ def _failed_strategies(story: Story, options: ComparisonOptions) -> Iterator[str
             yield f"{short(name)} delivered no text in {len(failed)} of {options.repeat_count}: {failed[0]}"
 
 
+def _failed_attempts(spent: Mapping[str, Spent]) -> Iterator[str]:
+    """What strategies and panels took that were run again after the run was resumed."""
+    parts = {PartName.parse(name): each for name, each in spent.items()}
+    last: dict[tuple[int, str], int] = {}
+    for part in parts:
+        place = (part.repeat, part.name)
+        last[place] = max(part.attempt, last.get(place, 0))
+    total = Spent()
+    for part, each in parts.items():
+        if part.attempt < last[part.repeat, part.name]:
+            total = total.joined(each)
+    if total.calls:
+        tokens = "unknown" if total.tokens is None else f"{total.tokens:,}"
+        yield (
+            f"attempts that failed and were run again took {count(total.calls, 'call')}, "
+            f"{tokens} tokens, {money(total.cost)}"
+        )
+
+
 def _missing_panels(
     story: Story, options: ComparisonOptions, texts: Mapping[int, Texts]
 ) -> Iterator[str]:
@@ -244,10 +265,10 @@ def _missing_panels(
     missing = [number for number in texts if number not in panels]
     alone = sum(sum(text is not None for text in texts[number].values()) < 2 for number in missing)
     undecided = sum(panel.verdict is None for panel in panels.values())
-    for count, why in (
+    for number, why in (
         (len(missing) - alone, "had nothing to judge: all texts were the same"),
         (alone, "had nothing to judge: fewer than two strategies delivered a text"),
         (undecided, "got too few valid ballots to decide anything"),
     ):
-        if count:
-            yield f"{count} of {options.repeat_count} repeats {why}"
+        if number:
+            yield f"{number} of {options.repeat_count} repeats {why}"
