@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 
 import msgspec
 
-from benchmarks.kills import kill_runs
+from benchmarks.kills import KillResult, kill_runs
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
+from benchmarks.research import measure_research
+from benchmarks.research_kills import kill_research
 from benchmarks.sandbox import measure_sandbox
 from benchmarks.server import ROOT
 from benchmarks.single import measure_idle, measure_startup, measure_streaming
@@ -23,12 +26,26 @@ _PAGE = ROOT / "docs" / "benchmarks.md"
 
 def measure_kills() -> list[Measure]:
     """What SIGKILL at random moments costs."""
-    killing = kill_runs(_KILLS)
+    return _killed("kills", kill_runs(_KILLS), "calls paid for twice")
+
+
+def measure_research_kills() -> list[Measure]:
+    """The same for research, with an evaluator's process for some."""
+    terms = [(1, False, 80), (2, False, 80), (1, True, 20), (2, True, 20)]
+    results = [
+        kill_research(kills, parallel=parallel, process=process)
+        for parallel, process, kills in terms
+    ]
+    whole = KillResult(*(sum(numbers) for numbers in zip(*map(astuple, results), strict=True)))
+    return _killed("research kills", whole, "looks taken twice")
+
+
+def _killed(name: str, killing: KillResult, twice: str) -> list[Measure]:
     kills = f"{killing.kills} kills in {killing.runs} runs"
     return [
-        _none("kills", f"{kills}: runs that ended otherwise", killing.different),
-        _none("kills", f"{kills}: calls paid for twice", killing.asked_twice),
-        for_information("kills", "time it took", f"{killing.seconds:.0f} s"),
+        _none(name, f"{kills}: runs that ended otherwise", killing.different),
+        _none(name, f"{kills}: {twice}", killing.asked_twice),
+        for_information(name, "time it took", f"{killing.seconds:.0f} s"),
     ]
 
 
@@ -49,8 +66,10 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "streaming": measure_streaming,
     "many": measure_many,
     "kills": measure_kills,
+    "research_kills": measure_research_kills,
     "sandbox": measure_sandbox,
     "solve": measure_solving,
+    "research": measure_research,
 }
 
 

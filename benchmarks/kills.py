@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from autoreason.events import LIFECYCLE, AnyEvent
-from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
@@ -24,8 +25,8 @@ from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 
 _TASK = Task(brief="Write a note about the new coffee machine.\n\nKeep it short and kind.")
-_LATENCY = 0.002
-_ASKED_TWICE = 70
+LATENCY = 0.002
+ASKED_TWICE = 70
 _FAILED = 71
 
 
@@ -45,8 +46,8 @@ class KillResult:
 class CarefulModel:
     """A model that answers slowly and refuses requests whose reply is already recorded."""
 
-    def __init__(self, recorded: frozenset[str]) -> None:
-        self._model = EchoModel()
+    def __init__(self, recorded: Collection[str], model: Model | None = None) -> None:
+        self._model = model or EchoModel()
         self._recorded = recorded
 
     @property
@@ -56,13 +57,18 @@ class CarefulModel:
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer, unless this was answered before."""
-        if request.key in self._recorded:
-            os._exit(_ASKED_TWICE)
-        await asyncio.sleep(_LATENCY)
+        refuse_recorded(request.key, self._recorded)
+        await asyncio.sleep(LATENCY)
         return await self._model.ask(request, on_signal)
 
     async def close(self) -> None:
         """Nothing to close."""
+
+
+def refuse_recorded(key: str, recorded: Collection[str]) -> None:
+    """End the process with a status of its own where something recorded is asked again."""
+    if key in recorded:
+        os._exit(ASKED_TWICE)
 
 
 def kill_runs(kills: int, seed: int = 1, passes: int = 4) -> KillResult:
@@ -74,25 +80,27 @@ def kill_runs(kills: int, seed: int = 1, passes: int = 4) -> KillResult:
         while kills_so_far < kills:
             runs += 1
             path = Path(folder, f"{runs}.db")
-            expected = _story(_run(Path(folder, f"{runs}-unbroken.db"), runs, passes))
+            expected = story(_run(Path(folder, f"{runs}-unbroken.db"), runs, passes))
             code, killed = run_with_kills(partial(_run, path, runs, passes), chance)
             kills_so_far += killed
-            asked_twice += code == _ASKED_TWICE
-            different += code != 0 or _story(path) != expected
+            asked_twice += code == ASKED_TWICE
+            different += code != 0 or story(path) != expected
     return KillResult(kills_so_far, runs, different, asked_twice, time.monotonic() - started)
 
 
-def run_with_kills(work: Callable[[], object], chance: random.Random) -> tuple[int, int]:
+def run_with_kills(
+    work: Callable[[], object], chance: random.Random, longest: float = 0.12
+) -> tuple[int, int]:
     """Let a child work and kill it, again and again, until it ends by itself: its exit code, and how often that was."""
-    longest, kills = 0.12, 0
-    while (code := _attempt(work, chance.uniform(0.0, longest))) is None:
+    kills = 0
+    while (code := run_in_child(work, chance.uniform(0.0, longest))) is None:
         # On a busy machine it may need longer to begin than it is let live: every time a little more.
         longest *= 1.1
         kills += 1
     return code, kills
 
 
-def _attempt(work: Callable[[], object], patience: float) -> int | None:
+def run_in_child(work: Callable[[], object], patience: float = math.inf) -> int | None:
     """Let a child work and kill it when patience ends; its exit code, None where it was killed."""
     child = os.fork()
     if child == 0:
@@ -121,9 +129,7 @@ def _run(path: Path, seed: int, passes: int) -> Path:
         run = rows[0].id if rows else None
         started = run is not None and bool(journal.events(run))
         pool = ModelPool()
-        pool.add(
-            {"echo/echo": CarefulModel(frozenset(journal.replies(run)) if run else frozenset())}
-        )
+        pool.add({"echo/echo": CarefulModel(journal.replies(run) if run else ())})
         if run is not None and started:
             if rows[0].status == "running":
                 asyncio.run(resume(run, journal=journal, pool=pool))
@@ -132,7 +138,7 @@ def _run(path: Path, seed: int, passes: int) -> Path:
     return path
 
 
-def _story(path: Path) -> list[AnyEvent]:
+def story(path: Path) -> list[AnyEvent]:
     """The events of the newest run, without how often it was taken up."""
     with Journal.open(str(path), create=False) as journal:
         events = [item.event for item in journal.events(journal.runs()[0].id)]

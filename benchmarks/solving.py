@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -33,6 +32,13 @@ from autoreason.run.driver import start
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 from benchmarks.measure import Measure, at_most, for_information
+from benchmarks.processes import (
+    MemoryWatch,
+    children_of,
+    cpu_time,
+    cpu_time_below,
+    total_cpu_time,
+)
 from benchmarks.server import ROOT
 
 STRATEGIES = ("search", "single", "best_of_n", "critique_revise", "analyse_revise", "tournament")
@@ -40,10 +46,6 @@ PROBLEMS = 150
 SET = ROOT.parent / "shared" / "problems" / "stdio.jsonl"
 _ADDRESS = "scripted/scripted"
 _WRITERS = ("author", "reviser", "synthesizer")
-_EVERY = 0.5
-"""Seconds between two looks at memory."""
-_TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class SetCost(Struct, frozen=True, kw_only=True):
@@ -106,24 +108,6 @@ def _programs(problem: dict[str, Any]) -> Iterator[str]:
     yield problem["solution"]
 
 
-class _Watch:
-    """Looks at memory now and then."""
-
-    def __init__(self, processes: Sequence[int]) -> None:
-        self.samples: dict[int, list[float]] = {process: [] for process in processes}
-
-    async def look(self) -> None:
-        while True:
-            for process, samples in self.samples.items():
-                samples.append(_memory(process))
-            await asyncio.sleep(_EVERY)
-
-    def quarters(self, process: int) -> tuple[float, float]:
-        samples = self.samples[process]
-        quarter = max(1, len(samples) // 4)
-        return fmean(samples[quarter : 2 * quarter] or samples), fmean(samples[-quarter:])
-
-
 async def solve_set(problems: int) -> SetCost:
     """Run the whole set in this process, with its examiner in another."""
     lines = SET.read_text(encoding="utf-8").splitlines()[:problems]
@@ -154,12 +138,16 @@ async def _run_strategies(
     pool = ModelPool()
     pool.add({_ADDRESS: Writer(problems)})
     loop = os.getpid()
-    (examiner_process,) = _children(loop)
-    watch = _Watch([loop, examiner_process])
+    (examiner_process,) = children_of(loop)
+    watch = MemoryWatch([loop, examiner_process])
     solved: list[Solved] = []
     # Whatever was imported before the first test is not work on tests.
-    before, idle, started = _below(examiner_process), _cpu_time(examiner_process), time.monotonic()
-    own, whole = time.process_time(), _total_cpu_time()
+    before, idle, started = (
+        cpu_time_below(examiner_process),
+        cpu_time(examiner_process),
+        time.monotonic(),
+    )
+    own, whole = time.process_time(), total_cpu_time()
     looking = asyncio.create_task(watch.look())
     result = await start(
         Task(brief="Solve them.", work=Assignments(examiner.assignments)),
@@ -172,7 +160,10 @@ async def _run_strategies(
     )
     looking.cancel()
     seconds = time.monotonic() - started
-    in_tests, in_examiner = _below(examiner_process) - before, _cpu_time(examiner_process) - idle
+    in_tests, in_examiner = (
+        cpu_time_below(examiner_process) - before,
+        cpu_time(examiner_process) - idle,
+    )
     in_loop = time.process_time() - own
     return SetCost(
         parts=len(solved),
@@ -187,7 +178,7 @@ async def _run_strategies(
         in_tests=in_tests,
         in_loop=in_loop,
         in_examiner=in_examiner,
-        other_load=max(0.0, _total_cpu_time() - whole - in_tests - in_loop - in_examiner),
+        other_load=max(0.0, total_cpu_time() - whole - in_tests - in_loop - in_examiner),
         loop_memory=watch.quarters(loop),
         examiner_memory=watch.quarters(examiner_process),
         level=examiner.level,
@@ -198,39 +189,6 @@ def _tests(journal: Journal, run: str) -> int:
     """How many tests were run."""
     answers = journal.answers(run).values()
     return sum(each.answer["run"] for each in answers if each.kind == ExaminationQuery.kind)
-
-
-def _memory(process: int) -> float:
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE / 1e6
-
-
-def _stat(process: int) -> list[str]:
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-
-
-def _cpu_time(process: int) -> float:
-    """Processor time of one process."""
-    return sum(map(int, _stat(process)[11:13])) / _TICKS
-
-
-def _total_cpu_time() -> float:
-    """Processor time that all cores were busy, with whatever."""
-    user, nice, system, _, _, hardware, software, *_ = map(
-        int, Path("/proc/stat").read_text().partition("\n")[0].split()[1:]
-    )
-    return (user + nice + system + hardware + software) / _TICKS
-
-
-def _below(process: int) -> float:
-    """Processor time of everything a process started, and of everything that these started and waited for."""
-    return sum(
-        sum(map(int, _stat(child)[11:15])) / _TICKS + _below(child) for child in _children(process)
-    )
-
-
-def _children(process: int) -> list[int]:
-    threads = Path(f"/proc/{process}/task").iterdir()
-    return [int(child) for each in threads for child in (each / "children").read_text().split()]
 
 
 def measure_solving(problems: int = PROBLEMS) -> list[Measure]:

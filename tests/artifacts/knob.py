@@ -57,9 +57,9 @@ def research_task(**changes: Any) -> Task:
     return Task(brief="Turn the knob.", work=ResearchTask(**known | changes))
 
 
-def research_settings(seed: int = 7, **terms: Any) -> Settings:
+def research_settings(seed: int = 7, strategy: str = "research", **terms: Any) -> Settings:
     """Settings of a small research run."""
-    return settings(seed=seed, strategy="research", strategy_options={"evaluations": 60, **terms})
+    return settings(seed=seed, strategy=strategy, strategy_options={"evaluations": 60, **terms})
 
 
 def proposal(text: str, hypothesis: str = "more helps") -> str:

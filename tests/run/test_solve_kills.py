@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from functools import partial
 from pathlib import Path
 
 import pytest
-from benchmarks.kills import run_with_kills
+from benchmarks.kills import LATENCY, CarefulModel, run_with_kills
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import told
 from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.events import AnyEvent
-from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.run.replay import replay_async
-
-_LATENCY = 0.002
-_ASKED_TWICE = 70
-
-
-class Careful(ScriptedModel):
-    """A scripted model that refuses to be asked what is already on record."""
-
-    def __init__(self, recorded: frozenset[str]) -> None:
-        super().__init__(SCRIPT)
-        self._recorded = recorded
-
-    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer at leisure, unless this was answered before."""
-        if request.key in self._recorded:
-            os._exit(_ASKED_TWICE)
-        await asyncio.sleep(_LATENCY)
-        return await super().ask(request, on_signal)
 
 
 class Leisurely(MadeUpExaminer):
@@ -46,7 +26,7 @@ class Leisurely(MadeUpExaminer):
 
     async def examine(self, examination: Examination) -> Examined:
         """Answer at leisure."""
-        await asyncio.sleep(_LATENCY)
+        await asyncio.sleep(LATENCY)
         return await super().examine(examination)
 
 
@@ -57,13 +37,13 @@ def solve_or_go_on(path: Path, strategies: tuple[str, ...], width: int) -> None:
         rows = journal.runs()
         run = rows[0].id if rows else ""
         if not rows or not journal.events(run):
-            model = Careful(frozenset())
+            model = CarefulModel((), ScriptedModel(SCRIPT))
             settings = terms(strategies, width=width)
             asyncio.run(
                 start_run(journal, model, task=task(3), settings=settings, examiner=Leisurely())
             )
         elif rows[0].status == "running":
-            model = Careful(frozenset(journal.replies(run)))
+            model = CarefulModel(journal.replies(run), ScriptedModel(SCRIPT))
             asyncio.run(go_on(journal, run, model, examiner=Leisurely()))
 
 

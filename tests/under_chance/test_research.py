@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -14,8 +14,9 @@ from tests.under_chance.luck import most_often
 from autoreason.artifacts.end_test import end_test
 from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
-from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_job import Research, RuleName
 from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.rule_comparison_report import RuleRun, RuleRuns, compare_rules
 from autoreason.artifacts.rule_study import WAYS, RuleReport, StudyCell
 from autoreason.artifacts.simulation import ResearchWorld, simulate
 from autoreason.events import AnyEvent, RunStarted
@@ -126,3 +127,24 @@ def test_a_whole_run_over_noise_seldom_claims_a_gain_and_says_that_keeps_do_noth
     idle = sum(each.idle or 0.0 for each in tested)
     used = sum(trial.shrunken is not None for each in tested for trial in each.trials)
     assert 0.6 * used < idle <= used
+
+
+def test_no_rule_of_a_comparison_is_better_by_chance() -> None:
+    rng = np.random.default_rng(3)
+    runs, shown, covered = 2000, 0, 0
+    for gains in rng.standard_normal((runs, 3, 8)):
+        rules = [
+            RuleRuns(
+                rule=rule,
+                runs=tuple(
+                    RuleRun(repeat=at, gain=float(gain), claimed=0.0, kept=0, evaluations=0)
+                    for at, gain in enumerate(each)
+                ),
+            )
+            for rule, each in zip(get_args(RuleName), gains, strict=True)
+        ]
+        pairs = compare_rules(rules)
+        shown += any(pair.beyond_chance for pair in pairs)
+        covered += pairs[0].low <= 0 <= pairs[0].high
+    assert shown <= most_often(runs)
+    assert runs - covered <= most_often(runs)

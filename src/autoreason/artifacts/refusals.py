@@ -32,10 +32,10 @@ def refusal(
         return broken
     if before == after:
         return "it changes nothing"
-    if normal_form(before) == normal_form(after):
-        return "it changes only comments or formatting"
     mark = fingerprint(after)
     if mark == fingerprint(before):
+        if normal_form(before) == normal_form(after):
+            return "it changes only comments or formatting"
         return "it changes only a seed, which is not an improvement but a draw"
     if mark in tried:
         return f"it was tried before: {tried[mark]}"

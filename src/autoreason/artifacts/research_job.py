@@ -62,6 +62,15 @@ class ResearchTerms(Struct, frozen=True, kw_only=True):
     """Proposals in a row without a keep that end the search."""
     unsafe: bool = False
     """Evaluators may be run without a jail where there is none."""
+    rivals: tuple[RuleName, ...] = ()
+    """Rules that are compared with `rule`, each with as many evaluations."""
+    repeats: Annotated[int, Meta(ge=1, le=100)] = 1
+    """Runs by each rule, where rules are compared."""
+
+    @property
+    def rules(self) -> tuple[RuleName, ...]:
+        """The rule, and those it is compared with."""
+        return (self.rule, *self.rivals)
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,6 @@ class _State:
 
 @dataclass
 class _TrialUnderWay:
-    task: asyncio.Task[None]
     most: int
     """Evaluations it may take."""
     decided: int | None = None
@@ -114,6 +122,8 @@ class Research(Job):
         self._tried = {fingerprint(research.files): (0, "it is the start")}
         """What became of artifacts, by their fingerprint, with the number of trials decided by then."""
         self._trials: list[_TrialUnderWay] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Those that run, and those that failed."""
         self._moved = asyncio.Event()
 
     @classmethod
@@ -153,7 +163,7 @@ class Research(Job):
             self._states.append(await self._measure_start())
             reason = await self._search()
         finally:
-            await cancel(each.task for each in self._trials)
+            await cancel(self._tasks)
             await self._looker.close()
         result = await self._choose()
         if result.trial:
@@ -232,7 +242,7 @@ class Research(Job):
             return await self.context.ask(query)
         except Interruption:
             # What is under way is paid for and gets recorded.
-            await asyncio.gather(*(each.task for each in self._trials), return_exceptions=True)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
             raise
 
     def _under_way(self, order: int) -> int:
@@ -273,8 +283,15 @@ class Research(Job):
 
     def _start_trial(self, number: int, state: _State, most: int) -> None:
         task = asyncio.create_task(self._run_trial(number, state, most))
-        task.add_done_callback(lambda _: self._moved.set())
-        self._trials.append(_TrialUnderWay(task, most))
+        task.add_done_callback(self._end_trial)
+        self._tasks.add(task)
+        self._trials.append(_TrialUnderWay(most))
+
+    def _end_trial(self, task: asyncio.Task[None]) -> None:
+        """Forget a task that did its work; an error is for those who wait."""
+        if not task.cancelled() and not task.exception():
+            self._tasks.discard(task)
+        self._moved.set()
 
     async def _run_trial(self, number: int, state: _State, most: int) -> None:
         """Propose, race and decide; again where another trial was kept meanwhile."""
@@ -406,12 +423,12 @@ class Research(Job):
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Wait for a decision; where none can come any more, raise what keeps it from coming."""
         while not condition():
-            ended = [each.task for each in self._trials if each.task.done()]
-            for task in ended:
+            failed = [task for task in self._tasks if task.done()]
+            for task in failed:
                 # One that was cancelled raises that here.
                 error = task.exception()
                 if error and (
-                    len(ended) == len(self._trials) or not isinstance(error, Interruption)
+                    len(failed) == len(self._tasks) or not isinstance(error, Interruption)
                 ):
                     raise error
             self._moved.clear()

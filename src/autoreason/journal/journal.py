@@ -266,6 +266,10 @@ class Journal:
         row = codec.answer_row(run, query, answer)
         await self._get_writer().commit(run, writes.add_reply(row))
 
+    def send_answer(self, run: str, query: Query[Any], answer: Any) -> None:
+        """Record an answer that cost nothing: it is on the disk no later than anything recorded after it."""
+        self._get_writer().send(run, writes.add_reply(codec.answer_row(run, query, answer)))
+
     def answers(self, run: str) -> dict[str, RecordedAnswer]:
         """Every answer to a query of a run by its key."""
         rows = self._read_texts(sql.ANSWERS, run)
@@ -338,8 +342,7 @@ class Journal:
     async def record_guidance(self, run: str, query: GuidanceQuery) -> str:
         """All pending guidance; taken and recorded in one commit."""
         if not self.pending_commands(run, writes.GUIDE):
-            # No guidance needs no wait: it is on the disk no later than the next request.
-            self._get_writer().send(run, writes.add_reply(codec.answer_row(run, query, "")))
+            self.send_answer(run, query, "")
             return ""
         return await self._get_writer().commit(run, writes.answer_with_guidance(run, query))
 

@@ -108,7 +108,10 @@ class Asker:
             case _:
                 self._refuse_second(query.key)
                 answer = await self._interruptible(self._serve(query))
-        await self._journal.record_answer(self._run, query, answer)
+        if isinstance(query, BudgetQuery | OrderQuery):
+            self._journal.send_answer(self._run, query, answer)
+        else:
+            await self._journal.record_answer(self._run, query, answer)
         return answer
 
     async def _reply(self, request: Request) -> Reply:

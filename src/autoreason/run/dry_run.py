@@ -159,10 +159,12 @@ def _evaluations(
         f"{FINALISTS * plan.playoff} for the playoff" if plan.playoff else "",
         f"{2 * plan.end} for the end test",
     ]
-    rows = [("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}")]
+    runs = terms.repeats * len(terms.rules)
+    each = f" in each of {runs} runs" if runs > 1 else ""
+    rows = [("evaluations", f"{terms.evaluations}{each}: {', '.join(filter(None, parts))}")]
     wide = 1 if research.timed else terms.parallel
     if noise is None:
-        longest = duration(terms.evaluations * research.limits.seconds / wide)
+        longest = duration(runs * terms.evaluations * research.limits.seconds / wide)
         rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
         least = f"{plan.least_gain(1.0):.1f} times the spread of one evaluation"
     else:

@@ -15,6 +15,7 @@ OTHER_JOBS: dict[str, str] = {
     "certify": "autoreason.studies.certify.certification:Certification",
     "solve": "autoreason.programs.solve_job:Solve",
     "research": "autoreason.artifacts.research_job:Research",
+    "research_rules": "autoreason.artifacts.rule_comparison:RuleComparison",
 }
 """Jobs that are no strategies, each imported when it is used."""
 

@@ -115,11 +115,18 @@ def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
     return certificate_of(story)
 
 
+def _rules(_run: str, story: Story, _journal: Journal) -> Report:
+    from autoreason.artifacts.rule_comparison_report import rule_comparison_report
+
+    return rule_comparison_report(story)
+
+
 _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "judge": _panel,
     "judge_pairs": _panel,
     "rejudge": _rejudged,
     "compare": _comparison,
     "certify": _certificate,
+    "research_rules": _rules,
 }
 """By the name of the job."""

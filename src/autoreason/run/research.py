@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Unpack, cast
 
 from msgspec.structs import asdict, replace
 
@@ -22,6 +23,7 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
 from autoreason.artifacts.measurement import LookQuery
 from autoreason.artifacts.research_job import Research, ResearchTerms
 from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.rule_comparison import RuleComparison
 from autoreason.artifacts.task_file import read_research_task
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput, Stopped
@@ -30,20 +32,21 @@ from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
 from autoreason.jobs.runner import build_job
+from autoreason.report.numbers import count
 from autoreason.run.caller_evaluation import caller_evaluator
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import ResearchOptions, RunHooks, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.research_result import ResearchResult
+from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.compare.comparison import enough_repeats
+from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
-_TERMS: tuple[Literal["evaluations", "rule", "parallel", "patience", "unsafe"], ...] = (
-    *("evaluations", "rule", "parallel"),
-    *("patience", "unsafe"),
-)
+_TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe")
 
 
 def research(
@@ -100,8 +103,8 @@ async def research_async(
     return await prepare_research(task, model, evaluate=evaluate, **options).run_async()
 
 
-class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
-    """A research run with everything decided; its evaluator is saved when it starts."""
+class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
+    """A run with an evaluator, which is saved when it starts."""
 
     _source: EvaluationSource | None = None
     """What measures; None where it was saved by an earlier run."""
@@ -110,7 +113,7 @@ class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """What a person should know before it starts, in sentences."""
 
-    async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> Result:
         """Save what measures, then run until the end or a pause."""
         hooks = {**self.hooks, **hooks}
         on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
@@ -129,6 +132,22 @@ class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
                 on_started(run)
 
         hooks["on_ready"], hooks["on_started"] = ready, started
+        return await super().run_async(**hooks)
+
+    def _check_jail(self, source: EvaluationSource) -> None:
+        """Refuse a command that this machine cannot jail, before anything is written."""
+        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        if self._evaluator is None and not unsafe and not function_of(source.evaluate):
+            from autoreason.artifacts.evaluator.command_jail import require_jail
+
+            require_jail()
+
+
+class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
+    """A research run with everything decided."""
+
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
+        """Save what measures, then run until the end or a pause."""
         return cast(ResearchResult, await super().run_async(**hooks))
 
     async def measure_noise_async(self) -> NoiseMeasured:
@@ -166,14 +185,6 @@ class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
         unsafe = read_options(self.settings, ResearchTerms).unsafe
         return await check_evaluation(work, self._evaluator, unsafe=unsafe, seed=self.settings.seed)
 
-    def _check_jail(self, source: EvaluationSource) -> None:
-        """Refuse a command that this machine cannot jail, before anything is written."""
-        unsafe = read_options(self.settings, ResearchTerms).unsafe
-        if self._evaluator is None and not unsafe and not function_of(source.evaluate):
-            from autoreason.artifacts.evaluator.command_jail import require_jail
-
-            require_jail()
-
 
 def prepare_research(
     task: str | Path | Task,
@@ -206,15 +217,52 @@ def prepare_research(
         {'knob.txt': '1\n'}
     """
     check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
+    return PreparedResearch(**_prepare("research", task, model, evaluate, options))
+
+
+def prepare_rule_comparison(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    rules: Sequence[str],
+    repeats: int = 1,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[ResearchOptions],
+) -> PreparedMeasuring:
+    """Research by several rules, each as often with as many evaluations, and what fresh looks say of them."""
+    check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
+    require_statistics()
+    first, *rivals = rules
+    own = {"rule": first, "rivals": tuple(rivals), "repeats": repeats}
+    parts = _prepare("research_rules", task, model, evaluate, options, own)
+    RuleComparison.check(parts["settings"])
+    if repeats < (needed := enough_repeats(len(rules))):
+        parts["notes"] += (
+            f"{count(repeats, 'repeat')} of {len(rules)} rules cannot show that one of them is best "
+            f"beyond chance; that takes {needed} or more",
+        )
+    return PreparedMeasuring(**parts)
+
+
+def _prepare(
+    strategy: str,
+    task: str | Path | Task,
+    model: str | Model,
+    evaluate: Evaluate | str | None,
+    options: ResearchOptions,
+    own: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What a prepared run consists of; `own` are the terms that the caller decides."""
     chosen, source, notes = _read(task, evaluate)
+    given = {name: value for name, value in options.items() if name in _TERMS and value is not None}
     choice = ModelChoice()
     prepared = prepare(
         chosen,
         choice.write(model, options),
         choice,
         options,
-        strategy="research",
-        strategy_options={name: options[name] for name in _TERMS if options.get(name) is not None},
+        strategy=strategy,
+        strategy_options={**given, **(own or {})},
     )
     terms = read_options(prepared.settings, ResearchTerms)
     if warning := plan_budget(terms.evaluations).warning():
@@ -222,12 +270,13 @@ def prepare_research(
     evaluator = None
     if source and callable(evaluate):
         evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
-    return PreparedResearch(
-        **{**asdict(prepared), "service": EvaluationService(evaluator) if evaluator else None},
-        _source=source,
-        _evaluator=evaluator,
-        notes=notes,
-    )
+    return {
+        **asdict(prepared),
+        "service": EvaluationService(evaluator) if evaluator else None,
+        "_source": source,
+        "_evaluator": evaluator,
+        "notes": notes,
+    }
 
 
 def _read(

@@ -219,3 +219,33 @@ def test_what_went_into_json_can_be_read_back(inside: Inside, task: str) -> None
     found: dict[str, Any] = json.loads(said.out)
     assert found["task"]["work"]["artifact"] == ["knob.py"]
     assert "random" not in said.out
+
+
+def test_several_rules_are_compared(inside: Inside, task: str) -> None:
+    done = inside(
+        *("research", task, *MODEL, "--rule", "race,greedy", "--repeats", "2"),
+        *("--evaluations", "20", "--patience", "3"),
+    )
+    assert done.status == 0, done.err
+    assert "on fresh evaluations, in 2 repeats" in done.out
+    assert "race - greedy" in done.out
+    assert "2 repeats of 2 rules cannot show that one of them is best" in done.err
+    shown = inside("show")
+    assert "race - greedy" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--rule", "islands"), "there is no rule 'islands'; there are race, greedy, independent"),
+        (("--rule", "race,race"), "two different rules or more"),
+        (("--repeats", "3"), "--repeats goes with several rules"),
+        (("--rule", "race,greedy", "-o", "better"), "-o needs one result"),
+    ],
+)
+def test_rules_that_cannot_be_compared_are_refused(
+    inside: Inside, task: str, options: tuple[str, ...], sentence: str
+) -> None:
+    done = inside("research", task, *MODEL, *options)
+    assert done.status == 2
+    assert sentence in " ".join(done.err.split())

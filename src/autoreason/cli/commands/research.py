@@ -13,9 +13,11 @@ from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.run.research import PreparedResearch
+    from autoreason.artifacts.trial_events import NoiseMeasured
+    from autoreason.run.research import PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
+_RULES = ("race", "greedy", "independent")
 _EPILOG = fill_examples("""\
 \b
 A task is Markdown: the goal in prose, and above it what is improved and what measures it:
@@ -40,6 +42,7 @@ Examples:
   autoreason research task.md --dry-run --measure
   autoreason research task.md -m {model} --evaluations 200 --cost-limit 5
   autoreason research task.md -m {model} --parallel 2 -o better/
+  autoreason research task.md -m {model} --rule race,greedy,independent --repeats 6
   autoreason export last --branch better
 
 \b
@@ -61,8 +64,14 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid f
     "How it searches",
     *(
         options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", name))
-        for name in ("evaluations", "rule", "parallel", "patience")
+        for name in ("evaluations", "parallel", "patience")
     ),
+    options.option(
+        "--rule",
+        metavar="RULE[,RULE]",
+        help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
+    ),
+    options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", "repeats")),
 )
 @options.group(
     "How it is measured",
@@ -123,6 +132,13 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     if values["measure"] and not values["dry_run"]:
         raise InvalidInput("--measure goes with --dry-run; a run measures the noise by itself")
     check_output(values["html"], "--html")
+    rules = (values["rule"] or "race").split(",")
+    if unknown := set(rules) - set(_RULES):
+        raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")
+    if len(rules) > 1:
+        return _compare(given, rules, values)
+    if values["repeats"]:
+        raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
     prepared = prepare_research(
         given[-1],
         values["model"] or DEFAULT_MODEL,
@@ -132,9 +148,36 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     if checks:
         return _check(prepared, values)
     if values["dry_run"]:
-        return _dry_run(prepared, values)
+        import asyncio
+
+        noise = asyncio.run(prepared.measure_noise_async()) if values["measure"] else None
+        return _dry_run(prepared, values, noise)
     if values["output"] and values["output"].is_file():
         raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
+    return start_run(prepared.run_async, prepared, values, list(prepared.notes))
+
+
+def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
+    from autoreason.cli import arguments
+    from autoreason.cli.runner import start_run
+    from autoreason.run.research import prepare_rule_comparison
+    from autoreason.settings import DEFAULT_MODEL
+
+    for name, taken in (("check", len(given) > 1), ("--measure", values["measure"])):
+        if taken:
+            raise InvalidInput(f"{name} is the same for every rule; name one, or none")
+    if values["output"]:
+        raise InvalidInput("-o needs one result, and several rules have several; leave it out")
+    prepared = prepare_rule_comparison(
+        given[0],
+        values["model"] or DEFAULT_MODEL,
+        rules=rules,
+        repeats=values["repeats"] or 1,
+        evaluate=values["evaluate"],
+        **arguments.research_options({**values, "rule": None}),
+    )
+    if values["dry_run"]:
+        return _dry_run(prepared, values)
     return start_run(prepared.run_async, prepared, values, list(prepared.notes))
 
 
@@ -148,13 +191,12 @@ def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
     return 0 if report.passed else 1
 
 
-def _dry_run(prepared: PreparedResearch, values: dict[str, Any]) -> int:
-    import asyncio
-
+def _dry_run(
+    prepared: PreparedMeasuring, values: dict[str, Any], noise: NoiseMeasured | None = None
+) -> int:
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.preview import dry_run
 
-    noise = asyncio.run(prepared.measure_noise_async()) if values["measure"] else None
     for note in prepared.notes:
         print_message(note)
     return dry_run(prepared, as_json=values["as_json"], html=values["html"], noise=noise)

@@ -42,7 +42,8 @@ def main(arguments: list[str]) -> NoReturn:
     warm.preload_common_modules()
     execution.add_site_builtins()
     execution.patch_getcwd()
-    _grow_stack()
+    if sys.version_info >= (3, 13):
+        _grow_stack()
     seccomp.prepare()
     random.seed(0)
     jail_spec = jail.JailSpec(

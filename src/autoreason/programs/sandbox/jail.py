@@ -6,7 +6,6 @@ import contextlib
 import os
 import resource
 import signal
-from pathlib import Path
 from typing import NamedTuple
 
 from autoreason.programs.sandbox import kernel, landlock, seccomp
@@ -113,10 +112,11 @@ def _capped(limit: int, hard: int) -> int:
 def _chroot_to_removed_folder() -> bool:
     """Make a removed folder the root, if possible: then no path leads to a file."""
     with contextlib.suppress(OSError):
-        removed = Path("/tmp", f"autoreason-{os.urandom(8).hex()}")
-        removed.mkdir(0o700)
+        # Not with pathlib, which every process would carry along.
+        removed = f"/tmp/autoreason-{os.urandom(8).hex()}"
+        os.mkdir(removed, 0o700)  # noqa: PTH102
         os.chdir(removed)
-        removed.rmdir()
+        os.rmdir(removed)  # noqa: PTH106
         os.chroot(".")
         return True
     return False

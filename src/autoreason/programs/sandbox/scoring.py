@@ -6,8 +6,6 @@ The evaluator calls the artifact as tests call a program; its value leaves by a 
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.util
 import inspect
 import json
 import linecache
@@ -34,8 +32,11 @@ UNUSABLE = 13
 """The evaluator cannot be run: a module that cannot be imported, a function that is not there."""
 
 
-class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports modules from texts by their paths, as from a folder."""
+class SourceFinder:
+    """Imports modules from texts by their paths, as from a folder.
+
+    Without the base classes of `importlib.abc`, whose imports every process would carry along.
+    """
 
     def __init__(self, files: Mapping[str, str]) -> None:
         python = {path: text for path, text in files.items() if path.endswith(".py")}
@@ -69,7 +70,10 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         inside = any(each.startswith(f"{fullname}.") for each in self._modules)
         if file is None and not inside:
             return None
-        return importlib.util.spec_from_loader(fullname, self, origin=file, is_package=inside)
+        return ModuleSpec(fullname, self, origin=file, is_package=inside)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Modules are created as usual."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Compile and run a module."""

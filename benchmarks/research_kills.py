@@ -1,0 +1,175 @@
+"""Research runs killed at random moments take no look twice, and end as an unbroken run does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
+from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.research_job import ResearchTerms
+from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.trial_events import NoiseMeasured, TrialDecided
+from autoreason.events import AnyEvent, JobFinished
+from autoreason.exchange import Query, Request, Service
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+from autoreason.models.pool import ModelPool
+from autoreason.run.driver import resume, start
+from autoreason.run.lazy_service import LazyService
+from autoreason.run.replay import replay_async
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
+from benchmarks.kills import (
+    ASKED_TWICE,
+    LATENCY,
+    CarefulModel,
+    KillResult,
+    refuse_recorded,
+    run_in_child,
+    run_with_kills,
+    story,
+)
+
+_FILES = {"knob.txt": "knob = 0\n"}
+_EVALUATOR = b"""
+import random
+
+def score(artifact, seed):
+    return float(artifact.text("knob.txt").split()[-1]) + random.Random(seed).gauss(0, 0.5)
+"""
+_KNOB = re.compile(r"knob = (-?[\d.]+)")
+_EVALUATIONS = 40
+_PROCESS_SECONDS = 1.5
+"""How long a run with an evaluator's process lives at most before its first kill."""
+
+
+class CarefulService:
+    """Answers looks, in this process or by another service, and refuses those that are recorded."""
+
+    def __init__(self, recorded: dict[str, Any], service: Service | None) -> None:
+        self._recorded, self._service = recorded, service
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """Take a look."""
+        refuse_recorded(query.key, self._recorded)
+        if self._service:
+            return await self._service.answer(query)
+        assert isinstance(query, LookQuery)
+        await asyncio.sleep(random.random() * LATENCY)
+        noise = random.Random(query.look.seed).gauss(0, 0.5)
+        value = float(query.look.files["knob.txt"].split()[-1]) + noise
+        return Measurement(outcome=LookOutcome.OK, value=value)
+
+
+def kill_research(
+    kills: int, seed: int = 1, *, parallel: int = 1, process: bool = False
+) -> KillResult:
+    """Kill research runs so many times in all; `process` measures in an evaluator's process."""
+    started = time.monotonic()
+    chance = random.Random(seed)
+    kills_so_far = runs = different = asked_twice = 0
+    with tempfile.TemporaryDirectory(prefix="autoreason-kills-") as folder:
+        while kills_so_far < kills:
+            runs += 1
+            work = partial(_run, Path(folder), seed + runs, parallel, process)
+            path = Path(folder, f"{runs}.db")
+            longest = _PROCESS_SECONDS if process else 0.12
+            code, killed = run_with_kills(partial(work, path), chance, longest)
+            kills_so_far += killed
+            asked_twice += code == ASKED_TWICE
+            unbroken = Path(folder, f"{runs}-unbroken.db")
+            same = code == 0 and _is_sound(path)
+            if same and parallel == 1:
+                same = run_in_child(partial(work, unbroken)) == 0 and (
+                    _decisions(path) == _decisions(unbroken)
+                )
+            different += not same
+    return KillResult(kills_so_far, runs, different, asked_twice, time.monotonic() - started)
+
+
+def _run(folder: Path, seed: int, parallel: int, process: bool, path: Path) -> None:
+    """Start the one run of a journal, or resume it."""
+    os.environ["XDG_DATA_HOME"] = str(folder)
+    source = EvaluationSource(evaluate="evaluate.py:score", files={"evaluate.py": _EVALUATOR})
+    work = ResearchTask(
+        files=_FILES,
+        artifact=("knob.txt",),
+        evaluate=source.evaluate,
+        evaluation=save_evaluation(source) if process else "",
+    )
+    settings = make_settings(
+        Models.everywhere("scripted/scripted"),
+        seed,
+        strategy="research",
+        strategy_options=to_builtins(
+            ResearchTerms(evaluations=_EVALUATIONS, parallel=parallel, patience=8)
+        ),
+    )
+    with Journal.open(str(path), create=True) as journal:
+        rows = journal.runs()
+        run = rows[0].id if rows and journal.events(rows[0].id) else ""
+        if run and rows[0].status != "running":
+            return
+        pool = ModelPool()
+        replies = journal.replies(run) if run else {}
+        pool.add({"scripted/scripted": CarefulModel(replies, ScriptedModel(_propose))})
+        lazy = LazyService(work, settings, run or "kills")
+        answers = journal.answers(run) if run else {}
+        service = CarefulService(answers, lazy if process else None)
+
+        async def drive() -> None:
+            try:
+                if run:
+                    await resume(run, journal=journal, pool=pool, service=service)
+                else:
+                    task = Task(brief="Turn the knob.", work=work)
+                    await start(task, settings, journal=journal, pool=pool, service=service)
+            finally:
+                await lazy.close()
+
+        asyncio.run(drive())
+
+
+def _propose(request: Request) -> str:
+    """Turn the incumbent's knob, by an amount that the number of the trial gives."""
+    number = int(request.key.split("/")[1])
+    shown = next(each.text for each in request.messages if "<<<FILE" in each.text)
+    knob = float(_KNOB.findall(shown.partition("<<<FILE")[2].partition("<<<END FILE")[0])[-1])
+    knob += random.Random(number).gauss(0.2, 0.5)
+    return f"HYPOTHESIS: turn it\nEXPECTED: +1\n\nknob.txt\n```\nknob = {knob:.6f}\n```\n"
+
+
+def _decisions(path: Path) -> list[AnyEvent]:
+    """The story without the time that looks took."""
+    return [
+        replace(event, seconds=0.0) if isinstance(event, NoiseMeasured) else event
+        for event in story(path)
+    ]
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether a run is done, replays, stayed within its evaluations and decided every trial once."""
+    events = story(path)
+    trials = [event.number for event in events if isinstance(event, TrialDecided)]
+    with Journal.open(str(path), create=False) as journal:
+        run = journal.runs()[0].id
+        looks = sum(each.kind == LookQuery.kind for each in journal.answers(run).values())
+        replayed = asyncio.run(replay_async(run, journal=journal))
+    return (
+        replayed.same
+        and isinstance(events[-1], JobFinished)
+        and looks <= _EVALUATIONS
+        and sorted(trials) == list(range(1, len(trials) + 1))
+    )

@@ -1,0 +1,126 @@
+"""Rules of research against each other: equal evaluations and seeds, and what fresh looks say of each."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.artifacts.knob import Meter, research_settings, research_task, turning
+from tests.run.leaving import told
+from tests.run.runs import go_on, start_run
+
+from autoreason.artifacts.rule_comparison_report import RuleComparisonReport
+from autoreason.artifacts.trial_events import NoiseMeasured
+from autoreason.errors import InvalidInput
+from autoreason.events import PartEvent
+from autoreason.journal import Journal
+from autoreason.keys import Key
+from autoreason.models.doubles import ScriptedModel
+from autoreason.run.replay import replay_async
+from autoreason.run.reports import report_of
+from autoreason.run.research import prepare_rule_comparison
+from autoreason.settings import Settings
+
+RULES = ("race", "greedy", "independent")
+
+
+def settings(repeats: int = 2, **terms: Any) -> Settings:
+    """A small comparison of all rules."""
+    return research_settings(
+        strategy="research_rules", rivals=RULES[1:], repeats=repeats, evaluations=40, **terms
+    )
+
+
+def proposer() -> ScriptedModel:
+    """Proposals of which most do nothing or harm."""
+    return turning(lambda number: random.Random(number).gauss(-0.5, 1.0))
+
+
+async def compare(journal: Journal, meter: Meter, **terms: Any) -> tuple[str, RuleComparisonReport]:
+    """A comparison and its report."""
+    result = await start_run(
+        journal, proposer(), task=research_task(), settings=settings(**terms), service=meter
+    )
+    assert result.status == "done"
+    report = report_of(result.run, journal.story(result.run), journal)
+    assert isinstance(report, RuleComparisonReport)
+    return result.run, report
+
+
+async def test_every_rule_has_the_same_evaluations_and_meets_the_start_on_the_same_looks(
+    journal: Journal,
+) -> None:
+    meter = Meter(noise=1.0)
+    run, report = await compare(journal, meter)
+    assert [each.rule for each in report.rules] == list(RULES)
+    assert all(len(each.runs) == 2 for each in report.rules)
+    looks: dict[Any, int] = {}
+    seeds: dict[Any, set[int]] = {}
+    for key, look in meter.looks:
+        parsed = Key.parse(key)
+        looks[parsed.part] = looks.get(parsed.part, 0) + 1
+        if parsed.head == "end":
+            assert parsed.part
+            seeds.setdefault(parsed.part.repeat, set()).add(look.seed)
+    assert max(looks.values()) <= 40
+    # Four looks at the end of every run of a repeat, with the same seeds whatever the rule.
+    assert {repeat: len(each) for repeat, each in seeds.items()} == {1: 4, 2: 4}
+    assert (await replay_async(run, journal=journal)).same
+
+
+async def test_greedy_claims_more_than_fresh_looks_show(journal: Journal) -> None:
+    _, report = await compare(journal, Meter(noise=2.0, interaction=1.0), repeats=6)
+    greedy = next(each for each in report.rules if each.rule == "greedy")
+    claimed = sum(run.claimed for run in greedy.runs)
+    assert claimed > sum(greedy.gains.values())
+    text = " ".join(str(report).split())
+    assert "do not quote it" in text
+    assert "race - greedy" in text
+
+
+async def test_a_comparison_goes_on_where_it_was_left_and_measures_nothing_twice(
+    journal: Journal,
+) -> None:
+    meter = Meter(noise=1.0)
+    whole, _ = await compare(journal, meter)
+    again = Meter(noise=1.0)
+
+    async def fail_at(query: Any) -> Any:
+        if len(again.looks) == 70:
+            raise InvalidInput("the machine was switched off")
+        return await Meter.answer(again, query)
+
+    again.answer = fail_at  # type: ignore[method-assign]
+    with pytest.raises(InvalidInput):
+        await start_run(
+            journal, proposer(), task=research_task(), settings=settings(), service=again
+        )
+    run = next(row.id for row in journal.runs() if row.id != whole)
+    del again.answer
+    result = await go_on(journal, run, proposer(), service=again)
+    assert result.status == "done"
+    assert len({key for key, _ in again.looks}) == len(again.looks)
+    assert _decisions(told(journal, run)) == _decisions(told(journal, whole))
+
+
+def _decisions(story: list[Any]) -> list[Any]:
+    inner = [each.event for each in story if isinstance(each, PartEvent)]
+    return [each for each in inner if not isinstance(each, NoiseMeasured)]
+
+
+def test_a_comparison_is_prepared_from_a_task_and_refuses_one_rule(tmp_path: Path) -> None:
+    task = tmp_path / "task.md"
+    (tmp_path / "knob.txt").write_text("knob = 0\n")
+    (tmp_path / "evaluate.py").write_text("def score(artifact):\n    return 1.0\n")
+    task.write_text("---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn it.\n")
+    prepared = prepare_rule_comparison(task, "echo/echo", rules=RULES, repeats=2)
+    assert prepared.notes[-1].startswith("2 repeats of 3 rules cannot show")
+    with pytest.raises(InvalidInput, match="two different rules or more"):
+        prepare_rule_comparison(task, "echo/echo", rules=("race",))
+    calls = prepared.estimate().calls
+    once = prepare_rule_comparison(task, "echo/echo", rules=RULES).estimate().calls
+    assert calls
+    assert once
+    assert calls.low == 2 * once.low
