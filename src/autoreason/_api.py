@@ -122,6 +122,7 @@ from autoreason.run.refine import refine_async as refine_async
 from autoreason.run.replay import ReplayResult as ReplayResult
 from autoreason.run.replay import replay as replay
 from autoreason.run.replay import replay_async as replay_async
+from autoreason.run.reports import StudyResult as StudyResult
 from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch
 from autoreason.run.resume import resume as resume

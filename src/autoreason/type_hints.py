@@ -66,7 +66,11 @@ def check_call(
         known = _hints(unpacked)
         for name, value in options.items():
             if name not in known:
-                raise InvalidInput(f"unknown option `{name}`; known are {', '.join(known)}")
+                from difflib import get_close_matches
+
+                close = get_close_matches(name, known, 1)
+                meant = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(known)}"
+                raise InvalidInput(f"unknown option `{name}`; {meant}")
             if value is not None:
                 check_type(name, value, known[name])
 

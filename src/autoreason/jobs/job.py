@@ -72,6 +72,11 @@ class Job:
         return 1
 
     @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003
+        """The limit of calls below which it would pause before its first pass; 0 where there is none."""
+        return 0
+
+    @classmethod
     def check(cls, settings: Settings) -> None:
         """Raise `InvalidInput` for unknown options; by default there are none."""
         if settings.strategy_options:

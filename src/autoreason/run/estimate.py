@@ -48,7 +48,7 @@ class Span(NamedTuple, Generic[Number]):
     high: Number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunEstimate(Report):
     """What a run may take. Rough by nature: the number of passes is not known."""
 

@@ -16,7 +16,7 @@ from autoreason.run.sync import wait_for
 from autoreason.story import build_story
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReplayResult(Report):
     """The result of a replay."""
 

@@ -36,6 +36,10 @@ async def test_the_table_says_what_each_strategy_took_and_delivered(journal: Jou
     assert report.panel is not None
     assert report.panel.repeats == 2
     assert report.panel.ballots == 6
+    assert dict(report.sections()[-1].sentences)["Matched"] == (
+        "by calls, the most that each may take; single needed far fewer; "
+        "what each strategy spent is in the table above"
+    )
 
 
 async def test_the_table_counts_the_texts_that_keep_the_contract(journal: Journal) -> None:
@@ -127,3 +131,13 @@ async def test_what_a_strategy_of_ones_own_took_is_counted(
     assert spent["repeat/1/mine.py:Mine"].calls == 4
     entrant = reported(journal, result).strategies[1]
     assert (entrant.strategy, entrant.spent.calls) == ("mine.py:Mine", 8)
+
+
+async def test_a_pair_that_met_in_one_repeat_has_no_interval_and_says_why(
+    journal: Journal,
+) -> None:
+    result, _ = await compared(journal, comparing("improve", "single", repeats=1))
+    sentences = dict(reported(journal, result).sections()[-1].sentences)
+    assert sentences["Interval"] == (
+        "none against single: an interval needs two repeats or more, there is one repeat"
+    )

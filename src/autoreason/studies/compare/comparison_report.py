@@ -15,6 +15,7 @@ from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
 from autoreason.report.numbers import UNKNOWN, count, money
 from autoreason.report.report import Report, Section
+from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
@@ -78,10 +79,21 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
             if self.judged_repeats == 1:
                 alone = "one was judged: it says something about its texts, nothing about the strategies"
                 sentences.append(("Repeats", alone))
-            sentences += notes(self.panel)
-        matched = f"by {self.match}; what each strategy spent is in the table above"
-        sentences += [("Matched", matched), *(("Left out", why) for why in self.left_out)]
+            sentences += [*notes(self.panel), *_missing_intervals(self.panel, first)]
+        sentences += [("Matched", self._matched()), *(("Left out", why) for why in self.left_out)]
         return [*sections, Section(sentences=sentences)]
+
+    def _matched(self) -> str:
+        """What strategies could spend, and which of them ended long before."""
+        spent = {each.strategy: getattr(each.spent, self.match) for each in self.strategies}
+        known = {name: amount for name, amount in spent.items() if amount is not None}
+        less = [name for name, amount in known.items() if 2 * amount < max(known.values())]
+        fewer = "less" if self.match == "cost" else "fewer"
+        needed = f"; {listed(less)} needed far {fewer}" if less else ""
+        return (
+            f"by {self.match}, the most that each may take{needed}; "
+            "what each strategy spent is in the table above"
+        )
 
     def _strategy_table(self) -> Table:
         """What each strategy spent and delivered."""
@@ -102,6 +114,16 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
         ]
         columns = [*map(Column, heads), *([Column("keeps contract")] if ruled else [])]
         return Table([Column("strategy", figures=False), *columns], rows)
+
+
+def _missing_intervals(panel: PanelReport, name: str) -> list[tuple[str, str]]:
+    """Which rows of the table of duels have a share without an interval, and why."""
+    its_duels = [each.seen_from(name) for each in panel.duels if name in (each.first, each.second)]
+    without = [d for d in its_duels if d.preferred.value is not None and d.preferred.low is None]
+    if not without:
+        return []
+    names = listed([each.second for each in without])
+    return [("Interval", f"none against {names}: {without[0].preferred.reason}")]
 
 
 def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonReport:
