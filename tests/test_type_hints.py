@@ -63,7 +63,7 @@ WRONG: list[tuple[object, Any, str]] = [
     (["a\ud800"], Sequence[str], f"`x[0]` {HALF}"),
     ({"a": "\ud800"}, Mapping[str, Any], f"`x['a']` {HALF}"),
     ("a\ud800", str | Path, f"`x` {HALF}"),
-    (Path("a\0b"), str | Path, "`x` contains a null character; give a path without it"),
+    (Path("a\0b"), str | Path, "`x` contains a null character; leave it out"),
 ]
 
 

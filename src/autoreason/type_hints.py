@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -116,14 +115,15 @@ def _find_fault(name: str, value: object, hint: Any) -> _Fault | None:
 
 def _character_problem(value: object, *, in_path: bool) -> str:
     """What no text that is recorded and no path of a file may contain."""
+    if not isinstance(value, str | Path):
+        return ""
     try:
-        if in_path and isinstance(value, str | Path):
-            if b"\0" in os.fsencode(value):
-                return "contains a null character; give a path without it"
-        elif isinstance(value, str):
-            value.encode()
+        # A name of a file may have bytes that are no text.
+        str(value).encode(errors="surrogateescape" if in_path else "strict")
     except UnicodeEncodeError:
         return "contains half of a character (a lone surrogate); give UTF-8 text"
+    if in_path and "\0" in str(value):
+        return "contains a null character; leave it out"
     return ""
 
 
