@@ -6,7 +6,7 @@ CAPACITY = 100
 SCALE, SHAPE = 45, 3
 
 
-def score(artifact, seed, items):
+def score(artifact, _seed, items):
     """The mean over instances; the rule sees an item when it has placed those before."""
     excesses = [excess_of(artifact.Packing(CAPACITY).place, sizes_of(item)) for item in items]
     return {"excess": sum(excesses) / len(excesses), "items": excesses}

@@ -20,7 +20,7 @@ def predict(previous):
     else:
         learn(previous)
     weights = [1] * 256
-    for order, weight in zip(ORDERS, WEIGHTS):
+    for order, weight in zip(ORDERS, WEIGHTS, strict=True):
         for byte, count in counts.get(context(order), {}).items():
             weights[byte] += weight * count
     return array("H", (min(LIMIT, each) for each in weights)).tobytes()

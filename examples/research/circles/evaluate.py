@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations
 
 
-def score(artifact, seed, items):
+def score(artifact, _seed, items):
     """The mean over the items, which say how many circles there are to be."""
     sums = [sum_of_radii(artifact.pack(item["n"]), item["n"]) for item in items]
     return {"sum": float(sum(sums) / len(sums)), "items": [float(each) for each in sums]}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import tomllib
 import warnings
 from functools import cache
@@ -46,45 +45,38 @@ def digits():
 
 def build(config, seed):
     """The pipeline of a configuration; what it names and is not known here is an error."""
+    if unknown := config.keys() - KINDS.keys():
+        raise ValueError(f"there are no tables {unknown}")
     steps = []
     for table, kinds in KINDS.items():
-        given = dict(config.pop(table, {}))
-        kind = given.pop("kind", "none")
-        if kind not in kinds:
-            raise SystemExit(f"[{table}] has no kind {kind!r}; there are {', '.join(kinds)}")
-        if kinds[kind]:
-            steps.append(kinds[kind](seed, **given))
-    if config:
-        raise SystemExit(f"there are no tables {', '.join(config)}")
+        given = dict(config.get(table, {"kind": "none"}))
+        estimator, names = kinds[given.pop("kind")]
+        if estimator is None:
+            continue
+        step = estimator(**{names[name]: value for name, value in given.items()})
+        steps.append(step)
+        if "random_state" in step.get_params():
+            step.set_params(random_state=seed)
     return make_pipeline(*steps)
 
 
+NOTHING = (None, {})
 KINDS = {
-    "scaler": {
-        "none": None,
-        "standard": lambda seed: StandardScaler(),
-        "minmax": lambda seed: MinMaxScaler(),
-    },
-    "reduction": {
-        "none": None,
-        "pca": lambda seed, components: PCA(int(components), random_state=seed),
-    },
+    "scaler": {"none": NOTHING, "standard": (StandardScaler, {}), "minmax": (MinMaxScaler, {})},
+    "reduction": {"none": NOTHING, "pca": (PCA, {"components": "n_components"})},
     "model": {
-        "logistic": lambda seed, C=1.0: LogisticRegression(C=float(C), max_iter=200),
-        "svc": lambda seed, C=1.0, gamma="scale": SVC(C=float(C), gamma=gamma),
-        "neighbors": lambda seed, k=5: KNeighborsClassifier(int(k)),
-        "forest": lambda seed, trees=100: RandomForestClassifier(int(trees), random_state=seed),
+        "logistic": (LogisticRegression, {"C": "C"}),
+        "svc": (SVC, {"C": "C", "gamma": "gamma"}),
+        "neighbors": (KNeighborsClassifier, {"k": "n_neighbors"}),
+        "forest": (RandomForestClassifier, {"trees": "n_estimators"}),
     },
 }
+"""What a configuration may name, and what scikit-learn calls its parameters."""
 
 
 if __name__ == "__main__":
-    given = Path(os.environ["AUTOREASON_ITEMS"]).read_text().splitlines()
-    result = score(
-        os.environ["AUTOREASON_ARTIFACT"],
-        int(os.environ["AUTOREASON_SEED"]),
-        [json.loads(line) for line in given],
-    )
-    with open(int(os.environ["AUTOREASON_RESULT"]), "w") as channel:
+    lines = Path(os.environ["AUTOREASON_ITEMS"]).read_text().splitlines()
+    seed = int(os.environ["AUTOREASON_SEED"])
+    result = score(os.environ["AUTOREASON_ARTIFACT"], seed, [json.loads(line) for line in lines])
+    with os.fdopen(int(os.environ["AUTOREASON_RESULT"]), "w") as channel:
         json.dump(result, channel)
-    sys.exit(0)

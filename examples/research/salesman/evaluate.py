@@ -9,7 +9,7 @@ SLACK = 0.5
 """A program that looks at its clock now and then may be late by so much."""
 
 
-def score(artifact, seed, items):
+def score(artifact, _seed, items):
     """The mean over instances of length / (0.7124 sqrt(n A)), where A = 1."""
     ratios = []
     for item in items:
@@ -38,4 +38,6 @@ def length_of(order, points):
         raise ValueError("a tour is a list of whole numbers")
     if sorted(order) != list(range(len(points))):
         raise ValueError("a tour visits every point once")
-    return sum(dist(points[a], points[b]) for a, b in zip(order, order[1:] + order[:1]))
+    return sum(
+        dist(points[a], points[b]) for a, b in zip(order, [*order[1:], order[0]], strict=True)
+    )
