@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import is_typeddict
 
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import GoogleDocstring
 
+import autoreason
+from autoreason.run.option_docs import read_options
 from autoreason.version import __version__
 
 project = "autoreason"
@@ -63,6 +66,7 @@ docs/glossary
 :caption: Build on it
 
 docs/reference
+docs/json
 docs/versions
 docs/architecture
 docs/sandbox
@@ -95,8 +99,33 @@ def read_sections(
         lines[:] = GoogleDocstring(lines).lines()
 
 
+def leave_out_options(
+    _app: Sphinx, _what: str, _name: str, obj: object, _skip: bool, _options: object
+) -> bool | None:
+    """Leave out what `add_options` puts below: autodoc knows no meaning of a dictionary's keys."""
+    return True if is_typeddict(obj) else None
+
+
+def add_options(_: Sphinx, page: str, source: list[str]) -> None:
+    """Put the options of functions below the reference, each with its type, default and meaning."""
+    if page != "docs/reference":
+        return
+    lines = [".. py:currentmodule:: autoreason", ""]
+    for kind in filter(is_typeddict, (getattr(autoreason, each) for each in autoreason.__all__)):
+        purpose = kind.__doc__.partition("\n")[0]
+        lines += [f".. py:class:: {kind.__name__}", "", f"   {purpose}", ""]
+        for name, doc in read_options(kind).items():
+            default = f" Default: {doc.default}." if doc.default else ""
+            lines += [f"   .. py:attribute:: {name}", f"      :type: {doc.type}", ""]
+            lines += [f"      {doc.text}{default}", ""]
+    block = "\n".join(lines)
+    source[0] += f"\n## Options\n\n```{{eval-rst}}\n{block}\n```\n"
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", read_sections)
+    app.connect("autodoc-skip-member", leave_out_options)
     app.connect("source-read", add_contents)
+    app.connect("source-read", add_options)
     app.connect("build-finished", copy_first_page)

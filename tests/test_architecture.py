@@ -24,6 +24,7 @@ NOUNS = frozenset(
         "events",
         "exchange",
         "extensions",
+        "field_docs",
         "files",
         "keys",
         "paths",
@@ -34,6 +35,7 @@ NOUNS = frozenset(
         "settings",
         "story",
         "task",
+        "type_hints",
         "version",
     }
 )
@@ -43,7 +45,7 @@ FLOORS = (
     # One run from start to end, and the functions people call; models for their tests.
     frozenset({"run", "testing"}),
     # What is built with the method: programs that run, artifacts with a number, studies of texts and judges.
-    frozenset({"programs", "research", "studies"}),
+    frozenset({"artifacts", "programs", "studies"}),
     # The method, and the simpler ways beside it.
     frozenset({"strategies", "tournament"}),
     # What every job works with; what models write, read.
@@ -438,3 +440,17 @@ def build(folder: Path, sources: dict[str, str]) -> Path:
         (house / name).parent.mkdir(parents=True, exist_ok=True)
         (house / name).write_text(source, encoding="utf-8")
     return house
+
+
+def test_errors_of_the_library_name_parameters_and_leave_flags_to_the_command_line() -> None:
+    for path in HOUSE.rglob("*.py"):
+        if "cli" in path.relative_to(HOUSE).parts:
+            continue
+        raised = [
+            each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Raise)
+        ]
+        constants = [
+            each for one in raised for each in ast.walk(one) if isinstance(each, ast.Constant)
+        ]
+        for each in constants:
+            assert not re.search(r"(?<![\w-])--[a-z]", str(each.value)), f"{path}:{each.lineno}"

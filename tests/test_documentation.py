@@ -9,20 +9,36 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 from tests.cli.inside import Inside
 from tests.programs.stage import MadeUpExaminer
 from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
+from autoreason.artifacts.task_file import TaskKeys
+from autoreason.events import Evidence, Preference, Survival, Verdict
+from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.events import solved_in
+from autoreason.programs.exclusions import Exclusion
+from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
-from autoreason.research.task_file import TaskKeys
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
 from autoreason.run.research import research
+from autoreason.stats.results import Estimate, Test
+from autoreason.studies.audit.audit import Audit
+from autoreason.studies.audit.findings import AuditFinding
+from autoreason.studies.certify.certificate import Certificate
+from autoreason.studies.certify.properties import CertificateFinding
+from autoreason.studies.compare.comparison_report import ComparedStrategy, ComparisonReport
+from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, PanelReport
+from autoreason.studies.panels.rejudge import RejudgeReport
+from autoreason.studies.raters.agreement import TaskAgreement
+from autoreason.studies.raters.ratings import Person, RatingsReport, Standing, TaskResult
 from autoreason.task import FRONT_MATTER
 
 ROOT = Path(__file__).parents[1]
@@ -191,6 +207,28 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
             assert f"| `{name}` | {required} | {optional} |" in page
     for name, variable in VARIABLES.items():
         assert f"| `{name}` | {variable.meaning} |" in page
+
+
+@pytest.mark.parametrize(
+    ("section", "kinds"),
+    [
+        ("Numbers", (Estimate, Test, Spent)),
+        ("`run`, `resume`, `fork` and `show --short`", (Evidence, Survival, Preference)),
+        ("`judge`", (PanelReport, EntryStanding, EntryDuel)),
+        ("`compare`", (ComparisonReport, ComparedStrategy)),
+        ("`rejudge`", (RejudgeReport, Verdict)),
+        ("`certify`", (Certificate, CertificateFinding)),
+        ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
+        ("`audit`", (Audit, AuditFinding)),
+        ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),
+    ],
+)
+def test_every_field_of_json_is_on_its_page(section: str, kinds: tuple[type[Struct], ...]) -> None:
+    page = (ROOT / "docs" / "json.md").read_text("utf-8")
+    (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    always = {"conclusion", *re.findall(r"`(\w+)`", text)}
+    for kind in kinds:
+        assert set(kind.__struct_fields__) <= always, kind
 
 
 def test_the_extensions_that_are_shown_work_together(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,12 @@ from autoreason.keys import (
     first_attempt,
     judge_key,
     order_by_number,
+    pass_key,
+    sub_key,
+    try_key,
 )
 
+SOURCE = Path(__file__).parents[1] / "src" / "autoreason"
 RECORDED = Path(__file__).parent / "journal" / "recorded"
 
 words = st.sampled_from(["draft", "pass", "judge", "panel", "attempt", "try", "examined", "naïve"])
@@ -77,6 +82,7 @@ def test_every_recorded_key_and_part_is_read_as_it_is_written(path: Path, tmp_pa
         ("17/search/1/attempt/2/examined", PartName("search", 1, 17), ("attempt", "2", "examined")),
         ("repeat/2/panel/attempt/1/panel/judge/0", PartName("panel", 2, attempt=1), None),
         ("repeat/2/harsh/attempt/1", PartName("harsh", 2), ("attempt", "1")),
+        ("repeat/2/harsh@1/draft/try/0", PartName("harsh", 2, attempt=1), ("draft", "try", "0")),
         ("repeat/0/harsh", None, ("repeat", "0", "harsh")),
         ("017/search/1", None, ("017", "search", "1")),
     ],
@@ -143,3 +149,29 @@ def test_the_tenth_comes_after_the_ninth() -> None:
         "9/single/1",
         "10/single/1",
     ]
+
+
+def test_keys_are_built_from_their_steps() -> None:
+    assert pass_key(3) == "pass/3"
+    assert try_key(pass_key(3, "critic", 0), 1) == "pass/3/critic/0/try/1"
+    assert sub_key(pass_key(3, "reviser"), "repair") == "pass/3/reviser/repair"
+
+
+@given(st.integers(1, 99), st.integers(0, 1))
+def test_the_numbers_in_a_key_are_read_back(number: int, attempt: int) -> None:
+    key = Key.parse(try_key(pass_key(number, "reviser"), attempt))
+    assert (key.number("pass"), key.number("try")) == (number, attempt)
+
+
+def test_no_other_module_spells_a_key() -> None:
+    spelt = re.compile(r'f"pass/|/try/[0-9{]|/judge/\{|f"\{(?:key|stage|part)\}/(?!labels|order)')
+    assert [
+        str(path)
+        for path in SOURCE.rglob("*.py")
+        if path.name != "keys.py" and spelt.search(_code(path.read_text("utf-8")))
+    ] == []
+
+
+def _code(source: str) -> str:
+    """A module without its docstrings and comments."""
+    return re.sub(r'"""(?s:.*?)"""|#.*', "", source)

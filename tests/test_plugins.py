@@ -49,6 +49,30 @@ def no_emoji(text):
     """Has no emoji."""
     return [f"{sign} is an emoji" for sign in text if ord(sign) > 0x1F000]
 
+def one_text(rankings, names):
+    return {names[0]: 1}
+
+def huge(rankings, names):
+    return {name: 10**12 for name in names}
+
+def destructive(rankings, names):
+    """Borda, by taking its arguments apart."""
+    points = dict.fromkeys(names, 0)
+    while rankings:
+        for place, name in enumerate(rankings.pop()):
+            points[name] += len(points) - place
+    names.clear()
+    return points
+
+def five(*_):
+    return 5
+
+def abc(*_):
+    return "abc"
+
+def sentences(text):
+    yield "one sentence"
+
 def raises(*_):
     raise ValueError("no")
 
@@ -132,7 +156,7 @@ async def test_stop_rules_are_combined() -> None:
     either = stop.any_of(stop.survivals(5), stop.passes(2))
     story = build_story(played.events)
     assert either(story) == "2 passes were run"
-    expected = "2 passes were run and A survived 1 passes in a row" if story.streak else ""
+    expected = "2 passes were run and A survived a pass" if story.streak else ""
     assert both(story) == expected
     assert stop.all_of()(story) == stop.any_of()(story) == ""
 
@@ -153,7 +177,7 @@ def test_a_brief_names_no_code(own: Path) -> None:
     brief = own.with_name("brief.md")
     brief.write_text("---\nchecks: own.py:no_emoji\n---\nWrite.\n")
     with pytest.raises(
-        InvalidInput, match="`checks` are code, which a brief cannot name; say --che"
+        InvalidInput, match="checks are code, which a brief cannot name; give `checks` as"
     ):
         read_task(str(brief))
 
@@ -174,7 +198,7 @@ def test_a_model_of_an_installed_package_is_opened_by_its_name(
 ) -> None:
     point = EntryPoint("mine", "tests.test_plugins:open_mine", "autoreason.models")
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points(group, point))
-    assert isinstance(open_model("mine/large"), EchoModel)
+    assert open_model("mine/large").address == EchoModel.address
     assert plugins.installed("models") == ["mine"]
     assert plugins.installed("stop_rules") == []
 
@@ -190,6 +214,26 @@ def open_mine(address: str) -> EchoModel:
     return EchoModel()
 
 
+def test_a_voting_rule_may_take_its_arguments_apart(own: Path) -> None:
+    rankings, names = [("A", "B"), ("A", "B")], ["A", "B"]
+    expected = count_votes("borda", rankings, names)
+    assert count_votes(f"{own}:destructive", rankings, names) == expected
+    assert (len(rankings), len(names)) == (2, 2)
+
+
+def test_a_check_gives_sentences_and_nothing_else(own: Path) -> None:
+    (violation,) = Contract(checks=(f"{own}:sentences",)).violations("Text.")
+    assert violation.message == "one sentence"
+    for name, result in {"abc": "'abc'", "five": "5"}.items():
+        with pytest.raises(InvalidInput, match=f"{name} has no valid result: `result` is {result}"):
+            Contract(checks=(f"{own}:{name}",)).violations("Text.")
+
+
+async def test_a_stop_rule_gives_a_reason_and_nothing_else(own: Path) -> None:
+    with pytest.raises(InvalidInput, match="five has no valid result: `result` is 5; give text"):
+        await play({}, stop_rules=(f"{own}:five",))
+
+
 # All of them
 
 
@@ -200,7 +244,17 @@ def open_mine(address: str) -> EchoModel:
             {"voting": "plurality"},
             "no voting rule 'plurality'; there are borda, majority, copeland, or",
         ),
-        ({"voting": "own.py:broken_rule"}, "must return a whole number for every name"),
+        (
+            {"voting": "own.py:broken_rule"},
+            r"no valid result: `result\['a'\]` is 1.5; give a whole number",
+        ),
+        ({"voting": "own.py:five"}, "no valid result: `result` is 5; give a dict"),
+        (
+            {"voting": "own.py:one_text"},
+            "gives points to a; give a whole number to each of a, b, c",
+        ),
+        ({"voting": "own.py:huge"}, "gives 1000000000000 points; give at most 100,000"),
+        ({"style": "own.py:five"}, "no valid result: `result` is 5; give text"),
         ({"voting": "own.py:raises"}, r"raised ValueError \(no\) at own.py"),
         ({"voting": "own.py:number"}, "is no function"),
         ({"style": "own.py:raises"}, r"the judge style .* raised ValueError \(no\)"),

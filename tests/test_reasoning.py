@@ -14,7 +14,7 @@ from autoreason.jobs.context import JobContext, repeat_request
 from autoreason.models.budget import upper_bound
 from autoreason.models.prices import Rates
 from autoreason.prompts import load
-from autoreason.reasoning import reasoning_room, reasons_unasked
+from autoreason.reasoning import reasoning_tokens_for, reasons_by_default
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 
@@ -42,8 +42,8 @@ LEVELS: tuple[Effort, ...] = get_args(Effort)
     ],
 )
 def test_models_that_reason_unasked_are_known_by_name(address: str) -> None:
-    assert reasons_unasked(address)
-    assert reasoning_room(address, None) == reasoning_room(address, "medium") > 0
+    assert reasons_by_default(address)
+    assert reasoning_tokens_for(address, None) == reasoning_tokens_for(address, "medium") > 0
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_models_that_reason_unasked_are_known_by_name(address: str) -> None:
     ],
 )
 def test_other_models_have_the_room_of_the_text_alone(address: str) -> None:
-    assert reasoning_room(address, None) == 0
+    assert reasoning_tokens_for(address, None) == 0
 
 
 def test_more_effort_has_more_room_and_none_has_none() -> None:
-    rooms = [reasoning_room("acme/any", level) for level in LEVELS]
+    rooms = [reasoning_tokens_for("acme/any", level) for level in LEVELS]
     assert rooms == sorted(set(rooms))
     assert rooms[0] == 0
-    assert reasoning_room("openai/gpt-5", "none") == 0
-    assert reasoning_room("local/smollm2", "max") == 0
+    assert reasoning_tokens_for("openai/gpt-5", "none") == 0
+    assert reasoning_tokens_for("local/smollm2", "max") == 0
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_more_effort_has_more_room_and_none_has_none() -> None:
     ["openai/gpt-4o", "azure/gpt-35-turbo", "anthropic/claude-3-haiku", "gemini/gemini-2.0-flash"],
 )
 def test_models_that_never_reason_have_no_room_for_it_at_any_effort(address: str) -> None:
-    assert {reasoning_room(address, level) for level in LEVELS} == {0}
+    assert {reasoning_tokens_for(address, level) for level in LEVELS} == {0}
 
 
 def context(address: str, **changes: Any) -> JobContext:
@@ -102,7 +102,7 @@ def test_a_budget_sets_aside_all_that_a_request_may_write(
 ) -> None:
     held = context(address, max_tokens=limit, author_effort=effort)
     request = held.request("author", "draft/try/0", address, "Write.", temperature=None)
-    assert request.max_tokens == limit + reasoning_room(address, effort)
+    assert request.max_tokens == limit + reasoning_tokens_for(address, effort)
     assert request.effort == effort
     upper = upper_bound(request, Rates(Decimal(0), Decimal(1_000_000)))
     assert upper.cost == request.max_tokens

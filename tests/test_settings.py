@@ -114,7 +114,7 @@ def test_a_url_alone_belongs_to_the_one_provider_in_use_or_to_none(addresses: li
     if len(used) == 1:
         assert servers("http://h", addresses) == {used[0]: "http://h"}
     else:
-        with pytest.raises(InvalidInput, match="--base-url"):
+        with pytest.raises(InvalidInput, match="`base_url`"):
             servers("http://h", addresses)
 
 
@@ -127,7 +127,7 @@ def test_a_url_with_a_name_belongs_to_that_provider_alone(
     if set(named) <= set(providers_of(addresses)):
         assert servers(named, addresses) == named
     else:
-        with pytest.raises(InvalidInput, match=r"which no model here uses|leave --base-url out"):
+        with pytest.raises(InvalidInput, match=r"which no model here uses|leave `base_url` out"):
             servers(named, addresses)
 
 

@@ -250,7 +250,7 @@ def as_text(budget: int, played: Mapping[str, Sequence[Played]]) -> str:
         of = [place for place, each in enumerate(first) if name in ("all", each.set)]
         for way, results in played.items():
             more = [results[place].right - first[place].right for place in of]
-            gain, p = paired_gain(more), permutation_test(more).p
+            gain, p = paired_gain(more), permutation_test(more).p_value
             interval = [f"{100 * (end or 0):+.2f}" for end in (gain.value, gain.low, gain.high)]
             lines.append(
                 f"{name:9} {len(of):3} problems  {way:25} {_mean(results, of, 'right'):6.1%}  "

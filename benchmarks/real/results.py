@@ -175,7 +175,11 @@ def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> StrategyDu
 
 def _gain(group: str, duel: StrategyDuel) -> Gain:
     return Gain(
-        group=group, one=duel.one, other=duel.other, difference=duel.difference, p=duel.test.p
+        group=group,
+        one=duel.first,
+        other=duel.second,
+        difference=duel.difference,
+        p=duel.test.p_value,
     )
 
 

@@ -8,13 +8,13 @@ from autoreason.extensions import register as _register
 _register("autoreason.programs.events", "ProgramExamined", "Solved")
 _register("autoreason.programs.task", "Assignments")
 _register(
-    "autoreason.research.trial_events",
+    "autoreason.artifacts.trial_events",
     "NoiseMeasured",
     "TrialDecided",
     "FinalistsMeasured",
     "EndTested",
 )
-_register("autoreason.research.research_task", "ResearchTask")
+_register("autoreason.artifacts.research_task", "ResearchTask")
 
 if TYPE_CHECKING:
     from autoreason._api import *  # noqa: F403
@@ -29,6 +29,9 @@ else:
         if name in ("__all__", "__version__") or not name.startswith("_"):
             names = vars(import_module("autoreason._api"))
             if name in names:
+                if name.endswith(("Options", "Hooks")):
+                    # Only a reader asks for these, and what they mean is read from the source.
+                    import_module("autoreason.run.option_docs").document(names[name])
                 return names[name]
             if name == "__all__":
                 return sorted(each for each in names if each[0] != "_" or each == "__version__")

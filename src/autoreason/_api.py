@@ -108,6 +108,7 @@ from autoreason.run.parameters import ForkOptions as ForkOptions
 from autoreason.run.parameters import JournalPlace as JournalPlace
 from autoreason.run.parameters import JudgeOptions as JudgeOptions
 from autoreason.run.parameters import PanelOptions as PanelOptions
+from autoreason.run.parameters import RecordedRun as RecordedRun
 from autoreason.run.parameters import RefineOptions as RefineOptions
 from autoreason.run.parameters import ResearchOptions as ResearchOptions
 from autoreason.run.parameters import ResumeOptions as ResumeOptions

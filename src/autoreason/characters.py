@@ -7,6 +7,8 @@ import re
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Signs that change the order in which others are shown, so that a text can look like another."""
+_LINKS = re.compile(r"[\\\[\]]|(?<=:)//|(?<=www)\.|@", re.IGNORECASE)
+"""What makes a link or an image in Markdown, spelled out or found by itself; also what would undo an escape."""
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
@@ -16,9 +18,10 @@ def without_controls(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """The text as one line of a page in Markdown: neither HTML nor a control in it acts."""
+    """The text as one line of a page in Markdown: no HTML, link, image or control in it acts."""
     line = " ".join(without_controls(text).split())
-    return line.replace("&", "&amp;").replace("<", "&lt;")
+    escaped = _LINKS.sub(lambda sign: "".join(f"\\{each}" for each in sign[0]), line)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def in_markup(text: str) -> str:

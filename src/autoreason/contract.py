@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.plugins import absolute, function_errors, load_function, short
+from autoreason.plugins import absolute, load_function, short
 from autoreason.regex import Regex, parsed
+from autoreason.type_hints import check_fields
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line; what closes it is removed by `heading_text`."""
@@ -66,6 +67,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Functions of your own, from a text to sentences on what it breaks."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         msgspec.structs.force_setattr(self, "checks", tuple(map(absolute, self.checks)))
         for name in ("min_words", "max_words"):
             value = getattr(self, name)
@@ -137,7 +139,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def _breaches(self, text: str) -> list[_Breach]:
         checked = (
-            _breach("checks", each) for name in self.checks for each in _run_check(name, text)
+            _breach("checks", each) for name in self.checks for each in _load_check(name)(text)
         )
         return [*self._length(text), *self._contents(text), *self._layout(text), *checked]
 
@@ -195,14 +197,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return found
 
 
-def _load_check(name: str) -> Callable[[str], Iterable[str]]:
-    return load_function("contract_checks", name, "a text")
-
-
-def _run_check(name: str, text: str) -> list[str]:
-    check = _load_check(name)
-    with function_errors("contract_checks", name):
-        return [str(each) for each in check(text)]
+def _load_check(name: str) -> Callable[[str], Sequence[str]]:
+    return load_function("contract_checks", name, "a text", Sequence[str])
 
 
 def _check_in_words(name: str) -> str:

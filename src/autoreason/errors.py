@@ -105,12 +105,18 @@ class Interruption(AutoreasonError):
     """The run cannot go on now."""
 
     status: Literal["budget", "provider_failed", "panel_failed", "stopped", "accepted"]
+    limit: str | None = None
 
 
 class BudgetReached(Interruption):
     """The next call could cost more than the limit that was set."""
 
     status = "budget"
+
+    def __init__(self, message: str, limit: str | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
+        """The field of `Budget` that was reached."""
 
 
 class ProviderFailed(Interruption):

@@ -10,7 +10,7 @@ from autoreason.contract import Violation
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 4
+EVENTS_VERSION = 5
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB"]
@@ -67,6 +67,8 @@ class Recovery(Struct, frozen=True, kw_only=True):
     """Inconclusive passes up to this one no longer count."""
     failed_panels: int = 0
     """Times the run was resumed after its last panel, over finished texts, had failed."""
+    failed_parts: int = 0
+    """At the last so many of these times, strategies of a comparison that had failed were run again as well."""
     redrafts: int = 0
     """Times the run was resumed after it had ended without a first draft."""
 
@@ -83,6 +85,8 @@ class RunPaused(Event, frozen=True, kw_only=True):
 
     status: Status
     reason: str
+    limit: str | None = None
+    """The field of `Budget` that was reached; None where none was, or an earlier version recorded it."""
 
 
 # The tournament's own story: the same seed and the same replies give the same events.
@@ -282,7 +286,7 @@ class Survival(Struct, frozen=True, kw_only=True):
     """Survivals that judges who rank at random give in as many panels."""
     chance: float
     """Probability that such judges give the streak within as many passes."""
-    streak: int | None = None
+    required_streak: int | None = None
     """Survivals in a row that end the run; None in records of version 0.1.0, whose chance is that of the survivals."""
 
 

@@ -9,11 +9,17 @@ from msgspec import Struct
 
 _REPEAT = "repeat"
 _ATTEMPT = "attempt"
+_TRY = "try"
+PASS = "pass"
+"""The first step of whatever belongs to a pass."""
+PAIR = "pair"
+"""The first step of a panel over two of several texts."""
 PANEL = "panel"
 """The part in which a comparison judges what its other parts delivered."""
-_FROM_ZERO = frozenset({"judge", "critic", "try", "draft"})
+_FROM_ZERO = frozenset({"judge", "critic", _TRY, "draft"})
 """Steps whose numbers begin at 0, and are shown from 1, as passes are."""
 _COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)
+_RERUN = re.compile(rf"(.+)@({_COUNT.pattern})", re.ASCII)
 _GROUP = 3
 """Steps that say what a request without a part belongs to, such as `panel/judge/2`."""
 
@@ -28,7 +34,7 @@ class PartName(Struct, frozen=True):
     problem: int | None = None
     """The number of the problem, from 1; None in a comparison."""
     attempt: int = 0
-    """How many panels of this repeat failed before; a panel that is run again is a part of its own."""
+    """How often this repeat failed before; a panel or a strategy that is run again is a part of its own."""
 
     @classmethod
     def parse(cls, text: str) -> PartName:
@@ -41,7 +47,10 @@ class PartName(Struct, frozen=True):
     def __str__(self) -> str:
         if self.problem is not None:
             return f"{self.problem}/{self.name}/{self.repeat}"
-        return attempt_stage(f"{_REPEAT}/{self.repeat}/{self.name}", self.attempt)
+        name = f"{_REPEAT}/{self.repeat}/{self.name}"
+        if self.name == PANEL or not self.attempt:
+            return attempt_stage(name, self.attempt)
+        return f"{name}@{self.attempt}"
 
 
 class Key(Struct, frozen=True):
@@ -102,12 +111,34 @@ def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:
         ):
             return PartName(name, int(repeat), attempt=int(attempt)), rest
         case [head, repeat, name, *rest] if head == _REPEAT and _COUNT.fullmatch(repeat):
-            return PartName(name, int(repeat)), rest
+            again = _RERUN.fullmatch(name)
+            name, attempt = again.groups() if again else (name, "0")
+            return PartName(name, int(repeat), attempt=int(attempt)), rest
         case [problem, name, repeat, *rest] if _COUNT.fullmatch(problem) and _COUNT.fullmatch(
             repeat
         ):
             return PartName(name, int(repeat), int(problem)), rest
     return None, steps
+
+
+def pass_key(number: int, *steps: str | int) -> str:
+    """The key of a pass, or of something in it: `pass/3`, `pass/3/critic/0`."""
+    return sub_key(PASS, number, *steps)
+
+
+def is_in_pass(key: str) -> bool:
+    """Whether a key without a part belongs to a pass."""
+    return key.startswith(f"{PASS}/")
+
+
+def try_key(key: str, attempt: int) -> str:
+    """The key of the first request of a text, a critique or a ballot, or of the second: `draft/try/0`."""
+    return f"{key}/{_TRY}/{attempt}"
+
+
+def sub_key(key: str, *steps: str | int) -> str:
+    """A key below another: `pass/3/reviser/repair`."""
+    return "/".join((key, *map(str, steps)))
 
 
 def attempt_stage(stage: str, attempt: int) -> str:
@@ -122,7 +153,7 @@ def first_attempt(stage: str) -> str:
 
 def judge_key(stage: str, seat: int, fresh: int = 0) -> str:
     """What the keys of a judge begin with; a seat's second judge is `fresh`."""
-    return f"{stage}/judge/{seat}" + (f"/fresh/{fresh}" if fresh else "")
+    return sub_key(stage, "judge", seat, *(("fresh", fresh) if fresh else ()))
 
 
 def order_by_number(name: str) -> list[tuple[int, str]]:

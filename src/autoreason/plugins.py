@@ -6,14 +6,14 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.errors import InvalidInput
+from autoreason.type_hints import type_problem
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -53,25 +53,32 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
 
 
 def load_function(
-    kind: Kind, name: str, takes: str, built_in: Iterable[str] = ()
+    kind: Kind, name: str, takes: str, returns: object, built_in: Iterable[str] = ()
 ) -> Callable[..., Any]:
-    """The same for a function; `takes` are its arguments in words, for a message."""
+    """The same for a function: what it raises, or returns of another type, is one sentence for its author.
+
+    `takes` are its arguments in words, `returns` is the type of its result; a generator gives a list.
+    """
     found = load(kind, name, dict.fromkeys(built_in, ""))
+    what = f"the {_NOUNS[kind]} {name}"
     if not callable(found):
-        raise InvalidInput(f"the {_NOUNS[kind]} {name} is no function; make it one of {takes}")
-    return found
-
-
-@contextmanager
-def function_errors(kind: Kind, name: str) -> Iterator[None]:
-    """Turn what a user's function raises into one sentence for its author."""
+        raise InvalidInput(f"{what} is no function; make it one of {takes}")
+    function: Callable[..., Any] = found
     file = absolute(name).rpartition(":")[0] if is_in_file(name) else None
-    try:
-        yield
-    except Exception as error:
-        raise InvalidInput(
-            f"the {_NOUNS[kind]} {name} raised {describe(error, file)}; correct it"
-        ) from error
+
+    @wraps(function)
+    def checked(*arguments: object) -> Any:
+        try:
+            result = function(*arguments)
+            if isinstance(result, Iterator):
+                result = list(result)
+        except Exception as error:
+            raise InvalidInput(f"{what} raised {describe(error, file)}; correct it") from error
+        if problem := type_problem("result", result, returns):
+            raise InvalidInput(f"{what} has no valid result: {problem}")
+        return result
+
+    return checked
 
 
 def installed(kind: Kind) -> list[str]:

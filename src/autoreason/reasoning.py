@@ -37,16 +37,16 @@ _NEVER = re.compile(r"gpt-[34]|gpt-5.*-chat|claude-3(?![.-]7)|gemini-(1|2\.0)", 
 """Older models, some of which may not write more than a text."""
 
 
-def reasons_unasked(address: str) -> bool:
+def reasons_by_default(address: str) -> bool:
     """Whether a hosted model, by its name, reasons unless it is asked not to."""
     provider, _, model = address.partition("/")
     return provider not in _IN_PROCESS | _SELF_HOSTED and _REASONS.search(model) is not None
 
 
-def reasoning_room(address: str, effort: Effort | None) -> int:
+def reasoning_tokens_for(address: str, effort: Effort | None) -> int:
     """Tokens to allow beyond the text itself, because providers count reasoning as output."""
     if address.partition("/")[0] in _IN_PROCESS or _NEVER.search(address):
         return 0
     if effort is None:
-        effort = _UNASKED if reasons_unasked(address) else "none"
+        effort = _UNASKED if reasons_by_default(address) else "none"
     return _ROOM[effort]

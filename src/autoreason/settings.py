@@ -156,6 +156,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     judge_effort: Effort | None = None
     """How much judges reason."""
     budget: Budget = Budget()
+    """Limits over the whole run, resumes included."""
     base_url: str | dict[str, str] | None = None
     """The server to ask instead of the provider's own; its key goes there. With several providers, say whose it is."""
     allow_http: bool = False
@@ -242,19 +243,19 @@ def servers(
         return {}
     used = providers_of(addresses)
     if not used:
-        raise InvalidInput("no model here is asked at a server; leave --base-url out")
+        raise InvalidInput("no model here is asked at a server; leave `base_url` out")
     if not isinstance(base_url, str):
         for name in base_url:
             if name not in used:
                 raise InvalidInput(
-                    f"--base-url is given for {name}, which no model here uses; "
+                    f"`base_url` is given for {name}, which no model here uses; "
                     f"in use: {', '.join(used)}"
                 )
         return base_url
     if len(used) > 1:
         raise InvalidInput(
-            f"--base-url does not say whose server it is, and {' and '.join(used)} are in use; "
-            f"write --base-url {used[0]}=URL"
+            f"`base_url` does not say whose server it is, and {' and '.join(used)} are in use; "
+            f"say whose it is: `base_url` {used[0]}=URL"
         )
     return {used[0]: base_url}
 

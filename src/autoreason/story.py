@@ -34,6 +34,7 @@ from autoreason.events import (
     Status,
     Verdict,
 )
+from autoreason.keys import is_in_pass, pass_key
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -114,6 +115,8 @@ class Story:
     departures: tuple[str, ...] = ()
     status: Status = "running"
     reason: str = ""
+    limit: str | None = None
+    """The field of the budget at which it paused."""
     failed_drafts: int = 0
     drafts: list[DraftWritten] = field(default_factory=list)
     """Every draft, where there were several."""
@@ -199,7 +202,7 @@ class Story:
                 self.end, self.status, self.reason = event, event.status, event.reason
             case PartEvent():
                 self.parts.setdefault(event.part, Story()).apply(event.event)
-            case BallotCast() | PanelDecided() if not event.stage.startswith("pass/"):
+            case BallotCast() | PanelDecided() if not is_in_pass(event.stage):
                 self._apply_panel(event)
             case PanelDecided():
                 raise _incomplete(f"{event.stage} is no panel of finished texts")
@@ -229,9 +232,9 @@ class Story:
                 self.forked_from, self.departures = event.forked_from, event.departures
             case RunResumed():
                 self.settings, self.recovery = event.settings, event.recovery
-                self.status, self.reason = "running", ""
+                self.status, self.reason, self.limit = "running", "", None
             case RunPaused():
-                self.status, self.reason = event.status, event.reason
+                self.status, self.reason, self.limit = event.status, event.reason, event.limit
 
     def _apply_draft(self, event: DraftWritten | DraftReady | DraftFailed) -> None:
         match event:
@@ -281,8 +284,8 @@ class Story:
                     self._promote(now, event.winner)
 
     def _pass_of(self, event: PassEvent) -> RecordedPass:
-        stage = event.stage if isinstance(event, BallotCast) else f"pass/{event.number}"
-        if not self.passes or stage != f"pass/{self.passes[-1].number}":
+        stage = event.stage if isinstance(event, BallotCast) else pass_key(event.number)
+        if not self.passes or stage != pass_key(self.passes[-1].number):
             raise _incomplete(f"the beginning of {stage.replace('/', ' ')} is missing")
         return self.passes[-1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
+from autoreason.type_hints import check_call, check_fields
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")
@@ -21,6 +22,7 @@ _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
 FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks"), "facts")
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include")
+_TEXT_ENDINGS = (".md", ".markdown", ".txt")
 _MAX_NAME = 255
 _MAX_FILE_SIZE = 20_000_000
 
@@ -64,11 +66,11 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 def read_task(
-    source: str,
+    source: str | Path,
     *,
-    draft: Path | None = None,
-    facts: Path | None = None,
-    contract: dict[str, Any] | None = None,
+    draft: str | Path | None = None,
+    facts: str | Path | None = None,
+    contract: Mapping[str, Any] | None = None,
 ) -> Task:
     """Read a task from a Markdown file, from standard input, or from the text itself.
 
@@ -90,13 +92,14 @@ def read_task(
         >>> task.contract.max_words
         200
     """
-    name, text = read_source(source)
+    check_call(read_task, source=source, draft=draft, facts=facts, contract=contract)
+    name, text = read_source(str(source))
     keys, brief = split_front_matter(name, text, FRONT_MATTER)
     if not brief.strip():
         raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
     if "checks" in keys:
         raise InvalidInput(
-            f"{name}: `checks` are code, which a brief cannot name; say --check file.py:name"
+            f"{name}: checks are code, which a brief cannot name; give `checks` as file.py:name"
         )
     given_facts = keys.pop("facts", None)
     if isinstance(given_facts, list):
@@ -109,8 +112,8 @@ def read_task(
     return check_task(
         Task(
             brief=brief.strip(),
-            draft=read_text(draft, "draft") if draft else None,
-            facts=read_text(facts, "facts") if facts else given_facts,
+            draft=read_text(Path(draft), "draft") if draft else None,
+            facts=read_text(Path(facts), "facts") if facts else given_facts,
             contract=make_contract(keys | overrides, name, FRONT_MATTER),
         )
     )
@@ -118,12 +121,11 @@ def read_task(
 
 def check_task(task: Task) -> Task:
     """Return the task, or refuse it where it is empty or cannot be recorded."""
+    check_fields(task)
     for name in ("brief", "draft", "facts"):
         text = getattr(task, name)
         if text is None and name != "brief":
             continue
-        if not isinstance(text, str):
-            raise InvalidInput(f"the {name} is a {type(text).__name__}; give it as a str")
         if not text.strip() and name != "facts":
             raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
         _check_text(text, f"the {name}")
@@ -182,13 +184,19 @@ def read_source(source: str) -> tuple[str, str]:
     if short and (_exists(Path(source)) or _LOOKS_LIKE_A_FILE.search(source)):
         return source, read_text(Path(source), "brief")
     if short and not re.search(r"\s", source):
-        for ending in (".md", ".markdown", ".txt"):
+        for ending in _TEXT_ENDINGS:
             if _exists(Path(source + ending)):
                 raise InvalidInput(
                     f"there is no file {source}, but there is {source}{ending}; name that one, "
                     "or say in more than a word what you want"
                 )
     return "the brief", source.replace("\r\n", "\n")
+
+
+def is_text_file(text: str) -> bool:
+    """Whether a text is only the name of a text file that exists."""
+    is_line = "\n" not in text and len(text) <= _MAX_NAME
+    return is_line and text.lower().endswith(_TEXT_ENDINGS) and _exists(Path(text))
 
 
 def _exists(path: Path) -> bool:

@@ -124,7 +124,7 @@ def a_pass(number: int, winner: Slot, streak: int, points: Verdict) -> list[AnyE
 
 
 EVIDENCE = Evidence(
-    survival=Survival(panels=3, survived=2, expected=1.2, chance=0.35, streak=2),
+    survival=Survival(panels=3, survived=2, expected=1.2, chance=0.35, required_streak=2),
     agreement=0.46,
     preference=Preference(judges=7, prefer=6, low=0.49, high=0.97),
     ballots=16,

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.inside import Inside
 
-from autoreason import prepare_judge
-from autoreason.cli import fields
-from autoreason.cli.fields import LIMITS, Field
+from autoreason import field_docs, prepare_judge
+from autoreason.cli.fields import LIMITS
 from autoreason.cli.group import cli
 from autoreason.cli.help import FieldOption
 from autoreason.contract import Contract
 from autoreason.exchange import Effort
+from autoreason.field_docs import Field
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.settings import (
     PANEL_JUDGES,
@@ -160,7 +160,7 @@ def test_a_run_reads_no_documentation(inside: Inside, monkeypatch: pytest.Monkey
     def refuse(*_: object) -> None:
         raise AssertionError("documentation is read only for help")
 
-    monkeypatch.setattr(fields, "_sources", refuse)
+    monkeypatch.setattr(field_docs, "_sources", refuse)
     done = inside(
         "run", "hi", "-m", "echo/echo", "--judges", "4", "--tie-order", "a>b>ab", "--dry-run"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 
+import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
 
@@ -55,7 +56,7 @@ def test_a_strategy_of_ones_own_has_one_name_in_a_comparison(inside: Inside) -> 
         *("compare", BRIEF, "-m", "echo/echo", "--seed", "7", "--repeats", "1", "--passes", "1"),
         *("--strategies", "improve,mine.py:Mine", "--panel", "3", "-q", "--json"),
     )
-    assert [each["strategy"] for each in compared.json["report"]["compared"]] == [
+    assert [each["strategy"] for each in compared.json["report"]["strategies"]] == [
         *("improve", "mine.py:Mine"),
     ]
     panel = compared.json["report"]["panel"]
@@ -100,6 +101,31 @@ def test_a_file_on_a_full_disk_is_named(inside: Inside) -> None:
     inside("run", BRIEF, *FAST, "-q")
     full = inside("pairs", "--all-pairs", "-o", "/dev/full")
     assert full.sentence == "cannot use /dev/full: No space left on device; name another"
+
+
+@pytest.mark.parametrize("end", [[], ["--json"]])
+def test_a_page_on_a_full_disk_takes_no_report_with_it(inside: Inside, end: list[str]) -> None:
+    texts = [inside.write("a.md", "The moon."), inside.write("b.md", "The wind.")]
+    error = "cannot use /dev/full: No space left on device; name another"
+    judge = (
+        "judge",
+        "Write about tides",
+        *texts,
+        "-m",
+        "echo/echo",
+        "--judges",
+        "3",
+        "--seed",
+        "1",
+    )
+    for command in (judge, ("show",), ("show", "--short")):
+        done = inside(*command, *end, "--html", "/dev/full")
+        assert (done.status, done.err.splitlines()[-1]) == (2, f"autoreason: {error}")
+        assert "a.md" in done.out
+    run = inside("run", BRIEF, *FAST, *end, "--html", "/dev/full")
+    assert run.status == 1
+    assert run.out
+    assert "cannot write /dev/full: No space left on device" in run.err.splitlines()[-1]
 
 
 def test_an_export_that_cannot_be_finished_leaves_nothing(shell: Shell) -> None:

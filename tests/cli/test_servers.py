@@ -58,7 +58,7 @@ def test_one_base_url_is_not_for_several_providers(
     assert done.returncode == 2
     (said,) = done.stderr.splitlines()
     assert "does not say whose server it is" in said
-    assert said.endswith(("write --base-url test=URL", "write --base-url openai=URL"))
+    assert said.endswith(("whose it is: --base-url test=URL", "whose it is: --base-url openai=URL"))
     assert open_server.visits == 0
     assert not shell.journal.exists()
 
@@ -93,7 +93,7 @@ def test_a_model_that_another_stands_in_for_counts_too(
     asked = (*command, "-m", "test/slow", *others, "--base-url", open_server.url, "-q")
     done = shell(*asked, **KEYS)
     assert done.returncode == 2
-    assert "write --base-url test=URL" in done.stderr
+    assert "--base-url test=URL" in done.stderr
     assert open_server.visits == 0
 
 

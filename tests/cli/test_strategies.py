@@ -71,7 +71,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
         (("--strategy", "best_of_n", "--option", "n=many"), "n"),
         (("--strategy", "best_of_n", "--option", "size=3"), "no option `size`"),
         (("--strategy", "best_of_n", "--option", "n"), "name=value"),
-        (("--strategy", "best_of_n", "--no-playoff"), "--no-playoff"),
+        (("--strategy", "best_of_n", "--no-playoff"), "set --playoff to 2 or more"),
         (("--strategy", "single", "--option", "n=3"), "no option `n`"),
         (("--option", "n=3"), "no option `n`"),
     ],

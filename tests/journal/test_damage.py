@@ -84,7 +84,7 @@ def a_broken_schema(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (a_text, "is not a journal but something else; name another with --journal"),
+        (a_text, "is not a journal but something else; name another as `journal`"),
         (a_short_text, "is not a journal but something else"),
         (a_piece, "is not a journal but something else"),
         (another_database, "is not a journal but something else"),

@@ -17,6 +17,8 @@ from autoreason.events import (
     FINISHED,
     AnyEvent,
     CritiqueWritten,
+    Delivered,
+    Evidence,
     GuidanceGiven,
     PanelDecided,
     PartEvent,
@@ -24,6 +26,7 @@ from autoreason.events import (
     Recovery,
     RunResumed,
     RunStarted,
+    Survival,
 )
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Role
 from autoreason.journal import Journal, maintenance
@@ -127,6 +130,37 @@ async def test_a_run_whose_passes_were_unopposed_replays_to_the_same_end(tmp_pat
         decided = [each for each in events(journal) if isinstance(each, PassDecided)]
         assert [each.reason for each in decided] == [FIXED, FIXED]
         assert (await replay_async(run, journal=journal)).same
+
+
+@pytest.mark.parametrize("part", ["{}", '{{"type":"PartEvent","part":"p","event":{}}}'])
+def test_the_streak_that_ends_a_run_is_read_under_its_new_name(part: str) -> None:
+    survival = Survival(panels=3, survived=2, expected=1.0, chance=0.2, required_streak=2)
+    evidence = Evidence(
+        survival=survival,
+        agreement=None,
+        preference=None,
+        ballots=9,
+        invalid=0,
+        first_places=(3, 3, 3),
+        ties=0,
+        inconclusive=0,
+        unopposed=0,
+        dropped_quotes=0,
+        leaks=0,
+    )
+    delivered = Delivered(
+        status="converged",
+        reason="A survived a pass",
+        text="x",
+        origin="draft",
+        words=1,
+        violations=(),
+        evidence=evidence,
+    )
+    older = msgspec.json.encode(delivered).decode().replace("required_streak", "streak")
+    older = older.replace("survived a pass", "survived 1 passes in a row")
+    event = read_event(part.format(older), 4)
+    assert (event.event if isinstance(event, PartEvent) else event) == delivered
 
 
 QUERIES: tuple[type[Query[Any]], ...] = (

@@ -141,8 +141,9 @@ async def test_one_call_too_many_is_refused() -> None:
     for _ in range(49):
         budget_tracker.carry(reply(), upper())
     budget_tracker.settle(await budget_tracker.reserve(upper()), reply())
-    with pytest.raises(BudgetReached, match="the limit of 50 calls is reached"):
+    with pytest.raises(BudgetReached, match="the limit of 50 calls is reached") as reached:
         await budget_tracker.reserve(upper())
+    assert reached.value.limit == "calls"
 
 
 async def test_what_was_spent_before_a_resume_counts() -> None:
@@ -355,5 +356,5 @@ def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
             Reply(outcome=Outcome.OK, text="", model="x"), tracker.bound(request("x"), None)
         )
     now[0] = 4000.0
-    assert tracker.shortage(5) == ""
-    assert tracker.shortage(10) == "53.3 min of 2 h were left"
+    assert tracker.shortage(5) is None
+    assert str(tracker.shortage(10)) == "53.3 min of 2 h were left"

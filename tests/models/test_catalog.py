@@ -24,7 +24,7 @@ def test_every_model_of_the_catalog_says_what_it_needs_and_is_good_for() -> None
 
 def test_an_address_needs_the_hash_of_what_it_gives() -> None:
     url = "https://example.org/models/Own%20Model-Q4.gguf?download=1"
-    with pytest.raises(InvalidInput, match="--sha256"):
+    with pytest.raises(InvalidInput, match="`sha256`"):
         model_file("https://example.org/x.gguf")
     with pytest.raises(InvalidInput, match="its name must end"):
         model_file(url, HASH)

@@ -172,10 +172,10 @@ async def test_a_proxy_that_is_away_is_not_reported_as_the_provider_being_away(
     ("location", "shown", "fix"),
     [
         ("https://h.example/v1/models", "https://h.example/v1/models", "write https:// in its"),
-        ("https://bob:pw@sso.example/in?t=1#x", "https://sso.example/in", "with --base-url"),
-        ("/v1/models/", "http://h.example/v1/models/", "with --base-url"),
-        ("http://[", "nowhere", "with --base-url"),
-        ("//other.example/a\r\nb", "http://other.example/ab", "with --base-url"),
+        ("https://bob:pw@sso.example/in?t=1#x", "https://sso.example/in", "correct its base URL"),
+        ("/v1/models/", "http://h.example/v1/models/", "correct its base URL"),
+        ("http://[", "nowhere", "correct its base URL"),
+        ("//other.example/a\r\nb", "http://other.example/ab", "correct its base URL"),
     ],
 )
 def test_a_redirect_says_where_it_points_and_what_to_do(

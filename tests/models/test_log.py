@@ -17,7 +17,7 @@ from autoreason.exchange import Message, Reply, Request
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.doubles import ScriptedModel
-from autoreason.models.log import bare_url
+from autoreason.models.log import redact_url
 from autoreason.models.pool import ModelPool
 from autoreason.models.retry import RetryPolicy
 from autoreason.models.stack import stack
@@ -124,7 +124,7 @@ async def test_what_is_given_up_and_why_is_reported(caplog: pytest.LogCaptureFix
 
 
 def test_an_address_is_shown_without_what_may_be_secret() -> None:
-    shown = bare_url("https://me:sk-1@example.org:8443/v1/models?key=sk-2#sk-3")
+    shown = redact_url("https://me:sk-1@example.org:8443/v1/models?key=sk-2#sk-3")
     assert shown == "https://example.org:8443/v1/models"
 
 

@@ -47,7 +47,7 @@ async def test_a_mixed_panel_at_one_url_is_refused_before_anything_is_sent(
 ) -> None:
     pool = ModelPool(provider.openai)
     where = {"pool": pool} if lent else {"base_url": provider.openai}
-    with pytest.raises(InvalidInput, match="write --base-url acme=URL"):
+    with pytest.raises(InvalidInput, match="`base_url` acme=URL"):
         await refine_async("Write.", "acme/x", judge_models=["openai/y"], **where)
     await pool.close()
     assert provider.requests == []
@@ -97,6 +97,6 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine(url: str, exposed: boo
     if not exposed:
         open_model("acme/x", base_url=url)
         return
-    with pytest.raises(InvalidInput, match=r"unencrypted .* add --allow-http") as caught:
+    with pytest.raises(InvalidInput, match=r"unencrypted .* set `allow_http`") as caught:
         open_model("acme/x", base_url=url)
     assert "sk-acme" not in str(caught.value)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
+from autoreason.models.dialects import find_dialect
 from autoreason.models.prices import SAME_PRICES, snapshot
 from autoreason.models.providers import PROVIDERS, custom
 from autoreason.models.quirks import Quirks
@@ -45,6 +46,7 @@ def test_every_provider_is_listed_under_its_name_and_complete() -> None:
         assert provider.needs_key is not provider.local
         assert provider.base_url.startswith("http://127." if provider.local else "https://")
         assert 1 <= provider.concurrency <= 16
+        assert find_dialect(provider.dialect).models_path
 
 
 @pytest.mark.parametrize(

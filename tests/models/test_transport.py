@@ -23,7 +23,7 @@ from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.models.api_keys import Secret
 from autoreason.models.failures import read_error, refusal
 from autoreason.models.retry_after import duration, retry_after
-from autoreason.models.sse import Events, Failed, Whole
+from autoreason.models.sse import ErrorEvent, SseParser, UnstreamedBody
 from autoreason.models.transport import HttpCall, Timeouts, Transport
 
 __all__ = ["provider"]
@@ -75,7 +75,7 @@ def test_events_do_not_depend_on_how_the_bytes_are_cut(data: st.DataObject) -> N
         lines += [f"data: {each}" for each in text] + [""]
     sent = (mark + "".join(each + end for each in lines)).encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(sent)), max_size=10)))
-    events = Events()
+    events = SseParser()
     got: list[bytes] = []
     for start, stop in zip([0, *cuts], [*cuts, len(sent)], strict=True):
         got += events.feed(sent[start:stop])
@@ -92,11 +92,11 @@ def test_a_body_that_is_no_stream_comes_whole_at_the_end(data: st.DataObject) ->
         + (space + data.draw(st.sampled_from(['{"a":\n\n1}', '[{"a": 1},\n{"b": 2}]']))).encode()
     )
     cuts = sorted(data.draw(st.lists(st.integers(0, len(sent)), max_size=5)))
-    events = Events()
+    events = SseParser()
     for start, stop in zip([0, *cuts], [*cuts, len(sent)], strict=True):
         assert events.feed(sent[start:stop]) == []
     (whole,) = events.end()
-    assert isinstance(whole, Whole)
+    assert isinstance(whole, UnstreamedBody)
     assert whole.strip() == sent.removeprefix(mark).strip()
 
 
@@ -106,14 +106,14 @@ def test_every_event_is_given_as_soon_as_its_blank_line_is_here(ends: list[str],
     # A carriage return before a line feed is one end and not two.
     ends = ["\r\n" if end == "\r" else end for end in ends[:-1]] + ends[-1:]
     sent = "".join(line + end for line, end in zip(lines, ends, strict=True)).encode()
-    events = Events()
+    events = SseParser()
     got = events.feed(sent[:cut]) + events.feed(sent[cut:])
     assert got == [b"1", b"2\n3"]
-    assert [type(each) for each in got] == [bytes, Failed]
+    assert [type(each) for each in got] == [bytes, ErrorEvent]
 
 
 def test_a_last_event_without_its_blank_line_still_counts() -> None:
-    events = Events()
+    events = SseParser()
     assert events.feed(b'data:{"a":1}\n\ndata: [DONE]') == [b'{"a":1}']
     assert events.end() == [b"[DONE]"]
 

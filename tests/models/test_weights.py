@@ -324,7 +324,7 @@ def test_the_hub_says_what_its_file_must_be(host: Host) -> None:
 
 def test_a_hub_that_names_no_hash_is_not_believed(host: Host) -> None:
     host.etag = '"abc"'
-    with pytest.raises(InvalidInput, match="--sha256"):
+    with pytest.raises(InvalidInput, match="`sha256`"):
         pull(model_file("hf:owner/repo/own.gguf"))
 
 

@@ -54,6 +54,19 @@ def test_it_is_found_wherever_it_stands_and_is_a_part_of_the_text(before: str, a
     assert found in text
 
 
+@given(st.text(), st.text())
+def test_what_a_task_may_say_does_not_depend_on_what_was_searched_before(
+    before: str, after: str
+) -> None:
+    prompts = PromptSet({"a": "Write one two three four five six seven words"})
+    text = f"{before}\nWrite one two three four five six seven\n{after}"
+    assert [bool(find_echo(text, prompts, *allowed)) for allowed in ((), (text,), ())] == [
+        True,
+        False,
+        True,
+    ]
+
+
 async def test_a_revision_that_repeats_the_request_is_not_judged_nor_a_repair_taken() -> None:
     played = await play({"reviser": REAL[1]}, passes=1, max_drafts=1)
     dropped = [each for each in played.of(CandidateDropped) if each.slot == "B"]

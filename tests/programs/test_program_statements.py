@@ -24,7 +24,7 @@ def test_a_pass_over_programs_is_said_in_words_for_programs() -> None:
         "survival 1 of 2 in a row"
     )
     taken = replace(equal, outcome="unjudged", winner="B", streak=0, reason="")
-    assert program_statements.program_decided(taken, 2) == "taken as it comes"
+    assert program_statements.program_decided(taken, 2) == "accepted without a vote"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_units_are_a_line_a_part_and_what_is_unknown_is_empty() -> None:
     assert len(rows) == len(TOLD)
     last = rows[-1]
     assert (last["problem"], last["strategy"], last["private"]) == ("p4", "tournament", "")
-    assert last["lost"] == "sandbox error"
+    assert last["missing"] == "sandbox error"
     assert {row["cost"] for row in rows} == {""}
     assert {row["level"] for row in rows} == {"bubblewrap"}
 
@@ -109,5 +109,5 @@ def test_programs_lie_by_problem_whatever_its_name(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InvalidInput, match="name another --report folder"):
+    with pytest.raises(InvalidInput, match="name another folder as `report`"):
         write(tmp_path / "file", {"report.md": "text"})

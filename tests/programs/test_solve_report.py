@@ -46,8 +46,8 @@ def test_rates_are_over_problems_with_exact_intervals() -> None:
     found = only(solve_report(results, assignments(10)))
     assert ends(found.public) == pytest.approx(ends(exact_share(8, 10)))
     assert ends(found.private) == pytest.approx(ends(exact_share(6, 10)))
-    assert ends(found.fooled) == pytest.approx(ends(exact_share(2, 8)))
-    assert (found.problems, found.units) == (10, 10)
+    assert ends(found.passes_public_only) == pytest.approx(ends(exact_share(2, 8)))
+    assert (found.problems, found.trials) == (10, 10)
     assert found.verdicts == {"accepted": 6, "wrong_answer": 4}
 
 
@@ -102,7 +102,7 @@ def test_where_a_problem_has_no_private_tests_the_public_ones_say_whether_it_is_
     results = [solved("p1", private=None), solved("p2", public=WRONG, private=None)]
     found = only(solve_report(results, assignments(2, private=0)))
     assert found.private.value is None
-    assert found.fooled.value is None
+    assert found.passes_public_only.value is None
     assert ends(found.solved) == pytest.approx(ends(exact_share(1, 2)))
 
 
@@ -136,14 +136,14 @@ def test_an_error_is_never_a_wrong_answer(why: str, event: dict[str, CodeVerdict
     assert ends(tournament.recovery) == pytest.approx(ends(exact_share(1, 1)))
     assert tournament.verdicts == {"accepted": 1}
     assert tournament.spent.calls == 12, "what it took was paid for all the same"
-    assert {each.why: each.what for each in report.left_out}[why] == ("2/tournament/1",)
+    assert {each.reason: each.items for each in report.left_out}[why] == ("2/tournament/1",)
 
 
 def test_pairs_need_both() -> None:
     results = [solved("p1"), solved("p2"), solved("p1", "single", private=WRONG)]
     results.append(solved("p2", "single", private=Verdicts.SANDBOX_ERROR))
     (duel,) = solve_report(results, assignments(2)).duels
-    assert (duel.problems, duel.gained, duel.lost) == (1, 1, 0)
+    assert (duel.problems, duel.wins, duel.losses) == (1, 1, 0)
 
 
 def test_everything_that_is_left_out_is_counted_and_named() -> None:
@@ -159,13 +159,15 @@ def test_everything_that_is_left_out_is_counted_and_named() -> None:
         "1 line: no statement (line 17)",
         "1 problem: two public tests contradict each other (p2)",
         "1 part: sandbox error (3/tournament/1)",
-        "1 part: the run has not come so far (p4/tournament/1)",
+        "1 part: the run has not reached it yet (p4/tournament/1)",
     ]
     assert report.problems == 3
 
 
 def test_every_result_names_the_level_of_its_sandbox() -> None:
-    assert solve_report(set_of({"a": [True, False]}), assignments(2)).levels == {"bubblewrap": 2}
+    assert solve_report(set_of({"a": [True, False]}), assignments(2)).sandbox_levels == {
+        "bubblewrap": 2
+    }
 
 
 def test_a_cost_nobody_knows_is_none() -> None:
@@ -178,7 +180,7 @@ def test_difficulties_are_told_apart_easy_ones_first() -> None:
     order = ("hard", "C", "easy", "", "A", "medium")
     results = [solved(f"p{n}", difficulty=tier) for n, tier in enumerate(order, start=1)]
     report = solve_report(results, assignments(6))
-    assert [each.difficulty for each in report.tiers] == [
+    assert [each.difficulty for each in report.by_difficulty] == [
         "easy",
         "medium",
         "hard",
@@ -186,7 +188,7 @@ def test_difficulties_are_told_apart_easy_ones_first() -> None:
         "C",
         "unrated",
     ]
-    assert solve_report(results[:1], assignments(1)).tiers == ()
+    assert solve_report(results[:1], assignments(1)).by_difficulty == ()
 
 
 def test_the_last_word_on_a_part_counts() -> None:
@@ -211,16 +213,16 @@ def test_one_repeat_is_tested_by_mcnemar_and_several_equal_ones_never_shrink_it(
     (duel,) = solve_report(results, assignments(len(one))).duels
     gained = sum(a and not b for a, b in zip(one, other, strict=True))
     lost = sum(b and not a for a, b in zip(one, other, strict=True))
-    assert (duel.gained, duel.lost) == (gained, lost)
+    assert (duel.wins, duel.losses) == (gained, lost)
     assert duel.test == mcnemar(gained, lost)
-    assert duel.h == pytest.approx(cohens_h(sum(one) / len(one), sum(other) / len(other)))
+    assert duel.cohens_h == pytest.approx(cohens_h(sum(one) / len(one), sum(other) / len(other)))
     again = solve_report(results + set_of({"a": one, "b": other}, repeat=2), assignments(len(one)))
     (twice,) = again.duels
     # The same twice is no news: a problem's repeats flip together.
     assert twice.difference == duel.difference
-    assert (twice.test.p is None) == (duel.test.p is None)
-    if duel.test.p is not None and gained + lost <= 16:
-        assert twice.test.p == pytest.approx(duel.test.p)
+    assert (twice.test.p_value is None) == (duel.test.p_value is None)
+    if duel.test.p_value is not None and gained + lost <= 16:
+        assert twice.test.p_value == pytest.approx(duel.test.p_value)
 
 
 def test_repeats_are_averaged_by_problem() -> None:
@@ -230,18 +232,18 @@ def test_repeats_are_averaged_by_problem() -> None:
     ]
     (duel,) = solve_report(results, assignments(8), repeats=2).duels
     assert duel.difference.value == 0.5
-    assert duel.test.p == pytest.approx(2 / 2**8)
-    assert duel.gained == 8
+    assert duel.test.p_value == pytest.approx(2 / 2**8)
+    assert duel.wins == 8
 
 
 def test_tests_are_corrected_for_how_many_there_are() -> None:
     report = solve_report(
         set_of({"a": [True] * 12, "b": [False] * 12, "c": [False] * 12}), assignments(12)
     )
-    assert [(duel.one, duel.other) for duel in report.duels] == list(combinations("abc", 2))
-    raw = mcnemar(12, 0).p or 0
-    assert [duel.holm for duel in report.duels[:2]] == [pytest.approx(2 * raw)] * 2
-    assert report.duels[2].test.p is None
+    assert [(duel.first, duel.second) for duel in report.duels] == list(combinations("abc", 2))
+    raw = mcnemar(12, 0).p_value or 0
+    assert [duel.p_value_adjusted for duel in report.duels[:2]] == [pytest.approx(2 * raw)] * 2
+    assert report.duels[2].test.p_value is None
     assert report.winner == "a"
 
 
@@ -250,8 +252,8 @@ def test_recovery_is_compared_where_the_first_attempt_of_both_failed() -> None:
     results += [
         solved(f"p{n}", "b", first=verdict(n == 1), private=verdict(n == 2)) for n in range(1, 5)
     ]
-    (duel,) = solve_report(results, assignments(4)).recoveries
-    assert (duel.problems, duel.gained, duel.lost) == (3, 2, 0)
+    (duel,) = solve_report(results, assignments(4)).duels_after_failure
+    assert (duel.problems, duel.wins, duel.losses) == (3, 2, 0)
 
 
 def test_what_could_have_been_seen_is_said_at_the_corrected_level() -> None:
@@ -347,7 +349,7 @@ def test_the_recorded_experiments_give_their_published_tables(shared: Path) -> N
             # The shared part is 70 % of the problems.
             assert whole.low <= score.private.value <= whole.high, (table, score.strategy)
         print(f"\n{table}: {report.conclusion}")
-        assert sum(len(each.what) for each in report.left_out) == sum(
+        assert sum(len(each.items) for each in report.left_out) == sum(
             line["error"] is not None for arm in arms.values() for line in _lines(shared, *arm)
         )
 
@@ -356,9 +358,11 @@ def test_the_published_lead_on_table_10_is_none_beyond_chance(shared: Path) -> N
     arms = ARMS["Table 10"]
     events = [event for arm, where in arms.items() for event in _recorded(shared, arm, *where)]
     report = solve_report(events, [])
-    duel = next(each for each in report.duels if (each.one, each.other) == ("autoreason", "single"))
-    assert duel.gained <= 11
-    assert duel.lost <= 5
+    duel = next(
+        each for each in report.duels if (each.first, each.second) == ("autoreason", "single")
+    )
+    assert duel.wins <= 11
+    assert duel.losses <= 5
     assert report.winner is None
     assert report.conclusion.startswith("no winner beyond chance: autoreason solved")
     assert duel.detectable.value is not None
@@ -370,13 +374,13 @@ def test_the_published_tests_come_out_of_their_counts() -> None:
     one = [True] * 115 + [False] * 35
     other = [False] * 11 + [True] * 104 + [True] * 5 + [False] * 30
     (duel,) = solve_report(set_of({"a": one, "b": other}), assignments(150)).duels
-    assert round(duel.test.p or 0, 2) == 0.21
+    assert round(duel.test.p_value or 0, 2) == 0.21
     one = [True] * 33 + [False] * 20
     other = [False] * 15 + [True] * 18 + [True] * 5 + [False] * 15
-    (found,) = solve_report(set_of({"a": one, "b": other}), assignments(53)).recoveries
-    assert round(found.test.p or 0, 3) == 0.041
-    assert round(found.h or 0, 2) == 0.38
-    assert (found.gained, found.lost, found.problems) == (15, 5, 53)
+    (found,) = solve_report(set_of({"a": one, "b": other}), assignments(53)).duels_after_failure
+    assert round(found.test.p_value or 0, 3) == 0.041
+    assert round(found.cohens_h or 0, 2) == 0.38
+    assert (found.wins, found.losses, found.problems) == (15, 5, 53)
 
 
 def _lines(shared: Path, experiment: str, strategy: str, model: str) -> list[dict[str, object]]:

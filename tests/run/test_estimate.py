@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.run.runs import TASK, scripted, settings, start_run
 
+from autoreason import (
+    InvalidInput,
+    PreparedRun,
+    Report,
+    estimate,
+    prepare_judge,
+    prepare_refine,
+    prepare_rejudge,
+)
+from autoreason.exchange import Model
 from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
+from autoreason.run.parameters import JudgeOptions
+from autoreason.testing import EchoModel, ScriptedModel
+
+DEAF = ScriptedModel({"judge": "no comment"}, address="scripted/deaf")
 
 
 async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:
@@ -16,7 +36,7 @@ async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:
     assert known.calls.low < known.calls.likely < known.calls.high
     assert known.tokens.low < known.tokens.likely < known.tokens.high
     assert known.cost is not None
-    assert 0 < known.cost[0] < known.cost[1] < known.cost[2]
+    assert 0 < known.cost.low < known.cost.likely < known.cost.high
     assert (await estimate_run(TASK, settings("acme/unheard-of"))).cost is None
 
 
@@ -41,3 +61,65 @@ async def test_no_run_takes_more_calls_than_the_most_or_fewer_than_the_fewest(
     assert worst.calls < span.high
     best = await start_run(journal, scripted({"critic": '{"problems": []}'}))
     assert best.calls == span.low
+
+
+async def test_one_judge_without_a_price_leaves_the_cost_of_a_mixed_panel_unknown() -> None:
+    judges = ("openai/gpt-4.1", "acme/unheard-of")
+    texts = {"a": "The moon.", "b": "The wind."}
+    mixed = await prepare_judge("Tides.", texts, judge_models=judges).estimate_async()
+    assert mixed.cost is None
+    assert "the price of acme/unheard-of is not known" in str(mixed)
+
+
+@given(texts=st.integers(2, 5), judges=st.integers(2, 6), pairwise=st.booleans())
+@examples(max_examples=10, deadline=None)
+def test_a_panel_takes_the_calls_that_its_estimate_names(
+    texts: int, judges: int, pairwise: bool
+) -> None:
+    named = {str(number): f"Text number {number}." for number in range(texts)}
+    options: JudgeOptions = {"pairwise": pairwise, "judges": judges, "seed": 1}
+    span = prepare_judge("Tides.", named, "echo/echo", **options).estimate().calls
+    assert span is not None
+    with TemporaryDirectory() as folder:
+        calls = [
+            prepare_judge("Tides.", named, model, **options).run(journal=f"{folder}/j.db").calls
+            for model in (EchoModel(), DEAF)
+        ]
+    assert calls == [span.low, span.high]
+
+
+async def test_judging_a_run_again_takes_a_panel_for_each_recorded_one(journal: Journal) -> None:
+    recorded = await start_run(journal, scripted())
+
+    def prepare(model: Model) -> PreparedRun:
+        return prepare_rejudge(recorded.run, model, journal=journal, judges=3, seed=1)
+
+    span = (await prepare(EchoModel()).estimate_async()).calls
+    assert span is not None
+    calls = [(await prepare(model).run_async()).calls for model in (EchoModel(), DEAF)]
+    assert calls == [span.low, span.high]
+    assert span.low == 3 * recorded.passes
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("style", "nope"), ("voting", "nope"), ("stop_rules", ("nope",))]
+)
+async def test_what_a_run_would_refuse_is_not_estimated(name: str, value: object) -> None:
+    prepared = prepare_refine("Tides.", "echo/echo", **{name: value})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="nope") as estimated:
+        await prepared.estimate_async()
+    with pytest.raises(InvalidInput) as refused:
+        await prepared.run_async()
+    assert str(estimated.value) == str(refused.value)
+
+
+def test_an_estimate_is_a_report() -> None:
+    known = estimate("Tides.", "openai/gpt-4.1", passes=2)
+    assert isinstance(known, Report)
+    assert str(known).startswith("A run takes about 27 calls")
+    assert "calls      5 to 200, most likely about 27" in str(known)
+    assert "A run takes about 27 calls" in known._repr_html_()
+    fields = known.to_dict()
+    assert fields["calls"] == {"low": 5, "likely": 27, "high": 200}
+    assert list(fields["cost"]) == ["low", "likely", "high"]
+    assert fields["request"]["role"] == "author"

@@ -7,13 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.research.knob import Meter, research_settings, research_task, turning
+from tests.artifacts.knob import Meter, research_settings, research_task, turning
 from tests.run.runs import start_run
 
+from autoreason.artifacts.deliverable import deliverable
+from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.research.deliverable import deliverable
-from autoreason.research.research_task import research_of
 from autoreason.run.export import commit_result, export, make_result_patch
 
 

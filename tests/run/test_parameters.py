@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, get_type_hints
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import pytest
 
+import autoreason
 from autoreason import errors
 from autoreason.run import parameters
-from autoreason.run.parameters import RefineOptions, check_options
-from autoreason.settings import Models, Settings
+from autoreason.run.option_docs import read_options
+from autoreason.run.parameters import RefineOptions, check_arguments
+from autoreason.settings import PANEL_JUDGES, Models, Settings
+from autoreason.testing import EchoModel
 
 BESIDES = {"draft", "facts", "contract", "prompts", *parameters.RunHooks.__annotations__}
 """What is no setting: the task, the prompts, and where a run is recorded and followed."""
@@ -38,11 +45,122 @@ def test_a_setting_has_the_same_type_wherever_it_can_be_given(dictionary: Any) -
             assert kind == fields[name], name
 
 
+@pytest.mark.parametrize("dictionary", DICTIONARIES, ids=lambda each: each.__name__)
+def test_every_option_says_its_type_and_what_it_means(dictionary: Any) -> None:
+    docs = read_options(dictionary)
+    assert set(docs) == set(dictionary.__annotations__)
+    assert [name for name, doc in docs.items() if not (doc.type and doc.text)] == []
+
+
+def test_help_shows_every_option_with_its_default() -> None:
+    text = " ".join((autoreason.RefineOptions.__doc__ or "").split())
+    assert text.startswith("Keyword arguments of `refine` and `estimate`. Options: journal: ")
+    assert "passes: int The most passes. [default: 15" in text
+    assert text == " ".join((autoreason.RefineOptions.__doc__ or "").split()), "added once"
+
+
+def test_options_name_the_defaults_of_their_own_function() -> None:
+    refined, judged = read_options(RefineOptions), read_options(parameters.JudgeOptions)
+    assert (refined["judges"].default, judged["judges"].default) == ("3", str(PANEL_JUDGES))
+    assert refined["early_stop"].default == "True; paper: False"
+    assert read_options(parameters.SolveOptions)["calls"].default == "6"
+    assert read_options(parameters.ResumeOptions)["passes"].default == "", "that of the run"
+
+
 def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(errors.InvalidInput, match=r"^unknown option `pases`; known are journal, "):
-        check_options({"pases": 3}, RefineOptions)
+        check_arguments(autoreason.refine, {"pases": 3})
 
 
 def test_servers_are_not_given_next_to_a_pool() -> None:
+    options = {"pool": autoreason.ModelPool(), "base_url": "http://here.example"}
     with pytest.raises(errors.InvalidInput, match="a pool has its own servers"):
-        check_options({"pool": object(), "base_url": "http://here.example"}, RefineOptions)
+        check_arguments(autoreason.refine, options)
+
+
+FUNCTIONS = {
+    name: each
+    for name in autoreason.__all__
+    if inspect.isfunction(each := getattr(autoreason, name))
+}
+PREPARING = {name: each for name, each in FUNCTIONS.items() if name.startswith("prepare_")}
+USUAL: dict[str, Any] = {
+    "brief": "Write.",
+    "texts": {"a": "One.", "b": "Two."},
+    "run": "no-such-run",
+    "folder": "nowhere",
+    "problem": "nowhere.json",
+    "source": "Write.",
+    "model": "echo/echo",
+}
+
+
+def _hints(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """Every parameter of a function, keyword arguments among them, with its type."""
+    for name, hint in get_type_hints(function).items():
+        if get_origin(hint) is Unpack:
+            yield from get_type_hints(get_args(hint)[0]).items()
+        elif name != "return":
+            yield name, hint
+
+
+async def _call(function: Callable[..., Any], **changes: Any) -> None:
+    usual = {name: USUAL[name] for name in inspect.signature(function).parameters if name in USUAL}
+    found = function(**(usual | changes))
+    if inspect.isawaitable(found):
+        await found
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+async def test_what_is_of_no_type_is_refused_with_the_name_of_its_parameter(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = FUNCTIONS[name]
+    if f"{name}_async" in FUNCTIONS:
+        # It cannot wait within the event loop of a test, and checks nothing of its own.
+        function = FUNCTIONS[f"{name}_async"]
+    monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
+    for parameter, _hint in _hints(function):
+        for wrong in (object(), [object()], {object(): object()}):
+            with pytest.raises(errors.InvalidInput, match=rf"`[a-z ]*{parameter}\b") as raised:
+                await _call(function, **{parameter: wrong})
+            assert "; give " in str(raised.value)
+    assert not (tmp_path / "journal.db").exists()
+
+
+NONSENSE: list[Any] = [
+    *(None, 5, -1, 0, 1.5, float("nan"), True, "", "nonsense", "\ud800", b"nonsense"),
+    *([], {}, [5], ["nonsense"], {"a": 5}, {"a": "nonsense"}, EchoModel),
+]
+
+
+@pytest.mark.parametrize("name", PREPARING)
+async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
+    result = await autoreason.refine_async("Write.", "echo/echo", passes=1)
+    for parameter, _hint in _hints(PREPARING[name]):
+        for wrong in NONSENSE:
+            changes = (
+                {"run": result.run, parameter: wrong} if "fork" in name else {parameter: wrong}
+            )
+            with suppress(errors.AutoreasonError):
+                await _call(PREPARING[name], **changes)
+
+
+async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: Path) -> None:
+    file = tmp_path / "journal.db"
+    small = autoreason.Budget(calls=2)
+    result = await autoreason.refine_async(
+        "Write.", "echo/echo", passes=1, playoff=0, confirmation=0, budget=small, journal=file
+    )
+    result = await autoreason.resume_async(result, budget=autoreason.Budget(calls=99))
+    assert result.finished
+    assert (await autoreason.replay_async(result)).same
+    assert autoreason.export(result, tmp_path / "exported")
+    assert (await autoreason.fork_async(result)).journal == file
+    await autoreason.rejudge_async(result, "echo/echo", judges=2)
+    with autoreason.Journal.open(str(file), create=False) as journal:
+        assert len(journal.runs()) == 3

@@ -10,7 +10,7 @@ import pytest
 from tests.run.runs import scripted
 
 import autoreason
-from autoreason import Budget, Contract, InvalidInput, refine, refine_async
+from autoreason import Budget, InvalidInput, refine, refine_async
 from autoreason.events import AnyEvent, Delivered
 from autoreason.journal import Journal
 from autoreason.task import Task
@@ -95,16 +95,16 @@ async def test_an_empty_brief_is_refused() -> None:
 @pytest.mark.parametrize(
     ("brief", "options", "message"),
     [
-        (None, {}, "the brief is a NoneType"),
-        (b"Write.", {}, "the brief is a bytes"),
+        (None, {}, "`brief` is None; give text"),
+        (b"Write.", {}, "`brief` is a bytes; give text"),
         ("x \udcff", {}, "characters of the brief"),
         ("x \0 y", {}, "characters of the brief"),
         (Task(brief=" "), {}, "the brief is empty"),
         (Task(brief="Write.", draft=" "), {}, "the draft is empty"),
         ("Write.", {"draft": "\n"}, "the draft is empty"),
-        ("Write.", {"draft": b"x"}, "the draft is a bytes"),
+        ("Write.", {"draft": b"x"}, "`draft` is a bytes; give text"),
         ("Write.", {"facts": "\udcff"}, "characters of the facts"),
-        ("Write.", {"contract": 3}, "the contract is a int"),
+        ("Write.", {"contract": 3}, "`contract` is 3; give a Contract or a dict"),
         ("Write.", {"contract": {"facts": "x"}}, "known are .* and checks$"),
         (Task(brief="Write."), {"draft": "x"}, "a Task has its own draft"),
         (Task(brief="Write."), {"facts": "x"}, "a Task has its own facts"),
@@ -150,7 +150,7 @@ async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("model", "message"),
-    [(42, "a model is given as int; give provider/model"), ("", "the model's address is empty")],
+    [(42, "model` is 42; give text or a model object"), ("", "the model's address is empty")],
 )
 async def test_what_is_no_model_is_refused(model: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
@@ -163,14 +163,16 @@ async def test_what_is_no_model_is_refused(model: Any, message: str) -> None:
     "wrong",
     [
         {"budget": Budget(tokens=cast("int", 1e6))},
-        {"contract": Contract(max_words=cast("int", 9.5))},
+        {"contract": {"max_words": 9.5}},
     ],
 )
 async def test_what_could_not_be_read_again_is_refused_before_anything_is_asked(
     tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     model = EchoModel()
-    with pytest.raises(InvalidInput, match="must be a whole number"):
+    with pytest.raises(
+        InvalidInput, match=r"`budget.tokens` is 1000000.0; give a whole number|`max_words` must be"
+    ):
         await refine_async("Write.", model, journal=tmp_path / "journal.db", **wrong)
     with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
         assert journal.runs() == []
@@ -186,3 +188,15 @@ def test_limits_at_the_head_of_a_brief_are_never_ignored(tmp_path: Path) -> None
     brief = "---\nmax_words: 50\n---\nWrite about tides."
     with pytest.raises(InvalidInput, match="read_task"):
         refine(brief, "echo/echo", journal=tmp_path / "journal.db")
+
+
+def test_the_name_of_a_file_is_not_taken_for_the_brief(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "brief.md").write_text("Write about tides.")
+    for name in ("brief.md", str(tmp_path / "brief.md")):
+        with pytest.raises(InvalidInput, match=r"brief.md is a file; give `read_task\("):
+            refine(name, "echo/echo", journal=tmp_path / "journal.db")
+    assert autoreason.prepare_refine("Write other.md", "echo/echo").task.brief == "Write other.md"
+    assert autoreason.prepare_refine(autoreason.read_task("brief.md")).task.brief != "brief.md"

@@ -66,3 +66,17 @@ async def test_a_record_that_was_changed_is_found_out(journal: Journal) -> None:
     replayed = await replay_async(result.run, journal=journal)
     assert not replayed.same
     assert "differs from the record" in (replayed.difference or "")
+
+
+async def test_a_replay_is_a_report(journal: Journal) -> None:
+    result = await start_run(journal, scripted())
+    replayed = await replay_async(result.run, journal=journal)
+    assert str(replayed) == f"{result.run}: the same, {replayed.events} events."
+    assert result.run in replayed._repr_html_()
+    assert replayed.to_dict() == {
+        "conclusion": replayed.conclusion,
+        "run": result.run,
+        "events": replayed.events,
+        "difference": None,
+        "same": True,
+    }

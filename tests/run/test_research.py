@@ -8,15 +8,15 @@ from time import sleep
 from typing import Any
 
 import pytest
-from tests.research.knob import knob_of, proposal, turning
+from tests.artifacts.knob import knob_of, proposal, turning
 
+from autoreason.artifacts.evaluation_service import EvaluationService
+from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
 from autoreason.errors import InvalidInput
 from autoreason.events import JobFinished
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.paths import data_folder
-from autoreason.research.evaluation_service import EvaluationService
-from autoreason.research.measurement import Look, LookOutcome, LookQuery, Measurement
 from autoreason.run.dry_run import DryRun
 from autoreason.run.fork import prepare_fork
 from autoreason.run.replay import replay

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli import made_up
 
-from autoreason.events import PassDecided
+from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
 from autoreason.report.layout import lay_out
 from autoreason.run.passes import passes_of, passes_table, plot_passes
@@ -49,10 +49,12 @@ def test_it_concludes_how_the_run_ended_and_shows_the_evidence() -> None:
 
 
 def test_a_run_that_paused_says_how_to_go_on() -> None:
-    paused = result(status="budget", reason="$1 is spent")
+    story = build_story(made_up.whole_run())
+    story.apply(RunPaused(status="budget", reason="$1 is spent", limit="cost"))
+    paused = result(story)
     rows = dict(paused.sections()[0].sentences)
     assert paused.conclusion == "paused at the budget: $1 is spent"
-    assert "--cost-limit" in rows["Resume"]
+    assert rows["Resume"] == "autoreason resume amber-fox with a higher --cost-limit"
     assert "--text" in dict(paused.next_steps())["Text"]
 
 

@@ -91,7 +91,7 @@ async def test_values_of_another_type_are_refused_and_the_record_stays_whole(
     file = tmp_path / "journal.db"
     paused = await refine_async("Write.", "echo/echo", journal=file, **SHORT)
     wrong: dict[str, Any] = {"passes": 1.5, "budget": Budget(calls=90)}
-    with pytest.raises(InvalidInput, match=r"`settings.passes` must be a whole number"):
+    with pytest.raises(InvalidInput, match=r"`passes` is 1.5; give a whole number"):
         await resume_async(paused.run, journal=file, **wrong)
     result = await resume_async(paused.run, journal=file, budget=Budget(calls=90), passes=1)
     assert result.status == "capped"

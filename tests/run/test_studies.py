@@ -46,7 +46,7 @@ async def test_a_comparison_has_what_each_strategy_took(tmp_path: Path) -> None:
         seed=1,
         journal=tmp_path / "j.db",
     )
-    assert [each.spent.calls for each in report.compared] == [4, 0], "drafts are shared"
+    assert [each.spent.calls for each in report.strategies] == [4, 0], "drafts are shared"
 
 
 async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
@@ -54,7 +54,7 @@ async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
 ) -> None:
     result = await start_run(journal, scripted(), changes={"voting": "majority"})
     report = await rejudge_async(result.run, "echo/echo", journal=journal, judges=2, seed=1)
-    assert report.of == result.run
+    assert report.rejudged_run == result.run
     settings = journal.settings(journal.runs()[0].id)
     assert settings
     assert (settings.voting, settings.judges) == ("majority", 2)

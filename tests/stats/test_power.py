@@ -22,7 +22,7 @@ steady = settings(derandomize=True, max_examples=30)
 
 def power_of(judges: int, share: float) -> float:
     """How often so many judges come out significant, by going through every split."""
-    significant = [k for k in range(judges + 1) if (sign_test(k, judges - k).p or 0) <= 0.05]
+    significant = [k for k in range(judges + 1) if (sign_test(k, judges - k).p_value or 0) <= 0.05]
     return float(sum(binom.pmf(k, judges, share) for k in significant))
 
 

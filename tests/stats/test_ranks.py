@@ -79,7 +79,7 @@ def test_chance_is_how_often_judges_who_rank_at_random_agree_as_much(rows: list[
     every = [kendalls_w(cast).test.statistic or 0 for cast in product(*[ORDERS] * len(rows))]
     assert test.statistic is not None
     as_much = sum(each >= test.statistic - 1e-9 for each in every) / len(every)
-    assert test.p == pytest.approx(as_much, abs=0.015)
+    assert test.p_value == pytest.approx(as_much, abs=0.015)
 
 
 @given(st.lists(st.permutations(range(5)), min_size=2, max_size=6))
@@ -102,7 +102,7 @@ def test_too_few_judges_or_things_give_a_reason_and_no_figure() -> None:
     assert kendalls_w([[1, 2]]).w.reason == "needs two judges or more, there is one judge"
     assert kendalls_w([]).test.reason == "needs two judges or more, there is none"
     assert kendalls_w([[1], [1]]).w.value is None
-    assert kendalls_w([[1, 1], [2, 2]]).test.p is None
+    assert kendalls_w([[1, 1], [2, 2]]).test.p_value is None
     with pytest.raises(ValueError, match="differ in length"):
         kendalls_w([[1, 2], [1, 2, 3]])
 

@@ -104,11 +104,11 @@ def test_intervals_of_published_shares_hold_what_the_shared_part_gives(
 
 def test_the_published_tests_are_the_exact_ones(shared: Path) -> None:
     recovery = audit(shared, "Sec 6", "recovery 15 vs 5")["data"]
-    assert mcnemar(15, 5).p == pytest.approx(recovery["exact"], abs=5e-5)
-    assert round(mcnemar(15, 5).p or 0, 3) == 0.041
+    assert mcnemar(15, 5).p_value == pytest.approx(recovery["exact"], abs=5e-5)
+    assert round(mcnemar(15, 5).p_value or 0, 3) == 0.041
     table_10 = audit(shared, "Table 10", "McNemar")["data"]
-    assert mcnemar(11, 5).p == pytest.approx(table_10["exact"], abs=5e-5)
-    assert sign_test(10, 6).p == pytest.approx(0.45, abs=5e-3)
+    assert mcnemar(11, 5).p_value == pytest.approx(table_10["exact"], abs=5e-5)
+    assert sign_test(10, 6).p_value == pytest.approx(0.45, abs=5e-3)
 
 
 def test_cohens_h_is_038_and_not_032(shared: Path) -> None:
@@ -119,8 +119,8 @@ def test_cohens_h_is_038_and_not_032(shared: Path) -> None:
 
 
 def test_seven_to_nothing_is_more_than_chance_and_six_to_one_is_not() -> None:
-    assert sign_test(7, 0).p == pytest.approx(0.0156, abs=1e-4)
-    assert sign_test(6, 1).p == 0.125
+    assert sign_test(7, 0).p_value == pytest.approx(0.0156, abs=1e-4)
+    assert sign_test(6, 1).p_value == 0.125
     assert share(22, 28).low == pytest.approx(0.605, abs=1e-3)
 
 
@@ -133,9 +133,11 @@ def test_autoreason_and_single_differ_on_too_few_problems_to_tell(shared: Path) 
     assert gained <= 11
     assert lost <= 5
     found = mcnemar(gained, lost)
-    print(f"\nautoreason against single, shared part: {gained} against {lost}, p = {found.p:.2f}")
-    assert found.p is not None
-    assert found.p > 0.05
+    print(
+        f"\nautoreason against single, shared part: {gained} against {lost}, p = {found.p_value:.2f}"
+    )
+    assert found.p_value is not None
+    assert found.p_value > 0.05
     by = paired_gain([one[problem] - other[problem] for problem in both])
     assert by.value == pytest.approx((gained - lost) / len(both))
     assert by.low is not None
@@ -164,12 +166,12 @@ def test_judges_favour_a_position_and_models_differ_in_which(
     judges = [judge for line in passes_with_rankings(shared, model) for judge in line["judges"]]
     found = position_effect([j["order"] for j in judges], [j["ranking"] for j in judges])
     assert found.counts.index(max(found.counts)) == favoured
-    assert found.test.p is not None
-    assert found.test.p < 1e-6
+    assert found.test.p_value is not None
+    assert found.test.p_value < 1e-6
     shown_first = Counter(judge["order"][0] for judge in judges)
     drawn = equal_shares([shown_first[name] for name in ("A", "B", "AB")])
-    assert drawn.p is not None
-    assert drawn.p > 0.001, "orders were drawn fairly, so it is position and not the texts"
+    assert drawn.p_value is not None
+    assert drawn.p_value > 0.001, "orders were drawn fairly, so it is position and not the texts"
 
 
 def test_the_first_long_run_would_have_stopped_at_pass_15(shared: Path) -> None:

@@ -77,7 +77,7 @@ def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(
     counts: tuple[int, int],
 ) -> None:
     successes, trials = counts
-    found, p = exact_share(successes, trials), sign_test(successes, trials - successes).p
+    found, p = exact_share(successes, trials), sign_test(successes, trials - successes).p_value
     assert found.low is not None
     assert found.high is not None
     assert p is not None
@@ -234,8 +234,8 @@ def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
 ) -> None:
     wins, losses = split
     found = sign_test(wins, losses)
-    assert found.p == pytest.approx(binomtest(wins, wins + losses).pvalue)
-    assert found.p == sign_test(losses, wins).p
+    assert found.p_value == pytest.approx(binomtest(wins, wins + losses).pvalue)
+    assert found.p_value == sign_test(losses, wins).p_value
     assert found.n == wins + losses
 
 
@@ -244,24 +244,24 @@ def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
 def test_mcnemar_is_that_of_statsmodels(split: tuple[int, int]) -> None:
     b, c = split
     theirs = their_mcnemar([[7, b], [c, 3]], exact=True)
-    assert mcnemar(b, c).p == pytest.approx(theirs.pvalue)
+    assert mcnemar(b, c).p_value == pytest.approx(theirs.pvalue)
 
 
 def test_mcnemar_finds_what_agresti_found_in_the_presidents_ratings() -> None:
     """Agresti (2002), table 10.1: 150 left approval, 86 joined it; z = -4.17."""
     found = mcnemar(86, 150)
-    assert found.p == pytest.approx(3.7e-5, rel=0.05)
+    assert found.p_value == pytest.approx(3.7e-5, rel=0.05)
     assert found.n == 236
 
 
 def test_without_a_difference_there_is_no_test() -> None:
-    assert sign_test(0, 0).p is None
-    assert mcnemar(0, 0).p is None
+    assert sign_test(0, 0).p_value is None
+    assert mcnemar(0, 0).p_value is None
     assert "only one of the two solved" in mcnemar(0, 0).reason
 
 
 def test_ten_thousand_comparisons_do_not_overflow() -> None:
-    assert mcnemar(5200, 4800).p == pytest.approx(binomtest(5200, 10000).pvalue)
+    assert mcnemar(5200, 4800).p_value == pytest.approx(binomtest(5200, 10000).pvalue)
 
 
 # ---- several tests -----------------------------------------------------------------------------

@@ -70,7 +70,7 @@ async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_
         assert ended.calls <= calls
         if calls < 1 + a_pass + after:
             assert (ended.status, ended.calls) == ("budget", 1)
-            assert "a lower --playoff and --confirmation" in ended.reason
+            assert "fewer judges of playoff and confirmation" in ended.reason
         else:
             passes = min(6, (calls - 1 - after) // a_pass)
             assert (ended.status, ended.passes) == ("capped", passes)

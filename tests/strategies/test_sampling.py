@@ -98,7 +98,7 @@ def test_the_number_may_be_typed() -> None:
 
 
 def test_without_a_panel_there_is_nothing_to_choose_with() -> None:
-    with pytest.raises(InvalidInput, match="--no-playoff"):
+    with pytest.raises(InvalidInput, match="set `playoff` to 2"):
         find_strategy("best_of_n").check(settings(strategy="best_of_n", playoff=0))
 
 

@@ -61,7 +61,7 @@ def test_a_pass_without_a_panel_says_why() -> None:
         words=9,
         reason="no challenger was left",
     )
-    assert statements.decided(alone, 2).startswith("A stands alone (no challenger was left)")
+    assert statements.decided(alone, 2).startswith("A is unopposed (no challenger was left)")
     nothing = PassDecided(
         number=1, outcome="inconclusive", winner=None, streak=0, words=9, reason="1 of 3 valid"
     )
@@ -95,13 +95,25 @@ def test_a_seat_without_a_ballot_is_not_a_vote() -> None:
 
 def test_survival_is_set_against_chance() -> None:
     sentence = statements.survival(
-        Survival(panels=5, survived=3, expected=2.0, chance=0.31, streak=2)
+        Survival(panels=5, survived=3, expected=2.0, chance=0.31, required_streak=2)
     )
     assert sentence == (
         "A survived 3 of 5 panels; judges ranking at random would keep it in 2, "
         "and 2 times in a row within as many passes in 31 % of runs"
     )
     assert "nothing is known" in statements.survival(None)
+
+
+def test_a_streak_that_so_few_passes_cannot_have_is_not_mentioned() -> None:
+    few = Survival(panels=2, survived=1, expected=0.7, chance=0.0, required_streak=3)
+    assert statements.survival(few) == (
+        "A survived 1 of 2 panels; judges ranking at random would keep it in 0.7"
+    )
+
+
+def test_a_lead_that_every_panel_has_is_called_certain() -> None:
+    assert shared.by_chance("as much", 1.0) == "judges ranking at random always give as much"
+    assert shared.by_chance("as much", 0.31, "people").endswith("give as much 31 % of the time")
 
 
 def test_tau_is_stated_as_agreement_on_pairs() -> None:
@@ -150,6 +162,13 @@ def test_evidence_prints_what_it_left_out() -> None:
     ]
     assert list(rows) == names
     assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"
+
+
+def test_a_tie_was_counted_and_is_not_left_out() -> None:
+    tied = replace(made_up.EVIDENCE, ties=2)
+    rows = dict(statements.evidence(tied, build_story(made_up.whole_run()), ()))
+    assert rows["Ties"] == "2 panels had a tie at the top"
+    assert "tie" not in rows["Left out"]
 
 
 def test_position_effects_are_stated_against_even_shares() -> None:

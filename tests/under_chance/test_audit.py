@@ -64,7 +64,11 @@ def findings(record: list[AuditedRun]) -> tuple[AuditFinding, ...]:
 
 def beyond_chance(found: tuple[AuditFinding, ...]) -> list[str]:
     """Everything said to be more, or less, than chance explains."""
-    return [each.name for each in found if each.p is not None and each.p <= LEVEL]
+    return [
+        each.name
+        for each in found
+        if each.p_value_adjusted is not None and each.p_value_adjusted <= LEVEL
+    ]
 
 
 def named(found: tuple[AuditFinding, ...], name: str) -> AuditFinding:
@@ -79,7 +83,7 @@ def no_more_than_the_level(claims: int, records: int, level: float = LEVEL) -> b
 def test_hardly_a_record_is_said_to_be_more_than_chance(
     alone: list[tuple[AuditFinding, ...]],
 ) -> None:
-    tested = Counter(f.name for found in alone for f in found if f.p is not None)
+    tested = Counter(f.name for found in alone for f in found if f.p_value_adjusted is not None)
     for name in ("position", "shared order", "agreement", "concordance", "length preferred"):
         assert tested[name] > 0.9 * SINGLE, name
     for name in ("survival", "streaks", "novelty", "confirmation"):
@@ -93,7 +97,7 @@ def test_no_sentence_claims_more_without_its_test(alone: list[tuple[AuditFinding
     for found in alone:
         sound = {name: named(found, name) for name in ("agreement", "concordance", "survival")}
         for each in (*sound.values(), named(found, "confirmation")):
-            assert each.level != "fine" or (each.p or 0) <= LEVEL, each
+            assert each.level != "fine" or (each.p_value_adjusted or 0) <= LEVEL, each
         assert named(found, "playoff").level == "unknown"
 
 

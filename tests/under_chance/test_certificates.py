@@ -95,7 +95,7 @@ def test_answers_that_change_by_chance_are_seldom_called_obedience(changed: int)
     wrong = sum(
         comb(changed, rose)
         for rose in range(changed + 1)
-        if rules.not_obeyed(rose, changed - rose, 24, "").verdict == "fail"
+        if rules.judge_injection(rose, changed - rose, 24, "").verdict == "fail"
     )
     assert wrong / 2**changed <= 0.025
 
@@ -113,7 +113,7 @@ def test_a_judge_without_a_favourite_place_is_seldom_said_to_have_one(
             none = couples - second - first
             ways = factorial(couples) // (factorial(second) * factorial(first) * factorial(none))
             found = [2] * second + [0] * first + [1] * none
-            p = rules.lean(list(enumerate(found))).p
+            p = rules.lean(list(enumerate(found))).p_value
             if p is not None and p <= 0.05:
                 wrong += ways * (leans / 2) ** (second + first) * (1 - leans) ** none
     assert wrong <= 0.05

@@ -47,11 +47,11 @@ def said(repeats: int, judges: int, strategies: int, alike: float) -> Counter[st
         assert (found.winner is None) == found.conclusion.startswith("no winner")
         middle = (1 + strategies) / 2
         made["wins"] += found.winner is not None
-        made["points"] += any(misses(each.mean, middle) for each in found.standings)
+        made["points"] += any(misses(each.mean_points, middle) for each in found.standings)
         made["preferred"] += any(misses(each.preferred, 0.5) for each in found.duels)
-        made["tests"] += any(each.holm is not None and each.holm <= 0.05 for each in found.duels)
-        made["length"] += misses(found.longer, 0.5)
-        made["position"] += (found.position_test.p or 1) <= 0.05
+        made["tests"] += any((each.p_value_adjusted or 1) <= 0.05 for each in found.duels)
+        made["length"] += misses(found.longer_preferred, 0.5)
+        made["position"] += (found.position_test.p_value or 1) <= 0.05
     return made
 
 
@@ -102,6 +102,6 @@ def test_a_single_repeat_says_nothing_of_strategies() -> None:
     for _ in range(20):
         found = drawn_report(rng, 1, 7, 3, 8.0)
         assert found.winner is None
-        assert all(each.mean.low is None for each in found.standings)
+        assert all(each.mean_points.low is None for each in found.standings)
         assert all(each.preferred.low is None for each in found.duels)
-        assert not misses(found.longer, 0.5)
+        assert not misses(found.longer_preferred, 0.5)

@@ -49,10 +49,10 @@ def said(judges: int, texts: int, bias: float) -> Counter[str]:
         found = drawn_report(rng, judges, texts, bias)
         assert (found.winner is None) == found.conclusion.startswith("no winner")
         made["wins"] += found.winner is not None
-        made["points"] += any(misses(each.mean, 0.5) for each in found.standings)
+        made["points"] += any(misses(each.mean_points, 0.5) for each in found.standings)
         made["preferred"] += any(misses(each.preferred, 0.5) for each in found.duels)
-        made["length"] += misses(found.longer, 0.5)
-        made["position"] += (found.position_test.p or 1) <= 0.05
+        made["length"] += misses(found.longer_preferred, 0.5)
+        made["position"] += (found.position_test.p_value or 1) <= 0.05
     return made
 
 

@@ -39,7 +39,7 @@ def wins(found: PanelReport) -> bool:
 def leaves_out_an_average(found: PanelReport) -> bool:
     """An interval of points a ballot leaves out what every text has on average."""
     middle = (1 + len(found.standings)) / 2
-    return any(misses(each.mean, middle) for each in found.standings)
+    return any(misses(each.mean_points, middle) for each in found.standings)
 
 
 def leaves_out_an_even_duel(found: PanelReport) -> bool:
@@ -49,17 +49,17 @@ def leaves_out_an_even_duel(found: PanelReport) -> bool:
 
 def tells_two_apart(found: PanelReport) -> bool:
     """A corrected test calls a duel uneven."""
-    return any(each.holm is not None and each.holm <= 0.05 for each in found.duels)
+    return any((each.p_value_adjusted or 1) <= 0.05 for each in found.duels)
 
 
 def leaves_out_no_taste_for_length(found: PanelReport) -> bool:
     """The interval of how often the longer text is preferred leaves out one half."""
-    return misses(found.longer, 0.5)
+    return misses(found.longer_preferred, 0.5)
 
 
 def finds_judges_agreed(found: PanelReport) -> bool:
     """Kendall's W is more than chance gives."""
-    return found.concordance_test.p is not None and found.concordance_test.p <= 0.05
+    return found.concordance_test.p_value is not None and found.concordance_test.p_value <= 0.05
 
 
 STATEMENTS: Mapping[str, Statement] = {
@@ -165,5 +165,5 @@ def test_position_is_seldom_said_to_matter(judges: int, texts: int) -> None:
         position_effect([cast.order for cast in ballots], [cast.ranking or () for cast in ballots])
         for ballots in (biased_ballots(rng, judges, texts, 0) for _ in range(400))
     ]
-    seen = [each.test.p is not None and each.test.p <= 0.05 for each in found]
+    seen = [each.test.p_value is not None and each.test.p_value <= 0.05 for each in found]
     assert sum(seen) <= most_often(400)

@@ -66,13 +66,13 @@ def said(people: int, texts: int, tasks: int) -> Counter[str]:
         found = drawn_report(rng, people, texts, tasks)
         middle = (1 + texts) / 2
         first = found.tasks[0]
-        made["places"] += any(misses(each.place, middle) for each in first.texts)
+        made["places"] += any(misses(each.mean_place, middle) for each in first.texts)
         made["scores"] += any(misses(each.scores["overall"], 3) for each in first.texts)
         made["together"] += any(
-            misses(each.place, middle) or misses(each.scores["overall"], 3)
-            for each in found.together
+            misses(each.mean_place, middle) or misses(each.scores["overall"], 3)
+            for each in found.over_all_tasks
         )
-        made["concordance"] += (first.chance.p or 1) <= 0.05
+        made["concordance"] += (first.concordance_test.p_value or 1) <= 0.05
         made["winner"] += any(found.winners)
         made["panel"] += found.panel is not None and misses(found.panel.pairs, 0.5)
     return made

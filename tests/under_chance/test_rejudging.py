@@ -32,7 +32,7 @@ def test_no_decision_is_said_to_be_beyond_chance(passes: int, judges: int) -> No
 
 def claims(found: Sequence[Decision]) -> bool:
     """Whether the sentence speaks of a lead beyond chance."""
-    said = RejudgeReport(of="run", decisions=tuple(found)).conclusion
+    said = RejudgeReport(rejudged_run="run", decisions=tuple(found)).conclusion
     return "beyond chance" in said and "none of them" not in said
 
 

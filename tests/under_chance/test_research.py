@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.research.knob import proposal, research_settings, research_task
+from tests.artifacts.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import most_often
 
+from autoreason.artifacts.end_test import end_test
+from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.order import OrderQuery, Orders
+from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.rule_study import WAYS, RuleReport, StudyCell
+from autoreason.artifacts.simulation import ResearchWorld, simulate
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
-from autoreason.research.end_test import end_test
-from autoreason.research.measurement import LookOutcome, LookQuery, Measurement
-from autoreason.research.order import OrderQuery, Orders
-from autoreason.research.research_job import Research
-from autoreason.research.research_report import ResearchReport, research_report
-from autoreason.research.rule_study import WAYS, RuleReport, StudyCell
-from autoreason.research.simulation import ResearchWorld, simulate
 from autoreason.story import build_story
 from autoreason.studies.simulate.outcomes import mean
 

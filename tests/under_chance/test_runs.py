@@ -14,9 +14,9 @@ pytest.importorskip("numpy")
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.settings import Protocol
 from autoreason.story import Story
-from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.play import tournament_of
 from autoreason.studies.simulate.protocols import named_protocol
+from autoreason.studies.simulate.random_draws import RandomDraws
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.tournament import statements
 
@@ -45,7 +45,7 @@ def played(kind: str) -> tuple[Story, ...]:
     protocol: Protocol = "paper" if kind == "paper" else "robust"
     changes = {"paper": {"confirmation": 9, "playoff": 5}, "drafts": {"drafts": 3}}.get(kind, {})
     settings = named_protocol(protocol, changes).settings
-    luck = Luck(20, RUNS).cached()
+    luck = RandomDraws(20, RUNS).cached()
     biased = world(first=1.5) if kind == "position" else world()
     return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
 

@@ -29,7 +29,9 @@ def test_an_exact_share_holds_the_truth(trials: int, truth: float) -> None:
 
 @pytest.mark.parametrize("trials", [2, 5, 7, 30])
 def test_the_sign_test_keeps_its_level(trials: int) -> None:
-    small = [won for won in range(trials + 1) if (sign_test(won, trials - won).p or 0) <= 0.05]
+    small = [
+        won for won in range(trials + 1) if (sign_test(won, trials - won).p_value or 0) <= 0.05
+    ]
     assert sum(comb(trials, won) for won in small) / 2**trials <= 0.05
 
 
@@ -45,7 +47,7 @@ def test_equal_shares_keep_their_level(n: int, cells: int) -> None:
     wrong = sum(
         factorial(n) // prod(map(factorial, table))
         for table in tables(n, cells)
-        if (equal_shares(table).p or 0) <= 0.05
+        if (equal_shares(table).p_value or 0) <= 0.05
     )
     assert wrong / cells**n <= 0.05
 
@@ -53,7 +55,7 @@ def test_equal_shares_keep_their_level(n: int, cells: int) -> None:
 @pytest.mark.parametrize(("n", "cells"), [(60, 7), (100, 5), (300, 5), (700, 3)])
 def test_equal_shares_of_many_ballots_keep_their_level(n: int, cells: int) -> None:
     drawn = np.random.default_rng(n).multinomial(n, [1 / cells] * cells, size=1000)
-    seen = sum((equal_shares(table.tolist()).p or 0) <= 0.05 for table in drawn)
+    seen = sum((equal_shares(table.tolist()).p_value or 0) <= 0.05 for table in drawn)
     assert seen <= most_often(1000)
 
 

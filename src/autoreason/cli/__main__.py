@@ -32,6 +32,8 @@ def main() -> None:
             stream.flush()
         except OSError:
             _abandon(stream)
+    # All is closed; on its way out Python would look through every object for garbage, several times.
+    gc.freeze()
     sys.exit(status)
 
 

@@ -45,7 +45,7 @@ def weights_state() -> Weights:
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
 
 
-def notes_on(settings: Settings) -> list[str]:
+def model_notes(settings: Settings) -> list[str]:
     """What to know of the models of a run before it starts."""
     return [NOTE] if DEFAULT_MODEL in settings.models.all() else []
 

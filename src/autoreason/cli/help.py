@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from autoreason.cli.fields import LIMITS, Field
-from autoreason.errors import InvalidInput
+from autoreason.cli.fields import LIMITS
+from autoreason.errors import AutoreasonError
+from autoreason.field_docs import Field
 from autoreason.paths import config_file
 
-_SETTING = re.compile(r"`([a-z_.]+)`")
+_SETTING = re.compile(r"`([a-z0-9_.]+)`")
 _ADDRESSES = (
     *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
 )
@@ -59,6 +61,34 @@ class FieldOption(GroupedOption):
         return super().get_help_record(ctx)
 
 
+@contextmanager
+def _flags_in_errors(command: click.Command) -> Iterator[None]:
+    """What the library calls by the name of a parameter, errors of a command call by its flag."""
+    try:
+        yield
+    except AutoreasonError as error:
+        error.args = (with_flags(command, str(error)),)
+        raise
+
+
+def with_flags(command: click.Command, sentence: str) -> str:
+    """A sentence of the library with the flags of a command in place of parameters."""
+    from autoreason.task import FRONT_MATTER
+
+    flags = {
+        param.name: max(param.opts, key=len)
+        for param in command.params
+        # Keys of a brief may stand in its front matter, where they are named as here.
+        if isinstance(param, click.Option) and param.name not in FRONT_MATTER
+    }
+
+    def flag(name: re.Match[str]) -> str:
+        _, budget, limit = name[1].rpartition("budget.")
+        return flags.get(LIMITS.get(limit, limit) if budget else limit, name[0])
+
+    return _SETTING.sub(flag, sentence)
+
+
 class HelpfulCommand(click.Command):
     """A command whose help shows its options by heading, and whose errors name them."""
 
@@ -80,28 +110,9 @@ class HelpfulCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; an error in a setting names the option it came from."""
-        try:
+        with _flags_in_errors(self):
             _check_server(ctx.params)
             return super().invoke(ctx)
-        except InvalidInput as error:
-            error.args = (self._with_flags(str(error)),)
-            raise
-
-    def _with_flags(self, sentence: str) -> str:
-        from autoreason.task import FRONT_MATTER
-
-        flags = {
-            param.name: max(param.opts, key=len)
-            for param in self.params
-            # Keys of a brief may stand in its front matter, where they are named as here.
-            if isinstance(param, click.Option) and param.name not in FRONT_MATTER
-        }
-
-        def flag(name: re.Match[str]) -> str:
-            _, budget, limit = name[1].rpartition("budget.")
-            return flags.get(LIMITS[limit] if budget else limit, name[0])
-
-        return _SETTING.sub(flag, sentence)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options by heading."""
@@ -110,6 +121,11 @@ class HelpfulCommand(click.Command):
 
 class HelpfulGroup(click.Group):
     """A group whose help shows its options by heading, then its commands in the order declared."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; an error in a setting names the option it came from."""
+        with _flags_in_errors(self):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options by heading, then the commands."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from autoreason.cli.fields import LIMITS, Duration, Field, FieldType, read_constant
+from autoreason.cli.fields import LIMITS, Duration, FieldType
 from autoreason.cli.help import FieldOption, GroupedOption
+from autoreason.field_docs import Field, read_constant
 
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""
@@ -206,22 +207,32 @@ panel_options = group(
     setting("voting", metavar="NAME"),
     setting("tie_order", metavar="ORDER"),
 )
-model_options = group(
-    "How models are asked",
-    max_tokens_option,
-    effort_option,
-    *(setting(f"{role}_effort", metavar="LEVEL") for role in ("author", "critic", "judge")),
-    setting("author_temperature", metavar="T"),
-    setting("critic_temperature", metavar="T"),
-    judge_temperature_option,
-    option(
-        "--prompts",
-        type=FILE,
-        metavar="DIR|small",
-        help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
-    ),
-    seed_option,
+own_prompts_option = option(
+    "--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours, by file name."
 )
+_prompts_option = option(
+    "--prompts",
+    type=FILE,
+    metavar="DIR|small",
+    help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
+)
+
+
+def _asking_options(prompts: Spec) -> Wrap:
+    return group(
+        "How models are asked",
+        max_tokens_option,
+        effort_option,
+        *(setting(f"{role}_effort", metavar="LEVEL") for role in ("author", "critic", "judge")),
+        setting("author_temperature", metavar="T"),
+        setting("critic_temperature", metavar="T"),
+        judge_temperature_option,
+        prompts,
+        seed_option,
+    )
+
+
+model_options = _asking_options(_prompts_option)
 journal_option = group(
     "Record",
     option(
@@ -255,7 +266,9 @@ view_options = group(
     option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
     option("--no-live", is_flag=True, help="One line per step instead of the live view."),
 )
-json_option = group("Output", option("--json", "as_json", is_flag=True, help="Print JSON."))
+_json = option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = group("Output", _json)
+report_options = group("Output", _json, html_option)
 
 
 judges_options = group(
@@ -273,7 +286,7 @@ judges_options = group(
     effort_option,
     max_tokens_option,
     option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
-    option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
+    own_prompts_option,
     seed_option,
 )
 table_options = group(
@@ -315,7 +328,9 @@ ASKED = (
     *("base_url", "allow_http"),
 )
 """How models are asked, by the names that settings have for it."""
-solving_options = _together(models_options, limit_options, model_options, journal_option)
+solving_options = _together(
+    models_options, limit_options, _asking_options(own_prompts_option), journal_option
+)
 """Everything that shapes how models write programs."""
 judging_options = _together(judges_options, limit_options, journal_option, table_options)
 """Everything that shapes a panel over finished texts."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class OutputOptions:
+
+class OutputOptions(Struct, frozen=True):
     """The options of a command that say how a run is shown and where its text goes."""
 
     output: Path | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from autoreason.cli.embedded import notes_on, require_weights
+from autoreason.cli.embedded import model_notes, require_weights
 from autoreason.cli.lookup import open_journal
 from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.run.prepared import PreparedRun
-    from autoreason.settings import Settings
 
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
@@ -60,20 +59,20 @@ def run_prepared(
         from autoreason.cli.views.preview import dry_run
 
         return dry_run(prepared, as_json=values["as_json"], html=values["html"], verbose=verbose)
-    return start_run(prepared.run_async, prepared.settings, values)
+    return start_run(prepared.run_async, prepared, values)
 
 
 def start_run(
-    drive: Drive, settings: Settings, values: dict[str, Any], notes: list[str] | None = None
+    drive: Drive, prepared: PreparedRun, values: dict[str, Any], notes: list[str] | None = None
 ) -> int:
     """Drive a new run to its end, once there is what its models need, and return the exit status.
 
     `notes` are shown before the first request; `drive` may add to them until then.
     """
-    require_weights(settings)
-    warn_of_failed_judges(settings)
+    require_weights(prepared.settings)
+    warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
-    notes += notes_on(settings)
+    notes += model_notes(prepared.settings)
     return drive_run(drive, OutputOptions.of(values), notes=notes)
 
 
@@ -198,7 +197,7 @@ class Interrupts:
         with contextlib.suppress(Exception):
             self._view.close()
             live = self._view.live
-            steps = how_to_go_on(live.run, has_text=live.story.text is not None)
+            steps = how_to_go_on(live.run, live.story, has_text=live.story.text is not None)
             again = f"; {steps}" if live.run else ""
             print_message(f"autoreason: ended at once{again}")
         os._exit(INTERRUPTED)

@@ -14,7 +14,7 @@ from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Sch
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.randomness import boundary
 from autoreason.prompts import PromptSet
-from autoreason.reasoning import reasoning_room
+from autoreason.reasoning import reasoning_tokens_for
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -54,7 +54,7 @@ class JobContext:
             key=key,
             model=model,
             messages=(*self.opening, Message("user", prompt)),
-            max_tokens=self.settings.max_tokens + reasoning_room(model, effort),
+            max_tokens=self.settings.max_tokens + reasoning_tokens_for(model, effort),
             temperature=temperature,
             effort=effort,
             schema=schema,

@@ -61,6 +61,11 @@ class Job:
         return None
 
     @classmethod
+    def plan_count(cls, task: Task) -> int:  # noqa: ARG003
+        """How often a plan is carried out for this task."""
+        return 1
+
+    @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:  # noqa: ARG003
         """What a dry run is answered on its way to the first request; None where it cannot go on."""
         return "" if isinstance(query, GuidanceQuery | BudgetQuery) else None

@@ -16,6 +16,7 @@ from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import Emit, JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import cancel, use_in_order
+from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -116,7 +117,7 @@ def part_context(
         if isinstance(request, GuidanceQuery):
             # Guidance is for a run that a person follows, not for one of many.
             return ""
-        answer = await context.ask(changed(request, key=f"{part}/{request.key}"))
+        answer = await context.ask(changed(request, key=sub_key(part, request.key)))
         if allowance and isinstance(answer, Reply):
             allowance.take(answer)
         return answer

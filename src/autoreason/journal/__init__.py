@@ -10,6 +10,7 @@ from autoreason.journal.records import (
     RecordedCall,
     RecordedEvent,
     RecordedReply,
+    RecordedTime,
     ReplyText,
     RunRow,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "RecordedCall",
     "RecordedEvent",
     "RecordedReply",
+    "RecordedTime",
     "ReplyText",
     "RunRow",
 ]

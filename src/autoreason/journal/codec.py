@@ -13,7 +13,7 @@ from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
 from autoreason.journal.migrations import STEPS, Step, upgrade_answer
 from autoreason.journal.records import RecordedAnswer, now
-from autoreason.journal.shared_texts import pack, pack_value
+from autoreason.journal.shared_texts import PackedJson, pack, pack_value
 from autoreason.task import Work
 
 _SMALL = 400
@@ -48,10 +48,13 @@ def check_text(text: str) -> str:
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
     """An event as `sql.INSERT_EVENT` takes it."""
-    json = write(event)
-    # Most events are too small to contain a long text.
-    payload = json if len(json) < _SMALL else pack_value(event, json)
-    return (run, seq, type(event).__name__, EVENTS_VERSION, now(), payload)
+    return (run, seq, type(event).__name__, EVENTS_VERSION, now(), _write_packed(event))
+
+
+def _write_packed(value: Any) -> str | PackedJson:
+    json = write(value)
+    # Most values are too small to contain a long text.
+    return json if len(json) < _SMALL else pack_value(value, json)
 
 
 def check_event(event: AnyEvent) -> None:
@@ -151,7 +154,7 @@ def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
     no_usage_and_cost = (None,) * 6
     return (
         *(run, query.key, query.kind, "", "", *no_usage_and_cost, 0.0, now()),
-        *(pack_value(value, write(value)) for value in (query, answer)),
+        *map(_write_packed, (query, answer)),
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from autoreason.errors import JournalError
 
-NAME_ANOTHER = "name another with --journal or AUTOREASON_JOURNAL"
+NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
 _MAX_DETAIL = 100
 """Characters of a decoder's message that are shown; it may quote the record."""
 

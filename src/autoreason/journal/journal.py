@@ -27,6 +27,7 @@ from autoreason.journal.records import (
     RecordedCall,
     RecordedEvent,
     RecordedReply,
+    RecordedTime,
     ReplyText,
     RunRow,
     now,
@@ -292,11 +293,11 @@ class Journal:
                 for number, at, request, reply in rows
             ]
 
-    def reply_times(self, run: str) -> list[datetime]:
-        """When each reply of a run was recorded, in order."""
-        rows = self._read(sql.REPLY_TIMES, (run,))
+    def times(self, run: str) -> list[RecordedTime]:
+        """When the events and replies of a run were recorded, each in order: far quicker than `events`."""
+        rows = self._read(sql.TIMES, (run, run))
         with journal_errors(self.path, run):
-            return [datetime.fromisoformat(at) for (at,) in rows]
+            return [RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows]
 
     # Commands from another terminal.
 

@@ -155,7 +155,7 @@ def compact(path: Path, on_progress: OnProgress) -> tuple[int, int]:
         for table in sql.PACKED_TABLES:
             _store_once(connection, table, on_progress)
         _drop_orphans(connection, on_progress)
-        on_progress("writing the file anew", 0, 1)
+        on_progress("rewriting the file", 0, 1)
         connection.execute(sql.VACUUM)
         connection.execute(sql.CHECKPOINT)
     return before, _size(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -78,7 +79,26 @@ def _to_4(fields: Fields) -> Fields:
     return fields
 
 
-STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4)
+def _to_5(fields: Fields) -> Fields:
+    """The streak that ends a run is no longer called as the one that was reached; one pass is no passes."""
+    match fields:
+        case {"type": "PartEvent", "event": event}:
+            fields["event"] = _to_5(event)
+        case {"type": "Delivered", "evidence": {"survival": {"streak": _} as survival}}:
+            survival["required_streak"] = survival.pop("streak")
+    if fields["type"] == "Delivered":
+        for text, plain in _SINGULAR.items():
+            fields["reason"] = re.sub(rf"\b{text}", plain, fields["reason"])
+    return fields
+
+
+_SINGULAR = {
+    "A survived 1 passes in a row": "A survived a pass",
+    "1 passes were run": "1 pass was run",
+}
+
+
+STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4, _to_5)
 """One step for every version but the newest."""
 
 

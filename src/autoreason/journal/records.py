@@ -51,6 +51,14 @@ class RecordedEvent(NamedTuple):
     event: AnyEvent
 
 
+class RecordedTime(NamedTuple):
+    """When an event or a reply was recorded."""
+
+    at: datetime
+    start: bool = False
+    """Whether a process started or resumed the run."""
+
+
 class RecordedReply(NamedTuple):
     """A reply, and the request it answers."""
 

@@ -206,7 +206,10 @@ ANSWERS = f"""
     SELECT key, role, request, reply FROM replies
     WHERE run = ? AND role NOT IN {_ROLES} ORDER BY id
 """
-REPLY_TIMES = "SELECT at FROM replies WHERE run = ? ORDER BY id"
+TIMES = """
+    SELECT at, type IN ('RunStarted', 'RunResumed'), seq AS place FROM events WHERE run = ? UNION ALL
+    SELECT at, 0, id FROM replies WHERE run = ? ORDER BY place
+"""
 CALLS = f"""
     SELECT id, at, request, reply FROM replies
     WHERE run = ? AND id > ? AND role IN {_ROLES} ORDER BY id

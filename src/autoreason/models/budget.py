@@ -44,6 +44,18 @@ class CostBound(NamedTuple):
     """US dollars; None where the price is not known."""
 
 
+class Shortage(NamedTuple):
+    """A limit that leaves too little for what comes next."""
+
+    limit: str
+    """The field of `Budget`."""
+    left: str
+
+    def __str__(self) -> str:
+        """`3 of 20 calls were left`."""
+        return f"{self.left} were left"
+
+
 def upper_bound(request: Request, rates: Rates | None) -> CostBound:
     """The most a request can take: its text at three bytes per token, and all it may write."""
     texts = [message.text for message in request.messages]
@@ -156,24 +168,25 @@ class BudgetTracker:
         spent = CostBound(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
         return _sum(spent, self._assumed)
 
-    def shortage(self, calls: int) -> str:
-        """What is left of a limit that so many more calls, like those so far, would exceed; empty where none would."""
+    def shortage(self, calls: int) -> Shortage | None:
+        """What is left of a limit that so many more calls, like those so far, would exceed."""
         budget, used = self._budget, self.used
         if budget.calls is not None and used.calls + calls > budget.calls:
-            return f"{budget.calls - used.calls:,} of {budget.calls:,} calls were left"
+            return Shortage("calls", f"{budget.calls - used.calls:,} of {budget.calls:,} calls")
         growth = 1 + Decimal(calls) / used.calls if used.calls else Decimal(1)
         seconds = self._elapsed()
         if budget.seconds is not None and seconds * float(growth) > budget.seconds:
-            left = max(0.0, budget.seconds - seconds)
-            return f"{_time(left)} of {_time(budget.seconds)} were left"
+            rest = max(0.0, budget.seconds - seconds)
+            return Shortage("seconds", f"{_time(rest)} of {_time(budget.seconds)}")
         # A call is sent only if all that it could take is left, and judges of the last panels read the most.
         spare = self._largest
         if budget.tokens is not None and used.tokens * growth + 2 * spare.tokens > budget.tokens:
-            return f"{budget.tokens - used.tokens:,} of {budget.tokens:,} tokens were left"
+            left = budget.tokens - used.tokens
+            return Shortage("tokens", f"{left:,} of {budget.tokens:,} tokens")
         cost = used.cost or Decimal(0)
         if budget.cost is not None and cost * growth + 2 * (spare.cost or 0) > budget.cost:
-            return f"{money(budget.cost - cost)} of {money(budget.cost)} were left"
-        return ""
+            return Shortage("cost", f"{money(budget.cost - cost)} of {money(budget.cost)}")
+        return None
 
     def _grant(self, upper: CostBound) -> Reservation:
         reservation = Reservation(upper)
@@ -199,13 +212,14 @@ class BudgetTracker:
         """Refuse what would not fit even if every call under way cost nothing."""
         budget, spent = self._budget, self.used
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
-            raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached")
+            raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached", "calls")
         if budget.seconds is not None and self._elapsed() >= budget.seconds:
-            raise BudgetReached(f"the time limit of {_time(budget.seconds)} is reached")
+            raise BudgetReached(f"the time limit of {_time(budget.seconds)} is reached", "seconds")
         if budget.tokens is not None and spent.tokens + upper.tokens > budget.tokens:
             raise BudgetReached(
                 f"{spent.tokens:,} of {budget.tokens:,} tokens are spent and the next call could "
-                f"take {upper.tokens:,}"
+                f"take {upper.tokens:,}",
+                "tokens",
             )
         if budget.cost is None:
             return
@@ -215,7 +229,8 @@ class BudgetTracker:
         if used + upper.cost > budget.cost:
             raise BudgetReached(
                 f"{money(used)} of {money(budget.cost)} are spent and the next call could "
-                f"cost {money(upper.cost)}"
+                f"cost {money(upper.cost)}",
+                "cost",
             )
 
     def _fits(self, upper: CostBound) -> bool:

@@ -98,7 +98,7 @@ def model_file(source: str, sha256: str = "") -> ModelFile:
         )
     if not expected:
         raise InvalidInput(
-            "say what the file must be: --sha256 and the 64 digits that its publisher names"
+            "say what the file must be: `sha256` and the 64 digits that its publisher names"
         )
     return ModelFile(file=_file_name(unquote(parts.path)), sha256=expected, url=source)
 

@@ -101,7 +101,7 @@ def redirected(route: Route, status: int, location: str) -> CallFailed:
     if here.scheme == "http" and there.scheme == "https" and here.hostname == there.hostname:
         message += "; write https:// in its base URL"
     else:
-        message += "; keys do not follow redirects, so give the right address with --base-url"
+        message += "; keys do not follow redirects, so correct its base URL"
     failure = Failure.NO_ACCESS if other_server else Failure.BAD_REQUEST
     return CallFailed(failure, message, status=status)
 

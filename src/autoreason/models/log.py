@@ -35,7 +35,7 @@ def current_call() -> str:
     return _CALL.get()
 
 
-def bare_url(url: str) -> str:
+def redact_url(url: str) -> str:
     """An address without the parts that may contain a secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

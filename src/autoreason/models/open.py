@@ -16,8 +16,10 @@ from autoreason.exchange import Model
 from autoreason.models import examples
 from autoreason.models.api_keys import Secret, find_key
 from autoreason.models.connection import is_exposed
+from autoreason.models.dialects import find_dialect
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import HttpCall, Transport
+from autoreason.models.user_model import UserModel
 from autoreason.models.wire import WireModel
 from autoreason.plugins import describe, installed, is_in_file, load
 from autoreason.settings import INSIDE, THROUGH_LITELLM, provider_of, providers_of
@@ -80,11 +82,12 @@ def _open_own(name: str, address: str) -> Model:
         raise InvalidInput(f"{name} opens no model; make it a class or a function of an address")
     try:
         model: Model = factory(address)
+        is_model = all(hasattr(model, each) for each in ("address", "ask", "close"))
     except Exception as error:
         raise InvalidInput(f"{name} raised {describe(error)}; correct it") from error
-    if not all(hasattr(model, each) for each in ("address", "ask", "close")):
+    if not is_model:
         raise InvalidInput(f"{name} gives no model; it needs `address`, `ask` and `close`")
-    return model
+    return UserModel(model)
 
 
 def warm_up(addresses: Iterable[str]) -> None:
@@ -108,14 +111,15 @@ async def list_models(
     base = found.base(base_url)
     needed = found.needs_key and not found.open_list
     key = _key(found, base, needed=needed, allow_http=allow_http)
+    dialect = find_dialect(found.dialect)
     call = HttpCall(
         who=found.name,
-        url=base + found.dialect.models_path,
-        headers=found.dialect.headers(key),
+        url=base + dialect.models_path,
+        headers=dialect.headers(key),
     )
     used = transport or Transport()
     try:
-        return found.dialect.read_models(await used.fetch(call))
+        return dialect.read_models(await used.fetch(call))
     except msgspec.DecodeError:
         raise CallFailed(
             Failure.BROKEN_REPLY, f"{found.name} sent a list of models that cannot be read"
@@ -237,7 +241,7 @@ def _key(provider: Provider, base: str, *, needed: bool, allow_http: bool) -> Se
     if key and not allow_http and is_exposed(base):
         raise InvalidInput(
             f"the key for {provider.name} would go unencrypted to {base}; use an https address,"
-            " or add --allow-http if you trust everyone on the way"
+            " or set `allow_http` if you trust everyone on the way"
         )
     return key
 

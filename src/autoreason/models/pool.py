@@ -15,6 +15,7 @@ from autoreason.models.open import Check, check, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.stack import stack
 from autoreason.models.transport import Transport
+from autoreason.models.user_model import UserModel
 from autoreason.models.wire import WireModel
 from autoreason.settings import Settings, provider_of, providers_of, servers
 
@@ -49,7 +50,7 @@ class ModelPool:
 
     def add(self, models: Mapping[str, Model]) -> None:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
-        self._own_models.update(models)
+        self._own_models |= {address: UserModel(model) for address, model in models.items()}
 
     def lend(self, address: str) -> Model:
         """The model behind an address."""
@@ -58,11 +59,15 @@ class ModelPool:
             model = self._layered[address] = self._open(address)
         return model
 
-    async def check(self, address: str) -> Check:
-        """Whether a model can be reached, takes our key and exists; asks it nothing."""
+    def check_here(self, address: str) -> None:
+        """Raise `InvalidInput` for what this machine lacks: a key, or the weights of a local model."""
         self.lend(address)
         if local := self._local(address):
             local.check()
+
+    async def check(self, address: str) -> Check:
+        """Whether a model can be reached, takes our key and exists; asks it nothing."""
+        self.check_here(address)
         if not isinstance(self._bare.get(address), WireModel):
             return Check(address=address)
         if address not in self._checked:

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from autoreason.errors import InvalidInput
-from autoreason.models.dialects import anthropic, gemini, openai_chat, openai_responses
-from autoreason.models.dialects.base import Dialect
+from autoreason.models.dialects import DialectName
 from autoreason.models.quirks import Quirks
 
 _NONE = Quirks()
@@ -25,7 +24,7 @@ class Provider:
 
     name: str
     base_url: str
-    dialect: Dialect = openai_chat.DIALECT
+    dialect: DialectName = "openai_chat"
     base_variables: tuple[str, ...] = ()
     key_variables: tuple[str, ...] = ()
     needs_key: bool = True
@@ -96,9 +95,9 @@ def _normal(provider: Provider, url: str) -> str:
     if provider.name == "ollama":
         return _ollama(url)
     url = url.rstrip("/")
-    if provider.dialect is anthropic.DIALECT:
+    if provider.dialect == "anthropic":
         return url.removesuffix("/v1")
-    if provider.dialect is gemini.DIALECT and not url.endswith(("/v1beta", "/v1", "/v1alpha")):
+    if provider.dialect == "gemini" and not url.endswith(("/v1beta", "/v1", "/v1alpha")):
         return f"{url}/v1beta"
     return url
 
@@ -131,11 +130,11 @@ _OPENAI = Provider(
 )
 _KNOWN = (
     _OPENAI,
-    replace(_OPENAI, name="openai-responses", dialect=openai_responses.DIALECT),
+    replace(_OPENAI, name="openai-responses", dialect="openai_responses"),
     Provider(
         name="anthropic",
         base_url="https://api.anthropic.com",
-        dialect=anthropic.DIALECT,
+        dialect="anthropic",
         base_variables=("ANTHROPIC_BASE_URL",),
         key_variables=("ANTHROPIC_API_KEY",),
         concurrency=8,
@@ -152,7 +151,7 @@ _KNOWN = (
     Provider(
         name="gemini",
         base_url="https://generativelanguage.googleapis.com/v1beta",
-        dialect=gemini.DIALECT,
+        dialect="gemini",
         base_variables=("GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
         # Google's own client takes them in this order.
         key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 
 
-class Whole(bytes):
+class UnstreamedBody(bytes):
     """A body that is no stream: the server answered in one piece, though asked for many."""
 
 
-class Failed(bytes):
+class ErrorEvent(bytes):
     """The data of an event that the server marks as an error."""
 
 
-class Events:
+class SseParser:
     """Cuts a byte stream into events, wherever the network happened to cut it."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Events:
     def end(self) -> list[bytes]:
         """What the stream left unfinished; some servers forget the last blank line."""
         if self._whole is not None:
-            return [Whole(b"".join(self._whole))]
+            return [UnstreamedBody(b"".join(self._whole))]
         events: list[bytes] = []
         if self._rest:
             self._take(self._rest, events)
@@ -78,7 +78,7 @@ class Events:
             self._data = data if self._data is None else self._data + b"\n" + data
         elif not line:
             if self._data is not None:
-                events.append(Failed(self._data) if self._failed else self._data)
+                events.append(ErrorEvent(self._data) if self._failed else self._data)
             self._data = None
             self._failed = False
         elif line.startswith(b"event:"):

@@ -25,8 +25,8 @@ from autoreason.models.connection import (
     redirected,
 )
 from autoreason.models.failures import read_error, refusal
-from autoreason.models.log import LOG, bare_url, current_call
-from autoreason.models.sse import Events
+from autoreason.models.log import LOG, current_call, redact_url
+from autoreason.models.sse import SseParser
 
 if TYPE_CHECKING:
     # Importing aiohttp takes a third of a second, so it waits for the first call.
@@ -101,7 +101,7 @@ class Transport:
         except TimeoutError:
             raise _late(call, f"no reply within {self._timeouts.first_byte:g} seconds") from None
         watch = _Watch(response, self._timeouts)
-        events = Events()
+        events = SseParser()
         try:
             while received := await watch.next():
                 for data in events.feed(received):
@@ -137,7 +137,7 @@ class Transport:
             for name, value in call.headers.items()
         }
         method = "GET" if call.body is None else "POST"
-        LOG.debug("%s%s %s", current_call(), method, call.hide(bare_url(call.url)))
+        LOG.debug("%s%s %s", current_call(), method, call.hide(redact_url(call.url)))
         started = time.perf_counter()
         try:
             response = await session.request(

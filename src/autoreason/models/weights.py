@@ -25,7 +25,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.models.catalog import CATALOG, ModelFile, Wheel
-from autoreason.models.log import LOG, bare_url
+from autoreason.models.log import LOG, redact_url
 from autoreason.paths import cache_folder
 from autoreason.version import __version__
 
@@ -307,7 +307,7 @@ def _reaching(url: str) -> Iterator[None]:
 
 
 def _request(url: str, method: str = "GET", **headers: str) -> Request:
-    LOG.debug("%s %s", method, bare_url(url))
+    LOG.debug("%s %s", method, redact_url(url))
     return Request(
         url, headers={"User-Agent": f"autoreason/{__version__}", **headers}, method=method
     )
@@ -332,7 +332,7 @@ def _hash_at_the_hub(url: str) -> str:
             headers = answer.headers
     found = headers.get("X-Linked-Etag", "").strip('"')
     if not re.fullmatch("[0-9a-f]{64}", found):
-        raise InvalidInput(f"the hub names no SHA-256 for {url}; give it with --sha256")
+        raise InvalidInput(f"the hub names no SHA-256 for {url}; give it as `sha256`")
     return found
 
 

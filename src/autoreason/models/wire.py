@@ -20,14 +20,14 @@ from autoreason.exchange import (
 )
 from autoreason.models import prices
 from autoreason.models.api_keys import Secret
-from autoreason.models.dialects import openai_responses
+from autoreason.models.dialects import find_dialect
 from autoreason.models.dialects.base import Dialect, UnreadableReply, credible
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
 from autoreason.models.log import LOG, current_call
 from autoreason.models.providers import Provider
 from autoreason.models.quirks import Quirks, learn
 from autoreason.models.repetition import LoopDetector, check_repetition
-from autoreason.models.sse import Events, Failed, Whole
+from autoreason.models.sse import ErrorEvent, SseParser, UnstreamedBody
 from autoreason.models.transport import HttpCall, Transport
 
 
@@ -47,7 +47,8 @@ class WireModel:
         self._model = address.partition("/")[2]
         self._provider = provider
         self._base = base
-        self._headers = provider.dialect.headers(key)
+        self._dialect = find_dialect(provider.dialect)
+        self._headers = self._dialect.headers(key)
         self._owned = transport is None
         self._transport = transport or Transport()
         self.quirks = provider.quirks_of(self._model, base)
@@ -104,7 +105,7 @@ class WireModel:
     async def _ask_once(
         self, request: Request, quirks: Quirks, on_signal: OnSignal | None
     ) -> Reply:
-        dialect = openai_responses.DIALECT if quirks.responses else self._provider.dialect
+        dialect = find_dialect("openai_responses") if quirks.responses else self._dialect
         streamed = on_signal is not None and not quirks.no_stream
         call = self._call(request, dialect, quirks, streamed=streamed)
         try:
@@ -124,13 +125,13 @@ class WireModel:
 
     def _read(self, dialect: Dialect, body: bytes) -> Reply:
         """A complete reply; some servers stream it without being asked to."""
-        events = Events()
+        events = SseParser()
         payloads = [*events.feed(body), *events.end()]
-        if not payloads or isinstance(payloads[0], Whole):
+        if not payloads or isinstance(payloads[0], UnstreamedBody):
             return dialect.read(body, self._address)
         reducer = dialect.reducer()
         for payload in payloads:
-            if isinstance(payload, Failed):
+            if isinstance(payload, ErrorEvent):
                 raise ErrorReply(read_error(payload))
             reducer.feed(payload)
             if reducer.ended:
@@ -145,11 +146,11 @@ class WireModel:
         try:
             async with aclosing(self._transport.stream(call)) as payloads:
                 async for payload in payloads:
-                    if isinstance(payload, Whole):
+                    if isinstance(payload, UnstreamedBody):
                         reply = dialect.read(payload, self._address)
                         on_signal(TextArrived(key, reply.text))
                         return reply
-                    if isinstance(payload, Failed):
+                    if isinstance(payload, ErrorEvent):
                         raise ErrorReply(read_error(payload))
                     if text := reducer.feed(payload):
                         texts.append(text)

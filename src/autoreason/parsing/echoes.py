@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 from autoreason.prompts import PromptSet
 
+Phrase = tuple[str, ...]
 _PHRASE = 7
 """Words in a row that are no coincidence."""
 _LINE = 3
@@ -18,38 +20,43 @@ _WORD = re.compile(r"\w+")
 
 def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     """The first passage that is word for word in the prompts and not in the task; empty where there is none."""
-    prompt_phrases = _phrases_of(tuple(prompts.sources.values()))
-    allowed_phrases = _phrases("\n".join(allowed))
-    words = list(_WORD.finditer(text))
-    casefolded = [word.group().casefold() for word in words]
-    for at in range(len(words) - _PHRASE + 1):
-        phrase = " ".join(casefolded[at : at + _PHRASE])
-        if phrase in prompt_phrases and phrase not in allowed_phrases:
-            return text[words[at].start() : words[at + _PHRASE - 1].end()]
+    sources = tuple(prompts.sources.values())
+    if not _has_phrase(text, sources):
+        return ""
+    phrases = _phrases_of(sources) - frozenset(_each_phrase("\n".join(allowed)))
+    matches = list(_WORD.finditer(text))
+    for at, phrase in enumerate(_windows(_words(text))):
+        if phrase in phrases:
+            return text[matches[at].start() : matches[at + _PHRASE - 1].end()]
     for line in text.splitlines():
-        plain = _plain(line)
-        if plain in prompt_phrases and plain not in allowed_phrases and len(plain.split()) >= _LINE:
+        words = tuple(_words(line))
+        if words in phrases and len(words) >= _LINE:
             return line.strip()
     return ""
 
 
+# From its writing to the ballot a text is searched several times.
+@lru_cache(maxsize=64)
+def _has_phrase(text: str, sources: tuple[str, ...]) -> bool:
+    return not _phrases_of(sources).isdisjoint(_each_phrase(text))
+
+
 @lru_cache(maxsize=16)
-def _phrases_of(sources: tuple[str, ...]) -> frozenset[str]:
+def _phrases_of(sources: tuple[str, ...]) -> frozenset[Phrase]:
     """Everything in prompts that a text must not repeat, without the values of their variables."""
     parts = (part for source in sources for part in _TAG.split(source))
-    return frozenset(phrase for part in parts for phrase in _phrases(part))
+    return frozenset(phrase for part in parts for phrase in _each_phrase(part))
 
 
-def _phrases(text: str) -> frozenset[str]:
-    return frozenset(_each_phrase(text))
+def _each_phrase(text: str) -> Iterator[Phrase]:
+    """Words in a row that are no coincidence, and the words of each line."""
+    lines = [_words(line) for line in text.splitlines()]
+    return chain(_windows([*chain(*lines)]), filter(None, map(tuple, lines)))
 
 
-def _each_phrase(text: str) -> Iterator[str]:
-    words = [word.casefold() for word in _WORD.findall(text)]
-    for at in range(len(words) - _PHRASE + 1):
-        yield " ".join(words[at : at + _PHRASE])
-    yield from filter(None, map(_plain, text.splitlines()))
+def _windows(words: list[str]) -> Iterator[Phrase]:
+    return zip(*(words[at:] for at in range(_PHRASE)), strict=False)
 
 
-def _plain(line: str) -> str:
-    return " ".join(_WORD.findall(line.casefold()))
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

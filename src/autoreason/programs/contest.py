@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from autoreason.events import CandidateDropped, Delivered, Slot
 from autoreason.jobs.job import Plan
+from autoreason.keys import pass_key
 from autoreason.parsing.critiques import describe
 from autoreason.programs.program_strategy import Attempt, ProgramStrategy
 from autoreason.programs.source import without_comments
 from autoreason.tournament.critics import ask_critic, critic_key
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.stop import describe_survivals
 
 _MIN_JUDGES = 2
 _MIN_PASS_CALLS = 2
@@ -33,8 +35,7 @@ class ProgramTournament(ProgramStrategy):
             number += 1
             incumbent = await self._run_pass(number, incumbent)
         if self.story.streak >= self.settings.k:
-            reason = f"A survived {self.story.streak} passes in a row"
-            return self.hand_in(incumbent, "converged", reason)
+            return self.hand_in(incumbent, "converged", describe_survivals(self.story.streak))
         return self.hand_in(incumbent)
 
     @classmethod
@@ -85,7 +86,7 @@ class ProgramTournament(ProgramStrategy):
         return describe(critique.problems)
 
     async def _synthesize(self, number: int, one: Attempt, other: Attempt) -> Attempt | None:
-        prompt = self.merge_prompt(f"pass/{number}/synthesizer", one, other)
+        prompt = self.merge_prompt(pass_key(number, "synthesizer"), one, other)
         model = self.settings.models.synthesizer
         return await self.challenge(number, "AB", "synthesizer", model, prompt)
 

@@ -20,22 +20,22 @@ _ALPHA = 0.05
 class StrategyDuel(Struct, frozen=True, kw_only=True):
     """One strategy against another, on the problems that both have a result for."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     problems: int
-    share: float | None
-    """The share of them that `one` solved."""
-    other_share: float | None
-    gained: int
-    """Problems that `one` solved more often."""
-    lost: int
-    """Problems that `other` solved more often."""
+    first_share: float | None
+    """The share of them that `first` solved."""
+    second_share: float | None
+    wins: int
+    """Problems that `first` solved more often."""
+    losses: int
+    """Problems that `second` solved more often."""
     difference: Estimate
-    """Of the shares, `one` less `other`; the intervals of all pairs hold together, as the corrected tests do."""
+    """Of the shares, `first` less `second`; the intervals of all pairs hold together, as the corrected tests do."""
     test: Test
-    holm: float | None = None
+    p_value_adjusted: float | None = None
     """The test's p, corrected for how many pairs were tested."""
-    h: float | None
+    cohens_h: float | None
     """Cohen's h between the shares."""
     detectable: Estimate
     """The smallest difference that so many problems would show four times out of five."""
@@ -44,17 +44,21 @@ class StrategyDuel(Struct, frozen=True, kw_only=True):
     def ahead(self) -> str | None:
         """The strategy that solved more; None where neither did."""
         by = self.difference.value
-        return (self.one if by > 0 else self.other) if by else None
+        return (self.first if by > 0 else self.second) if by else None
 
     @property
     def behind(self) -> str | None:
         """The strategy that solved less; None where neither did."""
-        return {self.one: self.other, self.other: self.one}.get(self.ahead or "")
+        return {self.first: self.second, self.second: self.first}.get(self.ahead or "")
 
     @property
     def beyond_chance(self) -> bool:
         """Whether one is ahead by more than chance gives."""
-        return self.ahead is not None and self.holm is not None and self.holm <= BEYOND_CHANCE
+        return (
+            self.ahead is not None
+            and self.p_value_adjusted is not None
+            and self.p_value_adjusted <= BEYOND_CHANCE
+        )
 
 
 def duels(names: Sequence[str], outcomes: Mapping[str, Outcomes]) -> tuple[StrategyDuel, ...]:
@@ -63,8 +67,10 @@ def duels(names: Sequence[str], outcomes: Mapping[str, Outcomes]) -> tuple[Strat
     uncorrected = [
         _duel(one, other, outcomes[one], outcomes[other], len(pairs)) for one, other in pairs
     ]
-    corrected = holm([duel.test.p for duel in uncorrected])
-    return tuple(replace(duel, holm=p) for duel, p in zip(uncorrected, corrected, strict=True))
+    corrected = holm([duel.test.p_value for duel in uncorrected])
+    return tuple(
+        replace(duel, p_value_adjusted=p) for duel, p in zip(uncorrected, corrected, strict=True)
+    )
 
 
 def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -> StrategyDuel:
@@ -73,18 +79,18 @@ def _duel(one: str, other: str, first: Outcomes, second: Outcomes, pairs: int) -
     by = [a - b for a, b in zip(shares, other_shares, strict=True)]
     repeated = any(len(each[problem]) > 1 for each in (first, second) for problem in both)
     share, other_share = (fmean(each) if each else None for each in (shares, other_shares))
-    gained, lost = sum(each > 0 for each in by), sum(each < 0 for each in by)
+    wins, losses = sum(each > 0 for each in by), sum(each < 0 for each in by)
     return StrategyDuel(
-        one=one,
-        other=other,
+        first=one,
+        second=other,
         problems=len(both),
-        share=share,
-        other_share=other_share,
-        gained=gained,
-        lost=lost,
+        first_share=share,
+        second_share=other_share,
+        wins=wins,
+        losses=losses,
         difference=paired_gain(by, 1 - _ALPHA / pairs),
-        test=_flip_signs(by) if repeated else mcnemar(gained, lost),
-        h=None if share is None or other_share is None else cohens_h(share, other_share),
+        test=_flip_signs(by) if repeated else mcnemar(wins, losses),
+        cohens_h=None if share is None or other_share is None else cohens_h(share, other_share),
         detectable=_detectable(by, repeated, _ALPHA / pairs),
     )
 

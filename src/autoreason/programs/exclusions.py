@@ -16,16 +16,16 @@ _NAMED = 5
 class Exclusion(Struct, frozen=True, kw_only=True):
     """Things excluded for one reason."""
 
-    why: str
-    what: tuple[str, ...]
+    reason: str
+    items: tuple[str, ...]
     """Lines, problems or parts, by name."""
-    noun: str = "part"
+    kind: str = "part"
 
     def __str__(self) -> str:
-        number = len(self.what)
-        named = ", ".join(self.what[:_NAMED])
+        number = len(self.items)
+        named = ", ".join(self.items[:_NAMED])
         more = f" and {number - _NAMED:,} more" if number > _NAMED else ""
-        return f"{count(number, self.noun)}: {self.why} ({named}{more})"
+        return f"{count(number, self.kind)}: {self.reason} ({named}{more})"
 
 
 def find_exclusions(
@@ -37,12 +37,14 @@ def find_exclusions(
 ) -> tuple[Exclusion, ...]:
     """Everything that is in the set and not in the table."""
     exclusions = [
-        Exclusion(why=why, what=(line,), noun="line") for line, why in map(_split_line, broken)
+        Exclusion(reason=why, items=(line,), kind="line") for line, why in map(_split_line, broken)
     ]
     exclusions += _group_by_reason(
         ((each.remark, each.id) for each in assignments if each.remark), "problem"
     )
-    exclusions += _group_by_reason(((unit.lost, unit.part) for unit in units if unit.lost), "part")
+    exclusions += _group_by_reason(
+        ((unit.missing, unit.part) for unit in units if unit.missing), "part"
+    )
     finished = {(unit.problem, unit.strategy, unit.repeat) for unit in units}
     wanted = [
         (each.id, name, repeat)
@@ -53,7 +55,7 @@ def find_exclusions(
     ]
     missing = tuple("/".join(map(str, each)) for each in wanted if each not in finished)
     if missing:
-        exclusions.append(Exclusion(why="the run has not come so far", what=missing))
+        exclusions.append(Exclusion(reason="the run has not reached it yet", items=missing))
     return tuple(exclusions)
 
 
@@ -61,7 +63,7 @@ def _group_by_reason(reasons: Iterable[tuple[str, str]], noun: str) -> list[Excl
     groups: dict[str, list[str]] = {}
     for why, name in reasons:
         groups.setdefault(why, []).append(name)
-    return [Exclusion(why=why, what=tuple(names), noun=noun) for why, names in groups.items()]
+    return [Exclusion(reason=why, items=tuple(names), kind=noun) for why, names in groups.items()]
 
 
 def _split_line(text: str) -> tuple[str, str]:

@@ -44,7 +44,7 @@ class ProgramContext(JobContext):
         )
 
 
-def over_program(context: JobContext, allowance: Allowance) -> ProgramContext:
+def program_context(context: JobContext, allowance: Allowance) -> ProgramContext:
     """The same context for a problem, where no request may exceed the allowance."""
     calls = 0
 

@@ -9,6 +9,7 @@ from autoreason.events import CandidateDropped, CritiqueWritten, Delivered
 from autoreason.exchange import Outcome, Reply, Schema
 from autoreason.jobs.context import repeat_request
 from autoreason.jobs.job import Plan
+from autoreason.keys import pass_key, try_key
 from autoreason.programs.program_strategy import Attempt, ProgramStrategy
 
 _FIELDS = ("problem", "approach", "failure", "alternatives", "edge_cases")
@@ -96,7 +97,7 @@ class AnalyseRevisePrograms(ProgramStrategy):
     async def _analyse(self, attempt: Attempt) -> str:
         """Why it fails, as text for a reviser; empty where the reply cannot be read."""
         results = self.results(attempt)
-        key = "pass/1/critic/0"
+        key = pass_key(1, "critic", 0)
         prompt = self.context.prompt(
             "analyst",
             key,
@@ -106,7 +107,7 @@ class AnalyseRevisePrograms(ProgramStrategy):
         )
         request = self.context.request(
             "critic",
-            f"{key}/try/0",
+            try_key(key, 0),
             self.settings.models.critic,
             prompt,
             temperature=self.settings.critic_temperature,
@@ -116,7 +117,7 @@ class AnalyseRevisePrograms(ProgramStrategy):
         # A call for the revision itself must be left.
         if reply.outcome is not Outcome.OK and self.may_ask(2):
             reply = await self.context.ask(
-                repeat_request(request, f"{key}/try/1", longer=reply.needs_room)
+                repeat_request(request, try_key(key, 1), longer=reply.needs_room)
             )
         analysis = read_analysis(reply)
         self.emit(CritiqueWritten(number=1, critic=0, prose=analysis, readable=bool(analysis)))

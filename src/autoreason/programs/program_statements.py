@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def program_decided(event: PassDecided, k: int | None = None) -> str:
     """How a pass over programs ended, where tests decide more often than judges."""
     if event.outcome == "unjudged":
-        return "taken as it comes"
+        return "accepted without a vote"
     if event.outcome == "inconclusive" or event.verdict:
         return decided(event, k)
     row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""

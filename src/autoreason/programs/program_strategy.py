@@ -21,11 +21,12 @@ from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan
 from autoreason.jobs.randomness import draw
+from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which
 from autoreason.programs.events import ProgramExamined, examined_in
 from autoreason.programs.examination import examine
 from autoreason.programs.feedback import feedback
-from autoreason.programs.problem_context import over_program
+from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
 from autoreason.tournament.authors import MissingText
@@ -71,7 +72,7 @@ class ProgramStrategy(Strategy):
             raise InvalidInput(
                 f"{context.settings.strategy} writes programs; use it with `autoreason solve`"
             )
-        super().__init__(over_program(context, context.allowance))
+        super().__init__(program_context(context, context.allowance))
         self.allowance: Allowance = context.allowance
         self.attempts: list[Attempt] = []
         """Every program written so far, in order."""
@@ -97,7 +98,7 @@ class ProgramStrategy(Strategy):
         if program and not self.assignment.public:
             return None
         if program:
-            key = f"{stage}/examined"
+            key = sub_key(stage, "examined")
             examined = await examine(self.context, key, program, "public", every=self.counts_tests)
         else:
             examined = no_program_result("public", len(self.assignment.public))
@@ -133,7 +134,7 @@ class ProgramStrategy(Strategy):
         self, number: int, attempt: Attempt, findings: str = "", tried: str = ""
     ) -> Attempt | None:
         """The challenger B of a started pass: an attempt revised with its results in view."""
-        prompt = self.repair_prompt(f"pass/{number}/reviser", attempt, findings, tried)
+        prompt = self.repair_prompt(pass_key(number, "reviser"), attempt, findings, tried)
         return await self.challenge(number, "B", "reviser", self.settings.models.author, prompt)
 
     async def challenge(
@@ -141,8 +142,8 @@ class ProgramStrategy(Strategy):
     ) -> Attempt | None:
         """A challenger of a started pass, examined; None where it is dropped, which is emitted."""
         self.check_pass_started(number)
-        written = await self._write(role, f"pass/{number}/{role}", model, prompt)
-        stage = f"pass/{number}/{slot}"
+        written = await self._write(role, pass_key(number, role), model, prompt)
+        stage = pass_key(number, slot)
         if isinstance(written, MissingText):
             self._drop(number, slot, written)
             return None
@@ -213,7 +214,7 @@ class ProgramStrategy(Strategy):
         """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
         untested = sum(each.examined is None for each in self.attempts)
         number = self.story.failed_drafts + len(examined_in(self.story)) + untested + 1
-        return "draft" if number == 1 else f"{action}/{number}"
+        return "draft" if number == 1 else sub_key(action, number)
 
     async def _attempt(self, stage: str, role: Role, model: str, prompt: str) -> Attempt | None:
         """A program outside of any pass, examined; None where the answer has none."""
@@ -237,14 +238,14 @@ class ProgramStrategy(Strategy):
     async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | MissingText:
         """A program from a complete reply, requested at most twice; empty where it has none."""
         request = self.context.request(
-            *(role, f"{key}/try/0", model, prompt),
+            *(role, try_key(key, 0), model, prompt),
             temperature=self.settings.author_temperature,
         )
         reply = await self.context.ask(request)
         program = self._read(reply)
         if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
             reply = await self.context.ask(
-                self.context.second_request(request, f"{key}/try/1", reply, "program_again")
+                self.context.second_request(request, try_key(key, 1), reply, "program_again")
             )
             program = self._read(reply)
         return _unwritten(reply) if program is None else program

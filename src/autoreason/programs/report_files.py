@@ -20,7 +20,7 @@ from autoreason.report.table import Column, Table
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),
-    *("first", "recovered", "verdict", "attempts", "status", "reason", "lost", "level"),
+    *("first_attempt", "recovered", "verdict", "attempts", "status", "reason", "missing", "level"),
 )
 _SPENT = ("calls", "tokens", "cost")
 
@@ -52,7 +52,7 @@ def write(folder: Path, texts: Mapping[str, str]) -> None:
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
     except OSError as error:
         raise InvalidInput(
-            f"cannot write {error.filename or folder}: {error.strerror}; name another --report folder"
+            f"cannot write {error.filename or folder}: {error.strerror}; name another folder as `report`"
         ) from None
 
 
@@ -103,9 +103,9 @@ def check_folder(folder: Path | None) -> None:
     with _usable(folder):
         above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
         if not above.is_dir():
-            raise InvalidInput(f"{above} is a file; name a new folder for --report")
+            raise InvalidInput(f"{above} is a file; name a new folder for `report`")
         if folder.exists() and any(folder.iterdir()):
-            raise InvalidInput(f"{folder} is not empty; name a new folder for --report")
+            raise InvalidInput(f"{folder} is not empty; name a new folder for `report`")
 
 
 def try_folder(folder: Path | None) -> None:
@@ -135,5 +135,5 @@ def _usable(folder: Path) -> Iterator[None]:
     except OSError as error:
         place = error.filename or folder
         raise InvalidInput(
-            f"cannot create {place}: {error.strerror}; name another folder for --report"
+            f"cannot create {place}: {error.strerror}; name another folder for `report`"
         ) from None

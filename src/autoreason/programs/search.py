@@ -10,6 +10,7 @@ from typing import NamedTuple
 from autoreason.events import Delivered, PanelDecided
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
+from autoreason.keys import sub_key
 from autoreason.programs.assignment import Input, Observed
 from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examination import NotExamined, observe
@@ -123,7 +124,7 @@ class Search(ProgramStrategy):
     async def _ask_policy(self, options: tuple[Option, ...]) -> str:
         """The action chosen by the policy, which learns from every problem of the run; recorded like a reply."""
         self._turns += 1
-        key = f"policy/{self._turns}"
+        key = sub_key("policy", self._turns)
         turn = Turn(
             strategy=self.settings.strategy,
             options=options,
@@ -162,7 +163,7 @@ class Search(ProgramStrategy):
     async def _observe(self, attempt: Attempt) -> Observed:
         program = attempt.program
         if program not in self._observed:
-            key = f"{attempt.stage}/observed"
+            key = sub_key(attempt.stage, "observed")
             self._observed[program] = await observe(self.context, key, program, self._inputs)
         return self._observed[program]
 

@@ -120,6 +120,11 @@ class Solve(Job):
         likely = {role: -(-(low.get(role, 0) + calls) // 2) for role, calls in high.items()}
         return low, likely, high
 
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each problem that can be examined fairly."""
+        return sum(not each.remark for each in assignments_of(task))
+
     def _work_items(self, terms: SolveTerms) -> Iterator[Callable[[], Coroutine[Any, Any, None]]]:
         """Repeat by repeat, so that a set that is stopped early has run all strategies equally often."""
         for repeat in range(1, terms.repeats + 1):

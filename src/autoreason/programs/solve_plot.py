@@ -22,7 +22,9 @@ _ACROSS = Scale(0, 1, _LEFT, _WIDTH - _RIGHT)
 def draw(report: SolveReport) -> Plot:
     """Rates solved with their 95 % intervals, over all problems and by difficulty."""
     groups = [("all", list(report.scores))]
-    groups += [(tier, list(rows)) for tier, rows in groupby(report.tiers, lambda e: e.difficulty)]
+    groups += [
+        (tier, list(rows)) for tier, rows in groupby(report.by_difficulty, lambda e: e.difficulty)
+    ]
     shades = colours(list(map(short, report.strategies)))
     top = LEGEND * len(shades) + _GAP
     body = sum(_LINE * len(scores) + _GAP for _, scores in groups)

@@ -33,7 +33,7 @@ class Score(Struct, frozen=True, kw_only=True):
     """Empty over all of them."""
     problems: int
     """Problems with a verdict; whatever has none is in no share."""
-    units: int
+    trials: int
     """Repeats of problems with a verdict."""
     public: Estimate
     """Share that passes every public test."""
@@ -45,7 +45,7 @@ class Score(Struct, frozen=True, kw_only=True):
     """Repeats whose first attempt failed a public test."""
     recovery: Estimate
     """Share of those that were solved in the end; its n counts their problems."""
-    fooled: Estimate
+    passes_public_only: Estimate
     """Share of what passes every public test that fails a private one; its n counts their problems."""
     verdicts: dict[str, int]
     """How the programs handed in ended, by private tests where there are any."""
@@ -69,16 +69,16 @@ class SolveReport(Report, Struct, frozen=True, kw_only=True):
     repeats: int
     scores: tuple[Score, ...]
     """One per strategy, over all problems."""
-    tiers: tuple[Score, ...]
+    by_difficulty: tuple[Score, ...]
     """One per strategy and difficulty; none where problems have no difficulty, or all the same."""
     duels: tuple[StrategyDuel, ...]
     """Every two strategies on the problems that both have a verdict on."""
-    recoveries: tuple[StrategyDuel, ...]
+    duels_after_failure: tuple[StrategyDuel, ...]
     """The same on problems where the first attempt of both failed."""
     winner: str | None
     """The strategy that beats every other beyond chance."""
     left_out: tuple[Exclusion, ...]
-    levels: dict[str, int]
+    sandbox_levels: dict[str, int]
     """How many results come from each level of the sandbox."""
 
     heading = "Programs"
@@ -131,16 +131,16 @@ def solve_report(
         strategies=names,
         repeats=repeats,
         scores=scores,
-        tiers=_tiers(units, names),
+        by_difficulty=_by_difficulty(units, names),
         duels=contests,
-        recoveries=duels(names, _by_strategy(names, units, lambda unit: unit.recovered)),
+        duels_after_failure=duels(names, _by_strategy(names, units, lambda unit: unit.recovered)),
         winner=_winner(names, contests),
         left_out=find_exclusions(assignments, units, names, repeats, broken),
-        levels=dict(Counter(unit.level for unit in units if unit.level)),
+        sandbox_levels=dict(Counter(unit.level for unit in units if unit.level)),
     )
 
 
-def _tiers(units: Sequence[Unit], names: Sequence[str]) -> tuple[Score, ...]:
+def _by_difficulty(units: Sequence[Unit], names: Sequence[str]) -> tuple[Score, ...]:
     difficulties = {unit.difficulty for unit in units}
     if len(difficulties) < 2:
         return ()
@@ -159,13 +159,13 @@ def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
         strategy=strategy,
         difficulty=difficulty,
         problems=len({unit.problem for unit in scored}),
-        units=len(scored),
+        trials=len(scored),
         public=_share(own, lambda unit: unit.public),
         private=_share(own, lambda unit: unit.private),
         solved=_share(own, lambda unit: unit.solved),
         failed_first=sum(unit.recovered is not None for unit in own),
         recovery=_share(own, lambda unit: unit.recovered),
-        fooled=_share(own, lambda unit: unit.fooled),
+        passes_public_only=_share(own, lambda unit: unit.passes_public_only),
         verdicts=dict(Counter(str(unit.verdict) for unit in scored if unit.verdict)),
         attempts=fmean(unit.attempts for unit in scored) if scored else None,
         calls=fmean(unit.spent.calls for unit in scored) if scored else None,

@@ -20,7 +20,7 @@ from autoreason.report.numbers import (
     points,
 )
 from autoreason.report.report import Section
-from autoreason.report.sentences import losing
+from autoreason.report.sentences import describe_losers
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import Estimate
 
@@ -44,15 +44,18 @@ def rates(report: SolveReport) -> Table:
     """Pass rates over all problems."""
     head = ("strategy", "problems", "public", "private", "public but not private", "recovered")
     rows = [
-        (*_rates(each), _share_of(each.fooled), _share_of(each.recovery)) for each in report.scores
+        (*_rates(each), _share_of(each.passes_public_only), _share_of(each.recovery))
+        for each in report.scores
     ]
     return _table(head, rows)
 
 
-def tiers(report: SolveReport) -> Table:
+def by_difficulty(report: SolveReport) -> Table:
     """Pass rates by difficulty."""
     head = ("difficulty", "strategy", "problems", "public", "private", "recovered")
-    rows = [(each.difficulty, *_rates(each), _share_of(each.recovery)) for each in report.tiers]
+    rows = [
+        (each.difficulty, *_rates(each), _share_of(each.recovery)) for each in report.by_difficulty
+    ]
     return _table(head, rows, names=2)
 
 
@@ -108,15 +111,15 @@ def duels(contests: Sequence[StrategyDuel]) -> Table:
     )
     rows = [
         (
-            short(each.one),
-            short(each.other),
+            short(each.first),
+            short(each.second),
             f"{each.problems:,}",
-            str(each.gained),
-            str(each.lost),
+            str(each.wins),
+            str(each.losses),
             points(each.difference),
-            p_value(each.test.p),
-            p_value(each.holm),
-            UNKNOWN if each.h is None else f"{each.h:+.2f}",
+            p_value(each.test.p_value),
+            p_value(each.p_value_adjusted),
+            UNKNOWN if each.cohens_h is None else f"{each.cohens_h:+.2f}",
             _points(each.detectable),
         )
         for each in contests
@@ -128,16 +131,16 @@ def duels(contests: Sequence[StrategyDuel]) -> Table:
 def sections(report: SolveReport) -> list[Section]:
     """Everything there is to show, in order of interest; tables over few problems only on pages."""
     shown = [Section("Pass rates (95 % intervals)", tables=[rates(report)], plots=[draw(report)])]
-    if report.tiers:
-        few = all(each.problems < _ENOUGH for each in report.tiers)
-        shown.append(Section("By difficulty", tables=[tiers(report)], detail=few))
+    if report.by_difficulty:
+        few = all(each.problems < _ENOUGH for each in report.by_difficulty)
+        shown.append(Section("By difficulty", tables=[by_difficulty(report)], detail=few))
     if report.duels:
         title = "Paired tests on the problems both were scored on"
         shown.append(Section(title, tables=[duels(report.duels)]))
-    if any(each.problems for each in report.recoveries):
-        few = all(each.problems < _ENOUGH for each in report.recoveries)
+    if any(each.problems for each in report.duels_after_failure):
+        few = all(each.problems < _ENOUGH for each in report.duels_after_failure)
         title = "The same where the first attempt of both failed"
-        shown.append(Section(title, tables=[duels(report.recoveries)], detail=few))
+        shown.append(Section(title, tables=[duels(report.duels_after_failure)], detail=few))
     shown += [
         Section("What it took, for one problem once and in all", tables=[costs(report)]),
         Section("Verdicts", tables=[verdicts(report)]),
@@ -160,14 +163,14 @@ def conclusion(report: SolveReport) -> str:
     duel = _between(report, first.strategy, others[0].strategy)
     if report.winner:
         return f"{short(report.winner)} wins: {_lead(report, first, others[0], duel)}"
-    if not any(each.gained or each.lost for each in report.duels):
+    if not any(each.wins or each.losses for each in report.duels):
         same = f"all solved the same problems, {percent_interval(first.solved)} of them"
         if not first.solved.value:
             same = f"none solved any of {count(first.problems, 'problem')}"
         return f"no winner: {same}; {_could_show(duel)}"
     lead = _lead(report, first, others[0], duel)
     losers = {duel.behind for duel in report.duels if duel.beyond_chance}
-    lose = losing([short(score.strategy) for score in others if score.strategy in losers])
+    lose = describe_losers([short(score.strategy) for score in others if score.strategy in losers])
     return f"no winner beyond chance{lose}: {lead}; {_could_show(duel)}"
 
 
@@ -177,11 +180,13 @@ def _lead(report: SolveReport, first: Score, second: Score, duel: StrategyDuel) 
         f"{short(first.strategy)} solved {percent(first.solved.value or 0)} and {short(second.strategy)} "
         f"{percent(second.solved.value or 0)}"
     )
-    if duel.holm is None:
+    if duel.p_value_adjusted is None:
         return f"{lead}, difference {points(by)} points"
     pairs = len(report.duels)
     corrected = f" (corrected for {pairs} pairs)" if pairs > 1 else ""
-    return f"{lead}, difference {points(by)} points, {p_statement(duel.holm)}{corrected}"
+    return (
+        f"{lead}, difference {points(by)} points, {p_statement(duel.p_value_adjusted)}{corrected}"
+    )
 
 
 def _could_show(duel: StrategyDuel) -> str:
@@ -195,13 +200,13 @@ def _could_show(duel: StrategyDuel) -> str:
 
 
 def _between(report: SolveReport, one: str, other: str) -> StrategyDuel:
-    return next(duel for duel in report.duels if {duel.one, duel.other} == {one, other})
+    return next(duel for duel in report.duels if {duel.first, duel.second} == {one, other})
 
 
 def _difference_for(duel: StrategyDuel, name: str) -> Estimate:
     """The difference in favour of one of the two."""
     by = duel.difference
-    if duel.one == name or by.value is None or by.low is None or by.high is None:
+    if duel.first == name or by.value is None or by.low is None or by.high is None:
         return by
     return Estimate(-by.value, -by.high, -by.low, n=by.n)
 

@@ -25,11 +25,11 @@ class Unit(Struct, frozen=True, kw_only=True):
     """Every private test passed; None where there are none as well."""
     solved: bool | None
     """By the private tests, or by the public ones where there are no private ones."""
-    first: bool | None
+    first_attempt: bool | None
     """The first attempt passed every public test."""
     recovered: bool | None
     """Solved although the first attempt failed; None where it did not fail."""
-    fooled: bool | None
+    passes_public_only: bool | None
     """Passes every public test and fails a private one; None where it passes not every public one."""
     verdict: CodeVerdict | None
     """How the program ended, by the private tests where there are any."""
@@ -39,7 +39,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     status: str
     reason: str
     """Why it ended."""
-    lost: str
+    missing: str
     """Why there is no result; empty where there is one."""
 
 
@@ -65,16 +65,16 @@ def _unit(event: Solved, assignment: Assignment | None) -> Unit:
         public=public,
         private=private,
         solved=solved,
-        first=first,
+        first_attempt=first,
         recovered=solved if first is False else None,
-        fooled=not private if public and private is not None else None,
+        passes_public_only=not private if public and private is not None else None,
         verdict=_verdict(event),
         attempts=event.attempts,
         spent=event.spent,
         level=next((e.level for e in (event.private, event.public) if e and e.level), ""),
         status=event.status,
         reason=event.reason,
-        lost="" if solved is not None else _why(event),
+        missing="" if solved is not None else _why(event),
     )
 
 

@@ -77,10 +77,10 @@ class PromptSet:
     def write(self, folder: Path, *, force: bool = False) -> None:
         """One file per prompt into a folder; `force` replaces those that are there."""
         if folder == SMALL:
-            raise InvalidInput("`--prompts small` means our own; name another folder")
+            raise InvalidInput("small means our own prompts; name another folder")
         files = {folder / f"{name}.md": source for name, source in self.sources.items()}
         if not force and (there := next((file for file in files if file.exists()), None)):
-            raise InvalidInput(f"{there} is there already; name another folder, or add --force")
+            raise InvalidInput(f"{there} is there already; name another folder, or set `force`")
         folder.mkdir(parents=True, exist_ok=True)
         for file, source in files.items():
             file.write_text(source, "utf-8")
@@ -109,7 +109,7 @@ def load(folder: Path | None, *, small: bool = False, writes: str | None = None)
     """The built-in prompts, with those in `folder` in place of their namesakes."""
     if folder == SMALL:
         if writes in _FOLDERS:
-            raise InvalidInput(f"{writes} have no prompts in few words; leave out --prompts small")
+            raise InvalidInput(f"{writes} have no prompts in few words; leave out `prompts` small")
         folder, small = None, True
     usual = built_in(small=small, writes=writes)
     if folder is None:

@@ -11,16 +11,32 @@ WIDEST = 100
 _LABEL = 11
 _NARROWEST = 20
 _HARD = "\u00a0"
-_TOGETHER = re.compile(r"p [<=] \S+|(?:\d+ / )+\d+ %|\d+ %|\(\w+ %\)")
+_TOGETHER = re.compile(
+    r"p [<=] \S+|\d+ (?:h|min) \d\d (?:min|s)\b"
+    r"|(?:(?:under|over) |(?:\d+ / )+)?[\d.,]+ (?:%|(?:ms|s|min|h|MB|GB)\b)"
+)
+
+
+def join_units(text: str) -> str:
+    """The text with a no-break space between every number and its unit."""
+    return _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), text)
+
+
+def restore_spaces(text: str) -> str:
+    """The text with plain spaces again."""
+    return text.replace(_HARD, " ")
 
 
 def wrap(sentence: str, width: int, indent: str = "") -> list[str]:
-    """Lines of whole words that never part a number from its sign; `indent` begins all but the first."""
-    joined = _TOGETHER.sub(lambda found: found[0].replace(" ", _HARD), sentence)
+    """Lines of whole words that never part a number from its unit; `indent` begins all but the first."""
     lines = textwrap.wrap(
-        joined, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+        join_units(sentence),
+        width,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
-    return [line.replace(_HARD, " ") for line in lines]
+    return list(map(restore_spaces, lines))
 
 
 def lay_out(labelled: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:

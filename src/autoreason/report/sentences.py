@@ -13,11 +13,18 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def losing(names: Sequence[str]) -> str:
+def describe_losers(names: Sequence[str]) -> str:
     """`, but c and d lose beyond chance`: what follows where none wins; empty where none loses either."""
     if not names:
         return ""
     return f", but {listed(names)} {'lose' if len(names) > 1 else 'loses'} beyond chance"
+
+
+def by_chance(result: str, share: float, who: str = "judges") -> str:
+    """`judges ranking at random give as much 31 % of the time`; a result that is certain is called that."""
+    if share == 1:
+        return f"{who} ranking at random always give {result}"
+    return f"{who} ranking at random give {result} {percent(share)} of the time"
 
 
 def agreement(tau: float | None, who: str = "judges") -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
+from autoreason.report.layout import join_units, restore_spaces
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -244,7 +245,7 @@ def _filled(line: str, width: int) -> list[str]:
     """Lines of whole words; a name too long for its column keeps its end, which distinguishes files."""
     if _width(line) <= width:
         return [line]
-    first, *others = (_shortened(word, width) for word in line.split())
+    first, *others = (_shortened(word, width) for word in join_units(line).split(" "))
     lines = [first]
     for word in others:
         longer = f"{lines[-1]} {word}"
@@ -252,7 +253,7 @@ def _filled(line: str, width: int) -> list[str]:
             lines[-1] = longer
         else:
             lines.append(word)
-    return lines
+    return list(map(restore_spaces, lines))
 
 
 def _shortened(word: str, width: int) -> str:
@@ -264,7 +265,7 @@ def _shortened(word: str, width: int) -> str:
 
 
 def _longest_word(text: str) -> int:
-    return min(_LONGEST_WORD, max(map(_width, text.split()), default=0))
+    return min(_LONGEST_WORD, max(map(_width, join_units(text).split(" ")), default=0))
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Awaitable
 from time import monotonic
 from typing import Any, TypeVar
 
+from autoreason.artifacts.order import OrderQuery, Orders
+from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.errors import (
     Accepted,
     BudgetReached,
@@ -37,8 +39,6 @@ from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_sect
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.policy import Policy, PolicyQuery
-from autoreason.research.order import OrderQuery, Orders
-from autoreason.research.tuning import TuningQuery, suggest
 from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
 
@@ -150,9 +150,10 @@ class Asker:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
                 f"what comes after the last one {query.after}, and {shortage}; "
-                "a new run with a lower --playoff and --confirmation takes fewer"
+                "a new run with fewer judges of playoff and confirmation takes fewer",
+                shortage.limit,
             )
-        return shortage
+        return str(shortage or "")
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from autoreason.artifacts.evaluation_service import EvaluationService
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
+from autoreason.artifacts.evaluator.saved_evaluation import SavedEvaluation
+from autoreason.artifacts.research_job import ResearchTerms
+from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
 from autoreason.jobs.job import read_options
-from autoreason.research.evaluation_service import EvaluationService
-from autoreason.research.evaluation_source import EvaluationSource
-from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
-from autoreason.research.evaluator.saved_evaluation import SavedEvaluation
-from autoreason.research.research_job import ResearchTerms
-from autoreason.research.research_task import research_of
 from autoreason.settings import Settings
 from autoreason.task import Task
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import (
@@ -152,7 +152,11 @@ def _recover(story: Story) -> Recovery:
     before = story.recovery
     if story.status == "panel_failed":
         if story.playoff or not story.passes:
-            return replace(before, failed_panels=before.failed_panels + 1)
+            return replace(
+                before,
+                failed_panels=before.failed_panels + 1,
+                failed_parts=before.failed_parts + 1,
+            )
         # By number: the passes of a strategy need not begin with 1.
         return replace(before, forgiven=story.passes[-1].number)
     # A comparison has its drafts in parts of it.
@@ -160,8 +164,7 @@ def _recover(story: Story) -> Recovery:
     return replace(before, redrafts=max(before.redrafts, *failed, 0))
 
 
-@dataclass(frozen=True)
-class _Drive:
+class _Drive(Struct, frozen=True):
     """A job joined to journal and models."""
 
     run: str
@@ -170,10 +173,10 @@ class _Drive:
     settings: Settings
     prompts: PromptSet
     on_event: OnEvent | None
-    recovery: Recovery = field(default_factory=Recovery)
+    recovery: Recovery = Recovery()
     recorded: Sequence[AnyEvent] = ()
-    replies: Mapping[str, RecordedReply] = field(default_factory=dict)
-    answers: Mapping[str, RecordedAnswer] = field(default_factory=dict)
+    replies: Mapping[str, RecordedReply] = {}
+    answers: Mapping[str, RecordedAnswer] = {}
 
     async def go(
         self,
@@ -242,7 +245,9 @@ class _Drive:
             if asker.accepted:
                 end = self._accept(job)
             else:
-                end = RunPaused(status=interruption.status, reason=str(interruption))
+                end = RunPaused(
+                    status=interruption.status, reason=str(interruption), limit=interruption.limit
+                )
         except InvalidInput as failure:
             self._pause(RunPaused(status=Stopped.status, reason=str(failure)))
             if not isinstance(failure, StrategyError):
@@ -252,6 +257,7 @@ class _Drive:
             ) from failure
         if isinstance(end, RunPaused):
             self._pause(end)
+            job.story.apply(end)
         else:
             self.journal.set_status(self.run, end.status)
         self.journal.take_command(self.run)
@@ -276,4 +282,5 @@ class _Drive:
             spent=budget_tracker.spent,
             story=story,
             seconds=working_time(self.run, journal=self.journal).seconds,
+            journal=self.journal.path,
         )

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from math import comb
 from typing import Any, ClassVar
 
 import msgspec
 
+from autoreason.artifacts.end_test import FINALISTS
+from autoreason.artifacts.research_task import research_of
+from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.jobs.job import read_options
-from autoreason.models.prices import rates
 from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
-from autoreason.reasoning import reasoning_room
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.report.sentences import listed
-from autoreason.research.end_test import FINALISTS
-from autoreason.research.research_task import research_of
-from autoreason.research.trial_events import NoiseMeasured
-from autoreason.run.estimate import RunEstimate, Span
+from autoreason.run.estimate import RunEstimate
+from autoreason.run.kinds import OTHER_JOBS
+from autoreason.run.parameters import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 
@@ -56,104 +56,89 @@ class DryRun(Report):
     @property
     def conclusion(self) -> str:
         """What a run would most likely take."""
-        estimate = self.estimate
-        parts = [
-            count(estimate.calls.likely, "call") if estimate.calls else "",
-            count(estimate.tokens.likely, "token") if estimate.tokens else "",
-            money(estimate.cost[1]) if estimate.cost else "",
-        ]
-        takes = listed([part for part in parts if part] or ["an unknown number of calls"])
         nothing = "nothing was called and nothing was written"
         if self.noise:
             nothing = "no model was called and no run was recorded; the start was measured"
-        return f"{nothing}; a run takes about {takes}"
+        return f"{nothing}; {self.estimate.conclusion}"
 
     def sections(self) -> list[Section]:
         """Estimate, settings and the first prompt."""
-        estimate = self.estimate
-        rows = [
-            ("calls", _numbers(estimate.calls)),
-            ("tokens", _numbers(estimate.tokens)),
-            ("cost", _cost(estimate, self.settings)),
-            *_reasoning(estimate, self.settings),
-        ]
-        rows += _evaluations(self.task, self.settings, self.noise)
-        sections = [Section("Estimate", rows), Section("Settings", plan(self.task, self.settings))]
+        numbers, *prompt = self.estimate.sections()
+        numbers = numbers._replace(
+            sentences=[*numbers.sentences, *_evaluations(self.task, self.settings, self.noise)]
+        )
+        sections = [numbers, Section("Settings", plan(self.task, self.settings))]
         if self.verbose:
             sections.append(Section("Every setting", list(every_setting(self.settings).items())))
-        if request := estimate.request:
-            title = f"First prompt, to the {request.role} ({request.model})"
-            if research_of(self.task):
-                title += ", with 0 for what will be measured"
-            messages = [f"── {each.speaker} ──\n{each.text}" for each in request.messages]
-            sections.append(Section(title, text="\n".join(messages)))
-        return sections
+        return [*sections, *prompt]
 
     def to_dict(self) -> dict[str, Any]:
         """The task, the settings, the first request and the estimate as plain values."""
-        estimate = self.estimate
-        spans = {"calls": estimate.calls, "tokens": estimate.tokens, "cost": estimate.cost}
         fields = {
             "task": self.task,
             "settings": self.settings,
-            "request": estimate.request,
+            "request": self.estimate.request,
+            "estimate": self.estimate.spans(),
             "noise": self.noise,
-            "estimate": {
-                name: span and dict(zip(("low", "likely", "high"), span, strict=True))
-                for name, span in spans.items()
-            },
         }
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
-def _reasoning(estimate: RunEstimate, settings: Settings) -> list[tuple[str, str]]:
-    """That what models reason is not in the estimate, where they do."""
-    models = settings.models
-    efforts = [(address, settings.judge_effort) for address in models.judges]
-    if models.author:
-        efforts += [
-            (models.author, settings.author_effort),
-            (models.critic, settings.critic_effort),
-        ]
-    room = max(reasoning_room(address, effort) for address, effort in efforts)
-    if not room or not estimate.tokens:
-        return []
-    most = f"up to {room:,} tokens a call come on top and are charged as output"
-    return [("reasoning", f"not counted: {most}")]
-
-
 def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What would be done, as far as a person decides it."""
-    tournament = [
-        ("drafts", _drafts(task, settings)),
-        ("panel", _panel(settings)),
-        ("ends", _ends(settings)),
-    ]
+    contract = " ".join(task.contract.rules())
     rows = [
         *_models(settings.models),
-        _subject(task, settings),
-        *(tournament if settings.strategy == "autoreason" else ()),
-        *(_compared(settings) if settings.strategy == "compare" else ()),
+        *([("contract", contract or "none")] if contract or _writes_texts(settings) else []),
+        *_work(task, settings),
         ("limits", _limits(settings.budget)),
-        # Programs are written by other rules than texts, which no protocol has a say in.
-        *([] if task.work else [("protocol", settings.protocol)]),
+        *([("protocol", settings.protocol)] if _writes_texts(settings) else []),
         ("seed", str(settings.seed)),
     ]
     changed = _changed(settings)
     return [*rows, ("changed", " · ".join(changed))] if changed else rows
 
 
-def _subject(task: Task, settings: Settings) -> tuple[str, str]:
-    """What is written, solved or improved."""
-    if research := research_of(task):
-        measure = research.evaluate or "a function of the caller"
-        return (
-            "improves",
-            f"{', '.join(research.artifact)}: {research.better} {research.metric} by {measure}",
-        )
-    if assignments_of(task):
-        return _problems(task, settings)
-    return "contract", " ".join(task.contract.rules()) or "none"
+def _writes_texts(settings: Settings) -> bool:
+    """Whether texts are written: programs are by other rules, which no protocol has a say in."""
+    return settings.strategy not in OTHER_JOBS or settings.strategy == "compare"
+
+
+def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    """What is done, in the words of its job; nothing for a strategy of the user's own."""
+    judges = count(settings.judges, "judge")
+    match settings.strategy:
+        case "autoreason":
+            return [
+                ("drafts", _drafts(task, settings)),
+                ("panel", _panel(settings)),
+                ("ends", _ends(settings)),
+            ]
+        case "judge":
+            return [("panel", f"{judges}, each ranks {count(len(task.entries), 'text')}")]
+        case "judge_pairs":
+            pairs = count(comb(len(task.entries), 2), "pair")
+            return [("panel", f"{judges} over {pairs} of texts, each pair in both orders")]
+        case "rejudge":
+            panels = len({entry.stage for entry in task.entries})
+            of = settings.strategy_options["of"]
+            return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
+        case "compare":
+            return _compared(settings)
+        case "solve":
+            return [_problems(task, settings)]
+        case "research":
+            return [_artifact(task)]
+    return []
+
+
+def _artifact(task: Task) -> tuple[str, str]:
+    """What is improved, and by which number."""
+    research = research_of(task)
+    assert research is not None
+    measure = research.evaluate or "a function of the caller"
+    files = ", ".join(research.artifact)
+    return "improves", f"{files}: {research.better} {research.metric} by {measure}"
 
 
 def _evaluations(
@@ -163,8 +148,8 @@ def _evaluations(
     research = research_of(task)
     if research is None:
         return []
-    from autoreason.research.research_job import ResearchTerms, budget_plan
-    from autoreason.research.research_statements import figure, noise_floor
+    from autoreason.artifacts.research_job import ResearchTerms, budget_plan
+    from autoreason.artifacts.research_statements import figure, noise_floor
 
     terms = read_options(settings, ResearchTerms)
     plan = budget_plan(terms)
@@ -270,14 +255,12 @@ def _limits(budget: Budget) -> str:
 def _changed(settings: Settings) -> list[str]:
     """Settings that are not the usual ones of the protocol, apart from those described in words."""
     usual = every_setting(make_settings(settings.models, settings.seed, settings.protocol))
-    described = (
-        *_DESCRIBED,
-        *(_OF_STUDIES if settings.strategy in ("solve", "compare", "research") else ()),
-    )
+    described = (*_DESCRIBED, *(_OF_STUDIES if settings.strategy in OTHER_JOBS else ()))
+    judged = None if settings.models.author else PanelOptions.__annotations__
     return [
         f"{name} {text}"
         for name, text in every_setting(settings).items()
-        if name not in described and usual.get(name) != text
+        if name not in described and (judged is None or name in judged) and usual.get(name) != text
     ]
 
 
@@ -296,22 +279,3 @@ def _in_words(value: Any) -> str:
     if isinstance(value, Decimal):
         return money(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _span(low: str, likely: str, high: str) -> str:
-    return f"{low} to {high}, most likely about {likely}"
-
-
-def _numbers(span: Span | None) -> str:
-    if span is None:
-        return "unknown: the strategy does not say"
-    return _span(*(f"{number:,}" for number in span))
-
-
-def _cost(estimate: RunEstimate, settings: Settings) -> str:
-    if estimate.cost is not None:
-        return _span(*map(money, estimate.cost))
-    unpriced = [each for each in settings.models.all() if rates(each) is None]
-    if unpriced:
-        return f"unknown: the price of {' and '.join(unpriced)} is not known"
-    return "unknown: the strategy does not say how many calls it makes"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,8 +19,11 @@ from autoreason.jobs.job import Plan
 from autoreason.jobs.runner import build_job, run_job, user_code_errors
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
-from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet, built_in
+from autoreason.reasoning import reasoning_tokens_for
+from autoreason.report.numbers import count, money
+from autoreason.report.report import Report, Section, plain_values
+from autoreason.report.sentences import listed
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -32,25 +37,91 @@ _BALLOT = 450
 _MILLION = 1_000_000
 
 
-class Span(NamedTuple):
+Number = TypeVar("Number", int, Decimal)
+
+
+class Span(NamedTuple, Generic[Number]):
     """From, most likely, up to."""
 
-    low: int
-    likely: int
-    high: int
+    low: Number
+    likely: Number
+    high: Number
 
 
 @dataclass(frozen=True)
-class RunEstimate:
+class RunEstimate(Report):
     """What a run may take. Rough by nature: the number of passes is not known."""
 
+    heading: ClassVar[str] = "Estimate"
     request: Request | None
     """The first one; None where the run would ask nothing."""
-    calls: Span | None = None
+    calls: Span[int] | None = None
     """None where the strategy cannot estimate it."""
-    tokens: Span | None = None
-    cost: tuple[Decimal, Decimal, Decimal] | None = None
+    tokens: Span[int] | None = None
+    cost: Span[Decimal] | None = None
     """US dollars; None where a price is not known."""
+    unpriced: tuple[str, ...] = ()
+    """Models whose price is not known."""
+    reasoning: int = 0
+    """Tokens that a model may reason in one call, which are not counted."""
+
+    @property
+    def conclusion(self) -> str:
+        """What a run would most likely take."""
+        parts = [
+            count(self.calls.likely, "call") if self.calls else "",
+            count(self.tokens.likely, "token") if self.tokens else "",
+            money(self.cost.likely) if self.cost else "",
+        ]
+        takes = listed([part for part in parts if part] or ["an unknown number of calls"])
+        return f"a run takes about {takes}"
+
+    def sections(self) -> list[Section]:
+        """Calls, tokens and cost, and the first prompt."""
+        rows = [
+            ("calls", _describe_numbers(self.calls)),
+            ("tokens", _describe_numbers(self.tokens)),
+            ("cost", self._describe_cost()),
+        ]
+        if self.reasoning and self.tokens:
+            extra = f"up to {self.reasoning:,} tokens a call come on top and are charged as output"
+            rows.append(("reasoning", f"not counted: {extra}"))
+        sections = [Section("Estimate", rows)]
+        if request := self.request:
+            title = f"First prompt, to the {request.role} ({request.model})"
+            messages = [f"── {each.speaker} ──\n{each.text}" for each in request.messages]
+            sections.append(Section(title, text="\n".join(messages)))
+        return sections
+
+    def to_dict(self) -> dict[str, Any]:
+        """The spans and the first request as plain values."""
+        return {
+            "conclusion": self.conclusion,
+            **self.spans(),
+            **plain_values({"request": self.request}),
+        }
+
+    def spans(self) -> dict[str, Any]:
+        """Calls, tokens and cost, each from low to high."""
+        spans = {"calls": self.calls, "tokens": self.tokens, "cost": self.cost}
+        return plain_values({name: span and span._asdict() for name, span in spans.items()})
+
+    def _describe_cost(self) -> str:
+        if self.cost is not None:
+            return _describe(*map(money, self.cost))
+        if self.unpriced:
+            return f"unknown: the price of {' and '.join(self.unpriced)} is not known"
+        return "unknown: the strategy does not say how many calls it makes"
+
+
+def _describe_numbers(span: Span[int] | None) -> str:
+    if span is None:
+        return "unknown: the strategy does not say"
+    return _describe(*(f"{number:,}" for number in span))
+
+
+def _describe(low: str, likely: str, high: str) -> str:
+    return f"{low} to {high}, most likely about {likely}"
 
 
 class _NoReply(AutoreasonError):
@@ -64,17 +135,18 @@ async def estimate_run(
     kind = job_class(settings)
     prompts = prompts or built_in(writes=kind.writes)
     requests = await first_requests(task, settings, prompts)
-    request = requests[0] if requests else None
+    unknown = RunEstimate(
+        requests[0] if requests else None,
+        unpriced=tuple(each for each in settings.models.all() if rates(each) is None),
+        reasoning=_max_reasoning(settings),
+    )
     if task.draft is not None:
         # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
     with user_code_errors(kind, settings.strategy):
-        plans = kind.plans(settings)
-    if request is None or plans is None:
-        return RunEstimate(request)
-    if assignments_of(task):
-        # A plan is for one problem.
-        plans = _multiply(plans, sum(not each.remark for each in assignments_of(task)))
+        plans, times = kind.plans(settings), kind.plan_count(task)
+    if not requests or plans is None:
+        return unknown
     if task.draft is not None:
         low, likely, high = plans
         # A given draft is one text less to write.
@@ -83,18 +155,17 @@ async def estimate_run(
             _without_draft(likely, 1),
             _without_draft(high, MAX_CALLS_PER_TEXT),
         )
-    sizes = _sizes(task, request)
-    return RunEstimate(
-        request,
-        Span(*(sum(plan.values()) for plan in plans)),
-        Span(*(sum(count * sum(sizes[role]) for role, count in plan.items()) for plan in plans)),
-        _cost(settings, sizes, plans),
+    low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
+    plans = low, likely, high
+    sizes = _sizes(task, requests)
+    return dataclasses.replace(
+        unknown,
+        calls=Span(*(sum(plan.values()) for plan in plans)),
+        tokens=Span(
+            *(sum(calls * sum(sizes[role]) for role, calls in plan.items()) for plan in plans)
+        ),
+        cost=_cost(settings, sizes, plans),
     )
-
-
-def _multiply(plans: tuple[Plan, Plan, Plan], problems: int) -> tuple[Plan, Plan, Plan]:
-    low, likely, high = ({role: calls * problems for role, calls in plan.items()} for plan in plans)
-    return low, likely, high
 
 
 def _without_draft(plan: Plan, calls: int) -> Plan:
@@ -121,9 +192,22 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     return requests
 
 
-def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:
+def _max_reasoning(settings: Settings) -> int:
+    """The most tokens that a model of the run reasons in one call."""
+    models = settings.models
+    efforts = [(address, settings.judge_effort) for address in models.judges]
+    if models.author:
+        efforts += [
+            (models.author, settings.author_effort),
+            (models.critic, settings.critic_effort),
+        ]
+    return max(reasoning_tokens_for(address, effort) for address, effort in efforts)
+
+
+def _sizes(task: Task, requests: Sequence[Request]) -> dict[str, tuple[int, int]]:
     """Tokens read and written in one call of each role."""
-    prompt = sum(len(message.text.encode()) for message in request.messages) // _BYTES_PER_TOKEN
+    texts = [message.text for request in requests for message in request.messages]
+    prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
     document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
     return {
@@ -132,31 +216,32 @@ def _sizes(task: Task, request: Request) -> dict[str, tuple[int, int]]:
         "reviser": (prompt + document + _CRITIQUE, document),
         "synthesizer": (prompt + 2 * document, document),
         # Where judges are asked first, their prompt contains the texts already.
-        "judge": (prompt + (0 if request.role == "judge" else 3 * document), _BALLOT),
+        "judge": (prompt + (0 if requests[0].role == "judge" else 3 * document), _BALLOT),
     }
 
 
 def _cost(
     settings: Settings, sizes: dict[str, tuple[int, int]], plans: tuple[Plan, Plan, Plan]
-) -> tuple[Decimal, Decimal, Decimal] | None:
+) -> Span[Decimal] | None:
     models = settings.models
-    roles = {role for plan in plans for role in plan}
     addresses = {
-        "author": models.author,
-        "critic": models.critic,
-        "reviser": models.author,
-        "synthesizer": models.synthesizer,
-        # A mixed panel is priced by its most expensive member.
-        "judge": max(models.judges, key=lambda address: _price(address, sizes["judge"]) or 0),
+        "author": (models.author,),
+        "critic": (models.critic,),
+        "reviser": (models.author,),
+        "synthesizer": (models.synthesizer,),
+        "judge": models.judges,
     }
-    prices = {role: _price(addresses[role], sizes[role]) for role in roles}
-    if any(price is None for price in prices.values()):
-        return None
-    low, likely, high = (
-        sum((count * (prices[role] or Decimal(0)) for role, count in plan.items()), Decimal(0))
-        for plan in plans
+    prices: dict[str, Decimal] = {}
+    for role in {role for plan in plans for role in plan}:
+        known = [_price(address, sizes[role]) for address in addresses[role]]
+        priced = [price for price in known if price is not None]
+        if len(priced) < len(known):
+            return None
+        # A mixed panel is priced by its most expensive member.
+        prices[role] = max(priced)
+    return Span(
+        *(sum((calls * prices[role] for role, calls in plan.items()), Decimal(0)) for plan in plans)
     )
-    return low, likely, high
 
 
 def _price(address: str, size: tuple[int, int]) -> Decimal | None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from autoreason.artifacts.deliverable import Deliverable, deliverable
+from autoreason.artifacts.patch import make_patch
+from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message
@@ -15,24 +18,21 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
-from autoreason.research.deliverable import Deliverable, deliverable
-from autoreason.research.patch import make_patch
-from autoreason.research.trial_events import TrialDecided
 from autoreason.run.git_branch import Repository
-from autoreason.run.parameters import JournalPlace
-from autoreason.run.record import use_journal
+from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
+from autoreason.run.record import name_and_journal, use_journal
 from autoreason.story import RecordedPass, Story
 
 
 def export(
-    run: str, folder: str | Path, *, journal: JournalPlace = None, force: bool = False
+    run: RecordedRun, folder: str | Path, *, journal: JournalPlace = None, force: bool = False
 ) -> list[Path]:
     """Write a run's texts and record into a folder, as files that need no other program to be read.
 
     Args:
-        run: The run's name, or a part of it that no other has.
+        run: The run's name, a part of it that no other has, or its result.
         folder: Where to; it is created.
-        journal: An open journal, the file of one, or None for the user's own.
+        journal: An open journal, the file of one, or None for the result's or the user's own.
         force: Write into a folder that is not empty.
 
     Returns:
@@ -50,9 +50,11 @@ def export(
         >>> "brief.md" in [file.name for file in export(result.run, "tides")]
         True
     """
+    check_arguments(export, run=run, folder=folder, journal=journal, force=force)
     folder = Path(folder)
+    name, journal = name_and_journal(run, journal)
     with use_journal(journal) as book:
-        run = book.find(run).id
+        run = book.find(name).id
         story = book.story(run)
         files = _texts(story) | _calls(run, book)
         files["run.json"] = _run_json(run, story, book)
@@ -98,7 +100,7 @@ def _delivered(run: str, journal: Journal) -> Deliverable:
 def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
         raise InvalidInput(
-            f"{folder} is not empty; name a new folder, or use --force to write into it"
+            f"{folder} is not empty; name a new folder, or set `force` to write into it"
         )
     created: list[Path] = []
     try:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Mapping
 from typing import Any, Unpack
 
 from msgspec.structs import asdict, replace
 
+from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
-from autoreason.research.research_task import ResearchTask, research_of
 from autoreason.run.model_choice import ModelChoice, change_servers
-from autoreason.run.parameters import ForkOptions, check_options
+from autoreason.run.parameters import ForkOptions, RecordedRun, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare_with
-from autoreason.run.record import task_and_settings, use_journal
+from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.result import Result
 from autoreason.run.resume import change_budget
@@ -26,11 +25,11 @@ from autoreason.story import Story
 from autoreason.task import Task, check_task, make_contract
 
 
-def fork(run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]) -> Result:
+def fork(run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]) -> Result:
     """Start a new run from a text of an old one.
 
     Args:
-        run: The old run's name, or a part of it that no other has.
+        run: The old run's name, a part of it that no other has, or its result.
         at_pass: The text that was the incumbent after this pass; 0 is the first draft, None the
             text delivered.
         options: See `ForkOptions`. What is not given is as it was in the old run.
@@ -53,19 +52,19 @@ def fork(run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]) -
 
 
 async def fork_async(
-    run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]
+    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
 ) -> Result:
     """Like `fork`, in an event loop."""
     return await prepare_fork(run, at_pass, **options).run_async()
 
 
 def prepare_fork(
-    run: str, at_pass: int | None = None, **options: Unpack[ForkOptions]
+    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
 ) -> PreparedRun:
     """The run that `fork` with the same arguments would drive.
 
     Args:
-        run: The old run's name, or a part of it that no other has.
+        run: The old run's name, a part of it that no other has, or its result.
         at_pass: The text that was the incumbent after this pass.
         options: See `ForkOptions`.
 
@@ -82,9 +81,10 @@ def prepare_fork(
         >>> prepare_fork(result.run).task.draft == result.text
         True
     """
-    check_options(options, ForkOptions)
-    with use_journal(options.get("journal")) as journal:
-        run = journal.find(run).id
+    check_arguments(prepare_fork, options, run=run, at_pass=at_pass)
+    name, options["journal"] = name_and_journal(run, options.get("journal"))
+    with use_journal(options["journal"]) as journal:
+        run = journal.find(name).id
         story = journal.story(run)
     task, before = _forked_task(story, run, at_pass)
     if contract := options.get("contract"):
@@ -96,12 +96,12 @@ def prepare_fork(
     if not options.get("prompts"):
         # Another strategy may need prompts that the run it comes from had no use for.
         prompts = PromptSet(prepared.prompts.sources | story.prompts)
-        prepared = dataclasses.replace(prepared, prompts=prompts)
-    prepared = dataclasses.replace(prepared, forked_from=run)
+        prepared = replace(prepared, prompts=prompts)
+    prepared = replace(prepared, forked_from=run)
     if research_of(task):
         from autoreason.run.research import PreparedResearch
 
-        return PreparedResearch(**vars(prepared))
+        return PreparedResearch(**asdict(prepared))
     return prepared
 
 
@@ -143,7 +143,7 @@ def _forked_research(
     task: Task, research: ResearchTask, story: Story, run: str, at_pass: int | None
 ) -> Task:
     """The same task with the result's files as its start."""
-    from autoreason.research.deliverable import deliverable
+    from autoreason.artifacts.deliverable import deliverable
     from autoreason.run.research import read_recorded
 
     if at_pass is not None:

@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from autoreason.artifacts.artifact import changes_between
+from autoreason.artifacts.measurement import Files
 from autoreason.errors import InvalidInput
-from autoreason.research.artifact import changes_between
-from autoreason.research.measurement import Files
 
 _FILE = "100644"
 

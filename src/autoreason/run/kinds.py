@@ -14,7 +14,7 @@ OTHER_JOBS: dict[str, str] = {
     "compare": "autoreason.studies.compare.comparison:Comparison",
     "certify": "autoreason.studies.certify.certification:Certification",
     "solve": "autoreason.programs.solve_job:Solve",
-    "research": "autoreason.research.research_job:Research",
+    "research": "autoreason.artifacts.research_job:Research",
 }
 """Jobs that are no strategies, each imported when it is used."""
 

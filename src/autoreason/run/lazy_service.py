@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
+from autoreason.artifacts.research_task import ResearchTask
 from autoreason.exchange import Query, Service
 from autoreason.jobs.job import read_options
 from autoreason.programs.task import Assignments
-from autoreason.research.research_task import ResearchTask
 from autoreason.settings import Settings
 from autoreason.task import Work
 
@@ -55,9 +55,9 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
         case ResearchTask():
-            from autoreason.research.evaluation_service import EvaluationService
-            from autoreason.research.evaluator.evaluator_client import EvaluatorClient
-            from autoreason.research.research_job import ResearchTerms
+            from autoreason.artifacts.evaluation_service import EvaluationService
+            from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+            from autoreason.artifacts.research_job import ResearchTerms
 
             research = read_options(settings, ResearchTerms)
             evaluator = await EvaluatorClient.open(

@@ -1,7 +1,5 @@
 """The keyword arguments of the functions people call, as typed dictionaries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -13,11 +11,14 @@ from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.run.recall import OnEvent
-from autoreason.run.result import StopSwitch
+from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Protocol
+from autoreason.type_hints import check_call
 
 JournalPlace = Journal | str | Path | None
 """An open journal, the file of one, or None for the user's own."""
+RecordedRun = str | Result
+"""The name of a run, a part of it that no other has, or the result of the run."""
 
 
 class RunHooks(TypedDict, total=False):
@@ -45,6 +46,7 @@ class AskOptions(RunHooks, total=False):
     """How judges are asked; fields of `Settings`, which says what each means."""
 
     seed: int
+    """All randomness of the run comes from it; drawn where none is given."""
     style: str
     judge_temperature: float | None
     judge_effort: Effort | None
@@ -135,6 +137,7 @@ class CompareOptions(TaskOptions, total=False):
     strategies: Sequence[str]
     """The first one sets the budget of the others."""
     repeats: int
+    """How often all are run; without it, until a preference that is the same in all of them can show."""
     match: Literal["calls", "tokens", "cost"]
     """What all may spend equally much of."""
     allowance: Decimal | int
@@ -214,11 +217,13 @@ class ResumeOptions(RunHooks, total=False):
     """The function that measures a research run which was started with one."""
 
 
-def check_options(options: Mapping[str, object], known: type) -> None:
-    """Refuse unknown names, for callers without a type checker, and servers next to a pool."""
-    for name in options:
-        if name not in known.__annotations__:
-            names = ", ".join(known.__annotations__)
-            raise InvalidInput(f"unknown option `{name}`; known are {names}")
-    if options.get("pool") and (options.get("base_url") or options.get("allow_http")):
+def check_arguments(
+    function: Callable[..., Any],
+    options: Mapping[str, object] | None = None,
+    /,
+    **arguments: object,
+) -> None:
+    """Refuse what the signature does not allow, for callers without a type checker, and servers next to a pool."""
+    check_call(function, options, **arguments)
+    if options and options.get("pool") and (options.get("base_url") or options.get("allow_http")):
         raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")

@@ -25,19 +25,30 @@ _BYTES_PER_TOKEN = 4
 
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Raise `InvalidInput` for what would only fail later; spends nothing."""
-    check_job(task, settings, job_class(settings))
-    check_rule(settings.voting)
-    lens_of(settings.style, 0)
-    user_rules(settings)
-    require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
-    needed = await _tokens_needed(task, settings, prompts)
-    for address in settings.models.all():
-        # All are opened before the first is asked: a key may be missing, or not meant for its server.
-        pool.lend(address)
+    check_settings(task, settings)
+    await check_models(task, settings, pool, prompts)
     for address in settings.models.all():
         result = await pool.check(address)
         if False in (result.reachable, result.key_accepted, result.model_known):
             raise InvalidInput(result.problem)
+
+
+def check_settings(task: Task, settings: Settings) -> None:
+    """Refuse what no model and no machine could run."""
+    check_job(task, settings, job_class(settings))
+    check_rule(settings.voting)
+    lens_of(settings.style, 0)
+    user_rules(settings)
+
+
+async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
+    """Refuse what these models cannot do, as far as that is known without reaching any of them."""
+    require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
+    needed = await _tokens_needed(task, settings, prompts)
+    for address in settings.models.all():
+        # All are opened before the first is asked: a key may be missing, or not meant for its server.
+        pool.check_here(address)
+    for address in settings.models.all():
         room = pool.window(address)
         if room is not None and needed > room:
             raise InvalidInput(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack, cast
+
+from msgspec import Struct
 
 from autoreason.exchange import Model, Service
 from autoreason.models.pool import ModelPool
@@ -17,8 +18,8 @@ from autoreason.run.driver import start
 from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.kinds import job_class
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import RunHooks
-from autoreason.run.preflight import check
+from autoreason.run.parameters import RunHooks, check_arguments
+from autoreason.run.preflight import check, check_models, check_settings
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
 from autoreason.run.result import Result
@@ -27,16 +28,15 @@ from autoreason.settings import Models, Settings, make_settings
 from autoreason.task import Task
 
 
-@dataclass(frozen=True, kw_only=True)
-class PreparedRun:
+class PreparedRun(Struct, frozen=True, kw_only=True):
     """A run with everything decided. Nothing is written and nothing is asked before it runs."""
 
     task: Task
     settings: Settings
     prompts: PromptSet
-    models: Mapping[str, Model] = field(default_factory=dict)
+    models: Mapping[str, Model] = {}
     """Models that were given as objects, by address."""
-    hooks: RunHooks = field(default_factory=RunHooks)
+    hooks: RunHooks = {}
     forked_from: str | None = None
     service: Service | None = None
     """Runs programs or measures artifacts, where these are the task."""
@@ -47,7 +47,17 @@ class PreparedRun:
 
     async def estimate_async(self) -> RunEstimate:
         """Like `estimate`, in an event loop."""
+        check_settings(self.task, self.settings)
         return await estimate_run(self.task, self.settings, self.prompts)
+
+    def check_models(self) -> None:
+        """Raise `InvalidInput` where its models could not run it, as far as that is known without reaching them."""
+        wait_for(self._check_models, "check_models")
+
+    async def _check_models(self) -> None:
+        async with AsyncExitStack() as exits:
+            pool = use_pool(self.hooks.get("pool"), self.settings, self.models, exits)
+            await check_models(self.task, self.settings, pool, self.prompts)
 
     def run(self, **hooks: Unpack[RunHooks]) -> Result:
         """Check everything, then run until the end or a pause; hooks given here come first."""
@@ -55,6 +65,7 @@ class PreparedRun:
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> Result:
         """Like `run`, in an event loop."""
+        check_arguments(PreparedRun.run, hooks)
         hooks = {**self.hooks, **hooks}
         async with AsyncExitStack() as exits:
             pool = use_pool(hooks.get("pool"), self.settings, self.models, exits)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.programs.assignment import Assignment
+from autoreason.programs.assignment import Assignment, CodeVerdict, Trial
 from autoreason.programs.examiner.trials import ProgramResult, locate_test, try_solutions
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import (
@@ -30,10 +30,14 @@ from autoreason.programs.problems.sets import (
 from autoreason.programs.program_statements import failure, sandbox
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, Tone
 
 _MAX_LEFT_OUT = 20
 """Broken records that are named one by one."""
+_PARTS = ("input", "expected", "got", "trace")
+"""What is shown of the first test that failed."""
+_BAD: dict[str, Tone] = {verdict.replace("_", " "): "bad" for verdict in CodeVerdict}
+_TONES: dict[str, Tone] = {**_BAD, "accepted": "good", "sandbox error": "warning"}
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class SetReport(Report):
     def to_dict(self) -> dict[str, Any]:
         """The numbers, and everything that cannot be used."""
         return {
+            "conclusion": self.conclusion,
             "problems": len(self.found.problems),
             "format": self.found.format,
             "digest": self.found.digest,
@@ -137,7 +142,7 @@ class ProblemReport(Report):
     def to_dict(self) -> dict[str, Any]:
         """All that may be known of it."""
         fields: dict[str, Any] = msgspec.to_builtins(self.assignment)
-        return fields | {"compared": self.comparison}
+        return {"conclusion": self.conclusion} | fields | {"compared": self.comparison}
 
 
 def read_problem(
@@ -147,8 +152,8 @@ def read_problem(
     problems = read_problems(source).problems
     if name is None and len(problems) > 1:
         raise InvalidInput(
-            f"{source} has {len(problems):,} problems; name one with --problem, "
-            f"such as --problem {problems[0].id}"
+            f"{source} has {len(problems):,} problems; name one with `name`, "
+            f"such as {problems[0].id}"
         )
     problem = problems[0] if name is None else find_problem(problems, name)
     check_test_limits(seconds, megabytes)
@@ -255,16 +260,71 @@ async def check_solutions(
     return SolutionsReport(found, tuple(tried), tuple(unfair))
 
 
-def program_statement(result: ProgramResult) -> str:
+@dataclass(frozen=True)
+class ProgramReport(Report):
     """How one program did on the tests of its problem."""
-    failed = result.failed
-    # Where an answer differs is printed with its test.
-    why = failure(failed) if failed and failure(failed) != failed.difference else ""
-    verdict = result.verdict.replace("_", " ")
-    parts = [f"{verdict} ({why})" if why else verdict, f"{result.passed} of {result.total} passed"]
-    if 0 < result.run < result.total:
-        parts.append("stopped at the first failure, --every goes on")
-    return f"{result.problem}: {'; '.join([*parts, sandbox(result.level)])}"
+
+    heading: ClassVar[str] = "A program on its tests"
+    problem: Problem
+    result: ProgramResult
+
+    @property
+    def conclusion(self) -> str:
+        """Its verdict, and how many tests it passed."""
+        result, failed = self.result, self.result.failed
+        # Where an answer differs is shown with its test.
+        why = failure(failed) if failed and failure(failed) != failed.difference else ""
+        verdict = result.verdict.replace("_", " ")
+        parts = [
+            f"{verdict} ({why})" if why else verdict,
+            f"{result.passed} of {result.total} passed",
+        ]
+        if 0 < result.run < result.total:
+            parts.append("stopped at the first failure, --every goes on")
+        return f"{result.problem}: {'; '.join([*parts, sandbox(result.level)])}"
+
+    def names(self) -> list[str]:
+        """An id is written as it is."""
+        return [self.result.problem]
+
+    def sections(self) -> list[Section]:
+        """Every test that was run, and what the first that failed was given and gave."""
+        if not self.result.run:
+            return []
+        columns = [
+            Column("test", figures=False),
+            Column("verdict", figures=False),
+            *map(Column, ("time", "memory")),
+            Column("", figures=False),
+        ]
+        rows = [
+            (
+                self._name(trial),
+                trial.verdict.replace("_", " "),
+                f"{trial.seconds:.3f} s",
+                "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
+                failure(trial),
+            )
+            for trial in self.result.tests
+        ]
+        failed = self.result.failed
+        texts = {part: getattr(failed, part) for part in _PARTS} if failed else {}
+        return [
+            Section(tables=[Table(columns, rows, tones=_TONES)]),
+            *(
+                Section(f"{self._name(failed)}, {part}", text=text)
+                for part, text in texts.items()
+                if failed and text
+            ),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers, and every test that was run."""
+        return {"conclusion": self.conclusion} | program_fields(self.result, self.problem)
+
+    def _name(self, trial: Trial) -> str:
+        which, number = locate_test(self.problem, trial.number)
+        return f"{which} {number}"
 
 
 def program_fields(tried: ProgramResult, problem: Problem | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autoreason.paths import certificates_folder
-from autoreason.prompts import PromptSet, load
+from autoreason.prompts import PromptSet, built_in, load
 from autoreason.settings import DEFAULT_MODEL, Settings
 
 
@@ -17,6 +17,12 @@ def choose_prompts(
     Where that is not known beforehand, the run finds out (`Strategy.begin_pass`).
     """
     return load(folder, small=needs_few_words(settings), writes=writes)
+
+
+def shortened_for_author(settings: Settings, prompts: PromptSet) -> bool:
+    """Whether the author gets the short prompts because it needs them, and not a user's own or those for programs."""
+    short = built_in(small=True).sources["author"]
+    return prompts.sources.get("author") == short and needs_few_words(settings)
 
 
 def needs_few_words(settings: Settings) -> bool:

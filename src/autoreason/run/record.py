@@ -9,7 +9,8 @@ from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.journal.location import locate
 from autoreason.paths import data_folder
-from autoreason.run.parameters import JournalPlace
+from autoreason.run.parameters import JournalPlace, RecordedRun
+from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.task import Task
@@ -26,6 +27,13 @@ def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journa
         _check_folder(url)
     with Journal.open(url, create=create) as journal:
         yield journal
+
+
+def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, JournalPlace]:
+    """The name of a run, and its journal: that of the result unless another is given."""
+    if isinstance(run, Result):
+        return run.run, run.journal if place is None else place
+    return run, place
 
 
 def _check_folder(url: str | None) -> None:

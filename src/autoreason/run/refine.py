@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
@@ -11,13 +11,13 @@ from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.run.estimate import RunEstimate
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import RefineOptions, TaskOptions, check_options
+from autoreason.run.parameters import RefineOptions, TaskOptions, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies.registry import find_strategy
-from autoreason.task import Task, check_task, has_front_matter, make_contract
+from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
 
 
 def refine(
@@ -115,7 +115,7 @@ def prepare_refine(
         >>> prepared.settings.k, prepared.run().status
         (1, 'converged')
     """
-    check_options(options, RefineOptions)
+    check_arguments(prepare_refine, options, brief=brief, model=model)
     choice = ModelChoice()
     models = choice.write(model, options)
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
@@ -138,6 +138,10 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
         return check_task(brief)
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()
+        if is_text_file(brief):
+            raise InvalidInput(
+                f"the brief {brief} is a file; give `read_task({brief!r})`, or what it says"
+            )
         if has_front_matter(brief):
             raise InvalidInput(
                 "the brief begins with front matter, which only `read_task` reads; "
@@ -149,10 +153,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     )
 
 
-def _contract(contract: object) -> Contract:
+def _contract(contract: Contract | Mapping[str, Any] | None) -> Contract:
     if isinstance(contract, Contract):
         return contract
-    if not isinstance(contract, Mapping | None):
-        kind = type(contract).__name__
-        raise InvalidInput(f"the contract is a {kind}; give a Contract or a dict")
     return make_contract(dict(contract or {}), "contract")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from autoreason.events import LIFECYCLE
 from autoreason.prompts import PromptSet
-from autoreason.run.parameters import JournalPlace
+from autoreason.report.numbers import count
+from autoreason.report.report import Report, Section
+from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.recall import Memory, rerun
-from autoreason.run.record import task_and_settings, use_journal
+from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.sync import wait_for
 from autoreason.story import build_story
 
 
 @dataclass(frozen=True)
-class ReplayResult:
+class ReplayResult(Report):
     """The result of a replay."""
 
+    heading: ClassVar[str] = "Replay"
     run: str
     events: int
     """Events that came again as recorded."""
@@ -28,13 +32,33 @@ class ReplayResult:
         """Whether the record and its replay agree to the end."""
         return self.difference is None
 
+    @property
+    def conclusion(self) -> str:
+        """Whether it is the same, or where it differs."""
+        events = count(self.events, "event")
+        if self.same:
+            return f"{self.run}: the same, {events}"
+        return f"{self.run}: differs after {events}: {self.difference}"
 
-def replay(run: str, *, journal: JournalPlace = None) -> ReplayResult:
+    def names(self) -> list[str]:
+        """A run's name is written as it is."""
+        return [self.run]
+
+    def sections(self) -> list[Section]:
+        """None: the conclusion says it all."""
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {**super().to_dict(), "same": self.same}
+
+
+def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
     """Run a record again from its replies alone, offline and for nothing, and compare.
 
     Args:
-        run: The run's name, or a part of it that no other has.
-        journal: An open journal, the file of one, or None for the user's own.
+        run: The run's name, a part of it that no other has, or its result.
+        journal: An open journal, the file of one, or None for the result's or the user's own.
 
     Returns:
         Whether the replay gave the events of the record, and where it first differed.
@@ -53,10 +77,12 @@ def replay(run: str, *, journal: JournalPlace = None) -> ReplayResult:
     return wait_for(lambda: replay_async(run, journal=journal), "replay")
 
 
-async def replay_async(run: str, *, journal: JournalPlace = None) -> ReplayResult:
+async def replay_async(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
     """Like `replay`, in an event loop."""
+    check_arguments(replay, run=run, journal=journal)
+    name, journal = name_and_journal(run, journal)
     with use_journal(journal) as book:
-        run = book.find(run).id
+        run = book.find(name).id
         recorded = [item.event for item in book.events(run)]
         memory = Memory(book.replies(run), book.answers(run))
     story = build_story(recorded)

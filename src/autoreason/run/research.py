@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from autoreason.errors import InvalidInput, Stopped
-from autoreason.events import AnyEvent
-from autoreason.exchange import Model, Query, Request
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import read_options
-from autoreason.jobs.runner import build_job
-from autoreason.research.end_test import plan_budget
-from autoreason.research.evaluation_service import EvaluationService
-from autoreason.research.evaluation_source import EvaluationSource
-from autoreason.research.evaluator.caller import CallerEvaluator, Evaluate
-from autoreason.research.evaluator.evaluator_check import CheckReport, check_evaluation
-from autoreason.research.evaluator.saved_evaluation import (
+from autoreason.artifacts.end_test import plan_budget
+from autoreason.artifacts.evaluation_service import EvaluationService
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
+from autoreason.artifacts.evaluator.evaluator_check import CheckReport, check_evaluation
+from autoreason.artifacts.evaluator.saved_evaluation import (
     SavedEvaluation,
     count_openings,
     digest_of,
     function_of,
     save_evaluation,
 )
-from autoreason.research.measurement import LookQuery
-from autoreason.research.research_job import Research, ResearchTerms
-from autoreason.research.research_task import ResearchTask, research_of
-from autoreason.research.task_file import read_research_task
-from autoreason.research.trial_events import NoiseMeasured
+from autoreason.artifacts.measurement import LookQuery
+from autoreason.artifacts.research_job import Research, ResearchTerms
+from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.task_file import read_research_task
+from autoreason.artifacts.trial_events import NoiseMeasured
+from autoreason.errors import InvalidInput, Stopped
+from autoreason.events import AnyEvent
+from autoreason.exchange import Model, Query, Request
+from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import read_options
+from autoreason.jobs.runner import build_job
 from autoreason.run.caller_evaluation import caller_evaluator
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import ResearchOptions, RunHooks, check_options
+from autoreason.run.parameters import ResearchOptions, RunHooks, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.research_result import ResearchResult, research_result
 from autoreason.run.sync import wait_for
@@ -101,8 +100,7 @@ async def research_async(
     return await prepare_research(task, model, evaluate=evaluate, **options).run_async()
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PreparedResearch(PreparedRun):
+class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
     """A research run with everything decided; its evaluator is saved when it starts."""
 
     _source: EvaluationSource | None = None
@@ -172,7 +170,7 @@ class PreparedResearch(PreparedRun):
         """Refuse a command that this machine cannot jail, before anything is written."""
         unsafe = read_options(self.settings, ResearchTerms).unsafe
         if self._evaluator is None and not unsafe and not function_of(source.evaluate):
-            from autoreason.research.evaluator.command_jail import require_jail
+            from autoreason.artifacts.evaluator.command_jail import require_jail
 
             require_jail()
 
@@ -207,7 +205,7 @@ def prepare_research(
         >>> prepared.task.work.files
         {'knob.txt': '1\n'}
     """
-    check_options(options, ResearchOptions)
+    check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
     chosen, source, notes = _read(task, evaluate)
     choice = ModelChoice()
     prepared = prepare(
@@ -225,7 +223,7 @@ def prepare_research(
     if source and callable(evaluate):
         evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
     return PreparedResearch(
-        **{**vars(prepared), "service": EvaluationService(evaluator) if evaluator else None},
+        **{**asdict(prepared), "service": EvaluationService(evaluator) if evaluator else None},
         _source=source,
         _evaluator=evaluator,
         notes=notes,

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from autoreason.artifacts.artifact import Changes, as_text, changes_between
+from autoreason.artifacts.deliverable import Deliverable, deliverable
+from autoreason.artifacts.end_test import EndResult
+from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.patch import make_patch
+from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.report.report import Section, plain_values
-from autoreason.research.artifact import Changes, as_text, changes_between
-from autoreason.research.deliverable import Deliverable, deliverable
-from autoreason.research.end_test import EndResult
-from autoreason.research.measurement import Files
-from autoreason.research.patch import make_patch
-from autoreason.research.research_report import ResearchReport, research_report
 from autoreason.run.result import Result
 
 _FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed", "patch")

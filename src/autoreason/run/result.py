@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import Violation, count_words
@@ -23,7 +24,13 @@ _FIELDS = (
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
 _WINNERS = 15
-_HIGHER = " with a higher --cost-limit, --token-limit, --call-limit or --time-limit"
+_LIMITS = {
+    "cost": "--cost-limit",
+    "tokens": "--token-limit",
+    "calls": "--call-limit",
+    "seconds": "--time-limit",
+}
+"""The option of each field of a budget."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,8 @@ class Result(Report):
     story: Story
     seconds: float | None = None
     """How long it was worked on, pauses left out; None where that is not known."""
+    journal: Path | None = None
+    """The file it is recorded in."""
 
     @property
     def text(self) -> str | None:
@@ -140,7 +149,10 @@ class Result(Report):
             judged = settings is None or settings.strategy == "autoreason"
             shown = f"won by {statements.winners(won, _WINNERS)}"
             rows.append(
-                ("Passes", f"{len(won)}, {shown if judged else 'each text taken as it came'}")
+                (
+                    "Passes",
+                    f"{len(won)}, {shown if judged else 'each text accepted without a vote'}",
+                )
             )
         if self.text is not None:
             rows.append(("Text", self._origin()))
@@ -184,17 +196,25 @@ class Result(Report):
             of_program = " [--text]" if self.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
             return [("More", f"autoreason show {self.run}{more}")]
-        higher = _HIGHER if self.status == "budget" else ""
-        steps = [("Resume", f"autoreason resume {self.run}{higher}")]
+        steps = [("Resume", f"autoreason resume {self.run}{_with_higher_limit(self.story)}")]
         if self.text is not None:
             steps.append(("Text", f"autoreason show {self.run} --text"))
         return steps
 
 
-def how_to_go_on(run: str, *, has_text: bool, over_budget: bool = False) -> str:
+def how_to_go_on(run: str, story: Story, *, has_text: bool) -> str:
     """How to go on with a run that has not ended, within a sentence."""
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
-    return f"go on with `autoreason resume {run}`{_HIGHER if over_budget else ''}{text}"
+    return f"go on with `autoreason resume {run}`{_with_higher_limit(story)}{text}"
+
+
+def _with_higher_limit(story: Story) -> str:
+    """Which limit must be higher before a run can go on; those that were set where it is not known."""
+    if story.status != "budget" or story.settings is None:
+        return ""
+    budget = story.settings.budget
+    limits = [story.limit] if story.limit else [each for each in _LIMITS if getattr(budget, each)]
+    return f" with a higher {' or '.join(_LIMITS[each] for each in limits)}"
 
 
 def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
@@ -208,6 +228,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         spent=row.spent,
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,
+        journal=journal.path,
     )
 
 

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import asdict, replace
 
+from autoreason.artifacts.research_task import research_of
 from autoreason.events import FINISHED
 from autoreason.exchange import Service
 from autoreason.prompts import PromptSet
-from autoreason.research.research_task import research_of
 from autoreason.run import driver
 from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.kinds import written_by
 from autoreason.run.model_choice import ModelChoice, change_servers
-from autoreason.run.parameters import ResumeOptions, check_options
+from autoreason.run.parameters import RecordedRun, ResumeOptions, check_arguments
 from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
-from autoreason.run.record import task_and_settings, use_journal
+from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import Budget, Settings
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.research.evaluator.caller import Evaluate
+    from autoreason.artifacts.evaluator.caller import Evaluate
 
 
-def resume(run: str, **options: Unpack[ResumeOptions]) -> Result:
+def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
     """Go on with a run that paused or was killed; what is recorded is not asked for again.
 
     Args:
-        run: The run's name, or a part of it that no other has.
+        run: The run's name, a part of it that no other has, or its result.
         options: See `ResumeOptions`: what is different from here on, and who follows the run.
 
     Returns:
@@ -55,13 +55,14 @@ def resume(run: str, **options: Unpack[ResumeOptions]) -> Result:
     return wait_for(lambda: resume_async(run, **options), "resume")
 
 
-async def resume_async(run: str, **options: Unpack[ResumeOptions]) -> Result:
+async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
     """Like `resume`, in an event loop."""
-    check_options(options, ResumeOptions)
+    check_arguments(resume, options, run=run)
+    name, place = name_and_journal(run, options.get("journal"))
     choice = ModelChoice()
     async with AsyncExitStack() as exits:
-        journal = exits.enter_context(use_journal(options.get("journal")))
-        row = journal.find(run)
+        journal = exits.enter_context(use_journal(place))
+        row = journal.find(name)
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         settings = resumed_settings(before, options, choice)

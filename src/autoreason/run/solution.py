@@ -105,12 +105,15 @@ class Solution(Result):
             rows += program_statements.problem_rows(self.solved[-1])
         if self.one or not self.solved:
             rows += [("Left out", str(each)) for each in self.report.left_out]
-        return [*rows, ("Sandbox", self._sandbox)] if self.report.levels else rows
+        return [*rows, ("Sandbox", self._sandbox)] if self.report.sandbox_levels else rows
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, the report, and of one problem also what was handed in."""
         fields = {name: getattr(self, name) for name in _FIELDS}
-        fields |= {"conclusion": self.report.conclusion, "sandbox": sorted(self.report.levels)}
+        fields |= {
+            "conclusion": self.report.conclusion,
+            "sandbox": sorted(self.report.sandbox_levels),
+        }
         if self.one and self.solved:
             last = self.solved[-1]
             fields |= {name: getattr(last, name) for name in ("program", "public", "private")}
@@ -143,7 +146,7 @@ class Solution(Result):
 
     @property
     def _sandbox(self) -> str:
-        return "; ".join(map(program_statements.sandbox_level, self.report.levels))
+        return "; ".join(map(program_statements.sandbox_level, self.report.sandbox_levels))
 
 
 def solution_of(result: Result) -> Solution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -21,7 +20,7 @@ from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.program_registry import DEFAULT, strategies_named
 from autoreason.programs.task import Assignments
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import SolveOptions, check_options
+from autoreason.run.parameters import SolveOptions, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.solution import Solution, solution_of
 from autoreason.run.sync import wait_for
@@ -80,7 +79,7 @@ def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> PreparedRun:
     """The run that `solve` would drive, before the problems are assigned."""
-    check_options(options, SolveOptions)
+    check_arguments(prepare_solve, options, model=model)
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
     limit = options.get("limit")
     if limit is not None and limit <= 0:
@@ -109,11 +108,12 @@ async def open_problems(
     """The run with its problems; the process that has their tests is closed at the end."""
     from autoreason.programs.examiner.client import ExaminerClient
 
-    unsafe = options.get("unsafe", False)
+    check_arguments(open_problems, problem=problem)
+    unsafe = bool(options.get("unsafe"))
     with _problem_file(problem) as source:
         client = await ExaminerClient.open(
             source,
-            only=tuple(options.get("ids", ())),
+            only=tuple(options.get("ids") or ()),
             unsafe=unsafe,
             seconds=options.get("test_time_limit"),
             memory_mb=options.get("test_memory_limit"),
@@ -168,7 +168,7 @@ def assign(
 ) -> PreparedRun:
     """The run with its problems and the examiner that has their tests; `terms` name the set."""
     settings = prepared.settings
-    return dataclasses.replace(
+    return replace(
         prepared,
         task=solving_task(assignments),
         settings=replace(settings, strategy_options=settings.strategy_options | dict(terms)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TypeVar, Unpack
 
@@ -20,10 +19,11 @@ from autoreason.run.parameters import (
     CompareOptions,
     JudgeOptions,
     PanelOptions,
-    check_options,
+    RecordedRun,
+    check_arguments,
 )
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.record import use_journal
+from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import report_of
 from autoreason.run.sync import wait_for
@@ -108,7 +108,7 @@ def prepare_judge(
         >>> prepared.estimate().calls
         Span(low=7, likely=7, high=28)
     """
-    check_options(options, JudgeOptions)
+    check_arguments(prepare_judge, options, brief=brief, texts=texts, model=model)
     require_statistics()
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
@@ -124,12 +124,12 @@ def prepare_judge(
 
 
 def rejudge(
-    run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
+    run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
 ) -> RejudgeReport:
-    """Let another panel judge the recorded passes of a run; nothing is written anew.
+    """Let another panel judge the recorded passes of a run; no text is written.
 
     Args:
-        run: The run's name, or a part of it that no other has.
+        run: The run's name, a part of it that no other has, or its result.
         model: Judges, unless `judge_models` names others.
         options: See `PanelOptions`; there are 7 judges unless `judges` gives another number, and
             votes are counted as they were.
@@ -152,19 +152,19 @@ def rejudge(
 
 
 async def rejudge_async(
-    run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
+    run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
 ) -> RejudgeReport:
     """Like `rejudge`, in an event loop."""
     return await _report(RejudgeReport, prepare_rejudge(run, model, **options))
 
 
 def prepare_rejudge(
-    run: str, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
+    run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
 ) -> PreparedRun:
     """The run that `rejudge` with the same arguments would drive.
 
     Args:
-        run: The run's name, or a part of it that no other has.
+        run: The run's name, a part of it that no other has, or its result.
         model: Judges, unless `judge_models` names others.
         options: See `PanelOptions`.
 
@@ -181,10 +181,11 @@ def prepare_rejudge(
         >>> prepare_rejudge(result.run, "echo/echo").settings.judges
         7
     """
-    check_options(options, PanelOptions)
+    check_arguments(prepare_rejudge, options, run=run, model=model)
     require_statistics()
-    with use_journal(options.get("journal")) as journal:
-        run = journal.find(run).id
+    name, options["journal"] = name_and_journal(run, options.get("journal"))
+    with use_journal(options["journal"]) as journal:
+        run = journal.find(name).id
         story = journal.story(run)
     task = recorded_panels(story, run)
     choice = ModelChoice()
@@ -229,7 +230,7 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
-        >>> [each.strategy for each in report.compared]
+        >>> [each.strategy for each in report.strategies]
         ['critique_revise', 'single']
     """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")
@@ -264,7 +265,7 @@ def prepare_compare(
         >>> prepared.settings.strategy_options["strategies"]
         ['improve', 'single']
     """
-    check_options(options, CompareOptions)
+    check_arguments(prepare_compare, options, brief=brief, model=model)
     require_statistics()
     strategies = options.get("strategies")
     allowance = options.get("allowance")
@@ -332,7 +333,7 @@ def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Pr
         >>> prepare_certify("echo/echo", repeats=2).estimate().calls
         Span(low=288, likely=288, high=1152)
     """
-    check_options(options, CertifyOptions)
+    check_arguments(prepare_certify, options, model=model)
     choice = ModelChoice()
     models = choice.judge(model, {})
     (address,) = models.judges
@@ -351,7 +352,7 @@ def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Pr
     )
     Certification.check(prepared.settings)
     # Not those that an earlier certificate of the same judge asks for: it is measured afresh.
-    return dataclasses.replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
+    return replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
 
 
 async def _report(kind: type[AnyReport], prepared: PreparedRun) -> AnyReport:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 
-from autoreason.events import RunResumed, RunStarted
-from autoreason.journal import Journal, RecordedEvent
+from msgspec import Struct
+
+from autoreason.journal import Journal, RecordedTime
 
 
-@dataclass(frozen=True)
-class WorkingTime:
+class WorkingTime(Struct, frozen=True):
     """The times at which processes drove a run, one after another."""
 
     spans: tuple[tuple[datetime, datetime], ...]
@@ -31,16 +30,15 @@ class WorkingTime:
 
 def working_time(run: str, *, journal: Journal) -> WorkingTime:
     """When a run was worked on, by the times in its record."""
-    return working_time_of(journal.events(run), journal.reply_times(run))
+    return working_time_of(journal.times(run))
 
 
-def working_time_of(events: Sequence[RecordedEvent], replies: Iterable[datetime]) -> WorkingTime:
-    """The same, from the record's parts."""
-    starts = [each.at for each in events if isinstance(each.event, RunStarted | RunResumed)]
-    signs = [each.at for each in events] + list(replies)
+def working_time_of(times: Sequence[RecordedTime]) -> WorkingTime:
+    """The same, from these times."""
+    starts = [at for at, start in times if start]
     spans = []
     for place, start in enumerate(starts):
         following = starts[place + 1] if place + 1 < len(starts) else None
-        within = (at for at in signs if at >= start and (following is None or at < following))
+        within = (at for at, _ in times if at >= start and (following is None or at < following))
         spans.append((start, max(within, default=start)))
     return WorkingTime(tuple(spans))

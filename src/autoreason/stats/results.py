@@ -27,7 +27,7 @@ class Test(Struct, frozen=True):
     # Else pytest takes it for a class of tests wherever it is imported.
     __test__: ClassVar[bool] = False
 
-    p: float | None
+    p_value: float | None
     statistic: float | None = None
     n: int = 0
     """How many independent things it rests on."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from autoreason.events import Delivered
 from autoreason.jobs.job import Plan
+from autoreason.keys import pass_key
 from autoreason.settings import Settings
 from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.critics import CRITICS, criticise
@@ -46,7 +47,7 @@ class Iterated(Strategy):
 
     async def _revise(self, number: int, guidance: str) -> WrittenText | MissingText:
         text = self.incumbent.text
-        key = f"pass/{number}/reviser"
+        key = pass_key(number, "reviser")
         prompt = self.context.prompt(
             self.prompt, key, (text, guidance), text=text, guidance=guidance
         )

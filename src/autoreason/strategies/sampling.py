@@ -9,6 +9,7 @@ from autoreason.events import Delivered
 from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import Plan, read_options
 from autoreason.jobs.tasks import use_in_order
+from autoreason.keys import pass_key
 from autoreason.settings import MAX_DRAFTS, Settings
 from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.confirmation import confirm
@@ -70,7 +71,7 @@ class BestOfN(Strategy):
     async def _write_at_once(self, n: int) -> None:
         """All the others at once."""
         numbers = range(2, n + 1)
-        drafts = [write_draft(self.context, f"pass/{number}/author") for number in numbers]
+        drafts = [write_draft(self.context, pass_key(number, "author")) for number in numbers]
         # All have arrived before the first is used: an error here must not lose the others.
         written: list[WrittenText | MissingText] = []
         await use_in_order(drafts, written.append)
@@ -84,7 +85,7 @@ class BestOfN(Strategy):
             if not self.affords_another(self.settings.playoff + self.settings.confirmation):
                 return
             self.begin_pass(number)
-            self.take(number, await write_draft(self.context, f"pass/{number}/author"))
+            self.take(number, await write_draft(self.context, pass_key(number, "author")))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -100,4 +101,4 @@ class BestOfN(Strategy):
         """Its option, and a panel to choose with."""
         read_options(settings, Samples)
         if not settings.playoff:
-            raise InvalidInput("best_of_n needs a panel to choose with; leave out --no-playoff")
+            raise InvalidInput("best_of_n needs a panel to choose with; set `playoff` to 2 or more")

@@ -6,6 +6,7 @@ from autoreason.events import CritiqueWritten, Delivered
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import repeat_request, with_history
 from autoreason.jobs.job import Plan
+from autoreason.keys import pass_key, try_key
 from autoreason.settings import Settings
 from autoreason.tournament.authors import fixes, write
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
@@ -64,15 +65,15 @@ class SelfRefine(Strategy):
         """What the author thinks of its text; None where nothing can be read."""
         guidance = await self.guidance(number)
         text = self.incumbent.text
-        key = f"pass/{number}/critic/0"
+        key = pass_key(number, "critic", 0)
         prompt = self.context.prompt(
             "feedback", key, (text, guidance), text=text, guidance=guidance
         )
-        request = self._question("critic", f"{key}/try/0", prompt, rounds)
+        request = self._question("critic", try_key(key, 0), prompt, rounds)
         reply = await self.context.ask(request)
         if not _is_usable(reply):
             reply = await self.context.ask(
-                repeat_request(request, f"{key}/try/1", longer=reply.needs_room)
+                repeat_request(request, try_key(key, 1), longer=reply.needs_room)
             )
         own_feedback = reply.text.strip() if _is_usable(reply) else ""
         self.emit(
@@ -83,11 +84,11 @@ class SelfRefine(Strategy):
         return own_feedback or None
 
     async def _refine(self, number: int, feedback: str, rounds: list[tuple[Message, ...]]) -> None:
-        before, key = self.incumbent.text, f"pass/{number}/reviser"
+        before, key = self.incumbent.text, pass_key(number, "reviser")
         prompt = self.context.prompt(
             "refine", key, (before, feedback), text=before, critique=feedback
         )
-        request = self._question("reviser", f"{key}/try/0", prompt, rounds)
+        request = self._question("reviser", try_key(key, 0), prompt, rounds)
         self.take(number, await write(self.context, request, key))
         rounds.append((Message("user", prompt), Message("assistant", self.incumbent.text)))
 

@@ -12,7 +12,7 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
-from autoreason.keys import PartName
+from autoreason.keys import PAIR, Key, PartName, pass_key, try_key
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.story import RecordedPanel, Story
@@ -203,7 +203,7 @@ def _panels_of_story(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]
 
 def _one_per_judge(panel: RecordedPanel) -> list[BallotCast]:
     """A judge who saw two texts both ways round has one vote, and none where the order decided it."""
-    if not panel.stage.startswith("pair/"):
+    if Key.parse(panel.stage).head != PAIR:
         return panel.ballots
     return [panel.ballots[2 * vote.judge] for vote in votes(panel.ballots) if vote.winner]
 
@@ -217,7 +217,7 @@ def _panels_of_passes(story: Story) -> Iterator[_Panel]:
             texts[slot] = _NamedText(f"pass {number} {slot}", candidate.text)
         if decided and decided.winner:
             if decided.verdict:
-                yield _Panel(f"pass/{number}", texts, decided.winner, recorded.ballots)
+                yield _Panel(pass_key(number), texts, decided.winner, recorded.ballots)
             incumbent = texts[decided.winner].name
 
 
@@ -280,7 +280,7 @@ def prompt_of(story: Story) -> str:
     context = JobContext(
         story.task, story.settings, PromptSet(story.prompts), _refuse, lambda _: None
     )
-    request = context.request("author", "draft/try/0", "", "", temperature=None)
+    request = context.request("author", try_key("draft", 0), "", "", temperature=None)
     return next(
         message.text for message in request.messages if message.stable and message.speaker == "user"
     )

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from autoreason.contract import Violation
 from autoreason.exchange import Outcome, Request
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
+from autoreason.keys import sub_key, try_key
 from autoreason.parsing.documents import Document, read_document
 from autoreason.parsing.echoes import find_echo
 from autoreason.parsing.leaks import find_leaks, without_opener
@@ -41,7 +42,7 @@ async def write(context: JobContext, request: Request, key: str) -> WrittenText 
     rewritten = bool(leaks)
     if leaks:
         prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
-        draft = await _send_back(context, request, f"{key}/rewrite", draft, prompt)
+        draft = await _send_back(context, request, sub_key(key, "rewrite"), draft, prompt)
     breaches = violations(context, draft.text)
     repaired = bool(breaches)
     if breaches:
@@ -51,8 +52,9 @@ async def write(context: JobContext, request: Request, key: str) -> WrittenText 
             violations=[v.message for v in breaches],
             fixes=fixes(context, draft.text),
         )
-        draft = await _send_back(context, request, f"{key}/repair", draft, prompt)
-    leaks, breaches = _leaks(context, draft.text), violations(context, draft.text)
+        draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
+    if rewritten or repaired:
+        leaks, breaches = _leaks(context, draft.text), violations(context, draft.text)
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
 
 
@@ -75,7 +77,7 @@ async def _request_whole(context: JobContext, request: Request, key: str) -> Doc
     """A complete text; asked for twice at most."""
     reply = await context.ask(request)
     if reply.outcome is not Outcome.OK or not _read_text(context, reply.text).text:
-        reply = await context.ask(repeat_request(request, f"{key}/try/1", longer=reply.needs_room))
+        reply = await context.ask(repeat_request(request, try_key(key, 1), longer=reply.needs_room))
     document = _read_text(context, reply.text)
     match reply.outcome:
         case Outcome.TRUNCATED if not reply.needs_room:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from autoreason.events import Slot
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
+from autoreason.keys import pass_key, try_key
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
@@ -39,7 +40,7 @@ async def write_rival(
 ) -> dict[Slot, str]:
     """The first of up to `MAX_RIVALS` fresh drafts, as far as the budget allows, that becomes a challenger."""
     for attempt in range(MAX_RIVALS):
-        key = f"pass/{number}/draft/{attempt}"
+        key = pass_key(number, "draft", attempt)
         if attempt and not await affords(key):
             break
         written = await write_draft(context, key)
@@ -52,13 +53,13 @@ async def _synthesize(
     context: JobContext, number: int, incumbent: str, revision: str
 ) -> WrittenText | MissingText:
     settings = context.settings
-    key = f"pass/{number}/synthesizer"
+    key = pass_key(number, "synthesizer")
     texts = [incumbent, revision]
     draw(settings.seed, f"{key}/order").shuffle(texts)
     prompt = context.prompt("synthesizer", key, tuple(texts), texts=texts)
     request = context.request(
         "synthesizer",
-        f"{key}/try/0",
+        try_key(key, 0),
         settings.models.synthesizer,
         prompt,
         temperature=settings.author_temperature,

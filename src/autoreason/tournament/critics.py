@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from autoreason.events import CritiqueProblem, CritiqueWritten
 from autoreason.exchange import Outcome, Reply
 from autoreason.jobs.context import JobContext
+from autoreason.keys import pass_key, try_key
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
 from autoreason.tournament.authors import fixes
 
@@ -66,7 +67,7 @@ def _contract_problems(context: JobContext, number: int, text: str) -> str:
 
 def critic_key(number: int, critic: int) -> str:
     """The key of what a critic of a pass is asked."""
-    return f"pass/{number}/critic/{critic}"
+    return pass_key(number, "critic", critic)
 
 
 async def ask_critic(
@@ -84,7 +85,7 @@ async def ask_critic(
     settings, key = context.settings, critic_key(number, critic)
     request = context.request(
         "critic",
-        f"{key}/try/0",
+        try_key(key, 0),
         settings.models.critic,
         prompt,
         temperature=settings.critic_temperature,
@@ -94,7 +95,7 @@ async def ask_critic(
     critique = _read_critique(reply, number, critic, text, quoted=quoted, program=program)
     if not critique.readable and may_repeat():
         reply = await context.ask(
-            context.second_request(request, f"{key}/try/1", reply, "critique_again")
+            context.second_request(request, try_key(key, 1), reply, "critique_again")
         )
         critique = _read_critique(reply, number, critic, text, quoted=quoted, program=program)
     return critique

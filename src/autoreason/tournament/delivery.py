@@ -74,7 +74,7 @@ def _survival(story: Story) -> Survival | None:
         panels=len(panels),
         survived=sum(d.winner == "A" for d in panels),
         expected=sum(chances),
-        streak=story.settings.k,
+        required_streak=story.settings.k,
         chance=chance_of_streak(story.settings.k, list(_chances(story))),
     )
 

@@ -9,6 +9,7 @@ from autoreason.errors import ProviderFailed
 from autoreason.events import DraftFailed, DraftReady, DraftWritten, PanelDecided
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.tasks import use_in_order
+from autoreason.keys import sub_key, try_key
 from autoreason.parsing.documents import same_text
 from autoreason.story import DRAFTS
 from autoreason.tournament.authors import ENDLESS, MissingText, WrittenText, write
@@ -42,7 +43,7 @@ async def choose_draft(context: JobContext, affords: Affords) -> None:
             _emit_written(context, 1, drafts[1])
         last = numbers[-1]
         answers: list[WrittenText | MissingText] = []
-        works = [write_draft(context, f"{DRAFTS}/{number}") for number in numbers]
+        works = [write_draft(context, sub_key(DRAFTS, number)) for number in numbers]
         await use_in_order(works, answers.append)
         for number, written in zip(numbers, answers, strict=True):
             if isinstance(written, MissingText):
@@ -59,7 +60,7 @@ async def write_draft(context: JobContext, key: str) -> WrittenText | MissingTex
     settings = context.settings
     request = context.request(
         "author",
-        f"{key}/try/0",
+        try_key(key, 0),
         settings.models.author,
         context.prompts.render("author"),
         temperature=settings.author_temperature,
@@ -93,7 +94,7 @@ async def _first_draft(context: JobContext) -> WrittenText:
         return WrittenText(text, "", False, False, (), task.contract.violations(text))
     reason = fix = ""
     for attempt in range(context.recovery.redrafts + 1):
-        written = await write_draft(context, f"draft/{attempt}" if attempt else "draft")
+        written = await write_draft(context, sub_key("draft", attempt) if attempt else "draft")
         if isinstance(written, WrittenText):
             return written
         _emit_failed(context, attempt, written)

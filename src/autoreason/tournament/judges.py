@@ -15,9 +15,9 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
-from autoreason.keys import judge_key
+from autoreason.keys import judge_key, try_key
 from autoreason.parsing.ballots import read_ranking
-from autoreason.plugins import function_errors, load_function
+from autoreason.plugins import load_function
 from autoreason.settings import STYLES
 from autoreason.tournament.orders import neutral_labels
 
@@ -70,7 +70,7 @@ async def cast_ballot(
             short = replace(request, schema=ballot_schema(labels, reasons=False))
             reply = await context.ask(
                 context.second_request(
-                    short, f"{key}/try/1", reply, "ballot_again", labels=sorted(labels)
+                    short, try_key(key, 1), reply, "ballot_again", labels=sorted(labels)
                 )
             )
             ranking = _read_ballot(reply, labels)
@@ -100,10 +100,9 @@ def lens_of(style: str, judge_number: int) -> str:
         return LENSES[judge_number % len(LENSES)]
     if style in STYLES:
         return ""
-    function = load_function("judge_styles", style, "a seat's number", STYLES)
-    with function_errors("judge_styles", style):
-        lens = function(judge_number)
-    if not isinstance(lens, str) or not lens.strip():
+    function = load_function("judge_styles", style, "a seat's number", str, STYLES)
+    lens: str = function(judge_number)
+    if not lens.strip():
         raise InvalidInput(f"the judge style {style} must return a sentence, not {lens!r}")
     return lens
 
@@ -165,7 +164,7 @@ def _build_request(
     )
     return context.request(
         "judge",
-        f"{key}/try/0",
+        try_key(key, 0),
         settings.models.judges[judge_number % len(settings.models.judges)],
         prompt,
         temperature=settings.judge_temperature,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.job import Plan
+from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.tournament.authors import violations
@@ -14,14 +15,16 @@ from autoreason.tournament.drafts import choose_draft
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import user_rules
+from autoreason.tournament.stop import describe_survivals, user_rules
 from autoreason.tournament.strategy import Strategy
 
 
 class Tournament(Strategy):
     """The method: in every pass A can win."""
 
-    summary = "A, a revision B and a synthesis AB, ranked blind in every pass, until A stands"
+    summary = (
+        "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
+    )
     prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
 
     async def run(self) -> Delivered:
@@ -38,7 +41,7 @@ class Tournament(Strategy):
             await self._run_pass(number)
         if self.story.streak >= self.settings.k:
             status: Status = "converged"
-            reason = f"A survived {self.story.streak} passes in a row{self._describe_streak()}"
+            reason = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
         else:
             status, reason = "capped", stopped or self.why_capped(number)
         winner = await run_playoff(self.context, self.story.incumbents)
@@ -64,7 +67,7 @@ class Tournament(Strategy):
         return not await self.budget_shortage(stage, calls, after)
 
     async def _affords_drafts(self, numbers: range) -> bool:
-        return await self._affords(f"{DRAFTS}/{numbers[-1]}", len(numbers))
+        return await self._affords(sub_key(DRAFTS, numbers[-1]), len(numbers))
 
     async def _affords_rival(self, stage: str) -> bool:
         return await self._affords(stage, 1, self.settings.judges + self._calls_after)

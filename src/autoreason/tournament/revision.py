@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autoreason.jobs.context import JobContext
+from autoreason.keys import pass_key, try_key
 from autoreason.tournament.authors import MissingText, WrittenText, write
 
 
@@ -11,11 +12,11 @@ async def revise(
 ) -> WrittenText | MissingText:
     """A better text for the task, by an author who sees the old one and its problems."""
     settings = context.settings
-    key = f"pass/{number}/reviser"
+    key = pass_key(number, "reviser")
     prompt = context.prompt("reviser", key, (text, problems), text=text, critique=problems)
     request = context.request(
         "reviser",
-        f"{key}/try/0",
+        try_key(key, 0),
         settings.models.author,
         prompt,
         temperature=settings.author_temperature,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import count, decimal, percent, percent_range
-from autoreason.report.sentences import agreement, positions
+from autoreason.report.sentences import agreement, by_chance, positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,8 +66,7 @@ def lead(verdict: Verdict) -> str:
     """The margin, and what it is worth."""
     if verdict.tied:
         return f"a tie at the top, which goes to {verdict.winner}"
-    points, often = count(verdict.margin, "point"), percent(verdict.chance)
-    return f"{points} ahead; judges ranking at random give as much {often} of the time"
+    return f"{count(verdict.margin, 'point')} ahead; {by_chance('as much', verdict.chance)}"
 
 
 def ballots(verdict: Verdict) -> str:
@@ -81,10 +80,10 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
     if event.outcome == "unjudged":
-        return f"taken as it comes, {count(event.words, 'word')}"
+        return f"accepted without a vote, {count(event.words, 'word')}"
     row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
     if event.verdict is None:
-        return f"{event.winner} stands alone ({event.reason or 'unopposed'}){row}"
+        return f"{event.winner} is unopposed ({event.reason or 'no challenger'}){row}"
     verb = "survives" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
@@ -158,7 +157,7 @@ _DROPPED = {
     "empty": "the reply was empty",
     "clone": "it is the same text as another candidate",
     "contract": "it breaks the contract",
-    "tests": "the public tests do not speak for it",
+    "tests": "it does not pass more public tests",
 }
 
 
@@ -197,16 +196,20 @@ def survival(found: Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
-    if found.streak is None:
+    if found.required_streak is None:
         return (
             f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep"
             f" it in {usual}, and in as many or more {percent(found.chance)} of the time"
         )
-    row = f"{found.streak} times in a row" if found.streak > 1 else "once"
-    return (
+    sentence = (
         f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep it "
-        f"in {usual}, and {row} within as many passes in {percent(found.chance)} of runs"
+        f"in {usual}"
     )
+    if not found.chance:
+        # In fewer passes than that no judges can.
+        return sentence
+    row = f"{found.required_streak} times in a row" if found.required_streak > 1 else "once"
+    return f"{sentence}, and {row} within as many passes in {percent(found.chance)} of runs"
 
 
 def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
@@ -271,6 +274,8 @@ def evidence(
     position = positions(found.first_places)
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     rows.append(("Leaks", leaks(found.leaks)))
+    if found.ties:
+        rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top"))
     left_out = [
         note
         for note, number in (
@@ -280,7 +285,6 @@ def evidence(
             ),
             (f"{count(found.inconclusive, 'pass', 'passes')} inconclusive", found.inconclusive),
             (f"{count(found.unopposed, 'pass', 'passes')} unopposed", found.unopposed),
-            (f"{count(found.ties, 'tie')} at the top", found.ties),
             (
                 f"{count(found.dropped_quotes, 'criticism')} with a made-up quote",
                 found.dropped_quotes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autoreason.plugins import function_errors, load_function, short
+from autoreason.plugins import load_function, short
 from autoreason.settings import Settings
 from autoreason.story import Story
 
@@ -16,16 +16,22 @@ def survivals(streak: int) -> StopRule:
     """Over when the incumbent has survived so many passes in a row."""
 
     def rule(story: Story) -> str:
-        return f"A survived {streak} passes in a row" if story.streak >= streak else ""
+        return describe_survivals(streak) if story.streak >= streak else ""
 
     return rule
+
+
+def describe_survivals(streak: int) -> str:
+    """`A survived 3 passes in a row`."""
+    return "A survived a pass" if streak == 1 else f"A survived {streak} passes in a row"
 
 
 def passes(number: int) -> StopRule:
     """Over after so many passes."""
 
     def rule(story: Story) -> str:
-        return f"{number} passes were run" if len(story.passes) >= number else ""
+        run = "1 pass was run" if number == 1 else f"{number} passes were run"
+        return run if len(story.passes) >= number else ""
 
     return rule
 
@@ -51,11 +57,10 @@ def user_rules(settings: Settings) -> StopRule:
 
 
 def _load(name: str) -> StopRule:
-    function = load_function("stop_rules", name, "a story")
+    function = load_function("stop_rules", name, "a story", str | bool | None)
 
     def rule(story: Story) -> str:
-        with function_errors("stop_rules", name):
-            reason = function(story)
+        reason = function(story)
         if not reason:
             return ""
         return f"{short(name)} stopped it: {reason}" if isinstance(reason, str) else short(name)

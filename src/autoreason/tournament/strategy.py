@@ -26,7 +26,7 @@ from autoreason.events import (
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Product
-from autoreason.keys import Key
+from autoreason.keys import Key, pass_key, sub_key, try_key
 from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.delivery import deliver
@@ -84,7 +84,7 @@ class Strategy(Job):
         asks_for_form = request.schema is not None and request.model == self.settings.models.author
         if asks_for_form:
             self._first_form_key = self._first_form_key or Key.parse(request.key).before("try")
-            if request.key == f"{self._first_form_key}/try/1":
+            if request.key == try_key(str(self._first_form_key), 1):
                 self._weakness = "its first answer in a form could not be read"
         reply = await self._ask_outside(request)
         if asks_for_form and reply.schema_refused:
@@ -130,27 +130,29 @@ class Strategy(Job):
         if not calls_after or self.context.allowance:
             return True
         self._shortage = await self.budget_shortage(
-            f"pass/{number}", self.max_calls_per_pass(), calls_after
+            pass_key(number), self.max_calls_per_pass(), calls_after
         )
         return not self._shortage
 
     async def budget_shortage(self, stage: str, calls: int, after: int) -> str:
         """What is left of the run's budget, where that is too little for what a stage needs; else empty."""
-        return await self.context.ask(BudgetQuery(key=f"{stage}/budget", calls=calls, after=after))
+        return await self.context.ask(
+            BudgetQuery(key=sub_key(stage, "budget"), calls=calls, after=after)
+        )
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
-        guidance = await self.context.ask(GuidanceQuery(key=f"pass/{number}/guidance"))
+        guidance = await self.context.ask(GuidanceQuery(key=pass_key(number, "guidance")))
         if guidance:
             self.emit(GuidanceGiven(number=number, text=guidance))
         return guidance
 
     async def write(self, number: int, prompt: str) -> WrittenText | MissingText:
         """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
-        key = f"pass/{number}/reviser"
+        key = pass_key(number, "reviser")
         request = self.context.request(
             "reviser",
-            f"{key}/try/0",
+            try_key(key, 0),
             self.settings.models.author,
             prompt,
             temperature=self.settings.author_temperature,
@@ -170,7 +172,7 @@ class Strategy(Job):
         self, number: int, ballot: Mapping[Slot, str], size: PanelSize, fallback: Slot | None = None
     ) -> None:
         """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
-        panel = Panel(self.context, f"pass/{number}", dict(ballot.items()), size)
+        panel = Panel(self.context, pass_key(number), dict(ballot.items()), size)
         verdict = await panel.run()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)

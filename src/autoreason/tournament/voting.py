@@ -8,10 +8,12 @@ from itertools import combinations
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput
-from autoreason.plugins import function_errors, load_function
+from autoreason.plugins import load_function
 
 Ranking = Sequence[str]
 """Names, best first."""
+_MAX_POINTS = 100_000
+"""What chance gives is listed by every margin that a panel can end with."""
 
 
 class VoteResult(NamedTuple):
@@ -35,11 +37,7 @@ def count_votes(rule: str, rankings: Sequence[Ranking], tie_order: Sequence[str]
 
 def check_rule(rule: str) -> None:
     """Refuse a rule that does not exist or does not give every text a whole number."""
-    scores = _scoring(rule).score([("a", "b", "c"), ("b", "a", "c")], ("a", "b", "c"))
-    if sorted(scores) != ["a", "b", "c"] or not all(type(n) is int for n in scores.values()):
-        raise InvalidInput(
-            f"the voting rule {rule} must return a whole number for every name, not {scores!r}"
-        )
+    _scoring(rule).score([("a", "b", "c"), ("b", "a", "c")], ("a", "b", "c"))
 
 
 def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> VoteResult:
@@ -240,11 +238,23 @@ def _scoring(rule: str) -> _Scoring:
 
 @lru_cache
 def _user_scoring(rule: str) -> _Scoring:
-    function = load_function("voting_rules", rule, "rankings and names", _SCORING)
+    function = load_function(
+        "voting_rules", rule, "rankings and names", Mapping[str, int], _SCORING
+    )
 
     def score(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
-        with function_errors("voting_rules", rule):
-            return dict(function(rankings, names))
+        # Copies, which the rule may change.
+        scores: Mapping[str, int] = function([tuple(each) for each in rankings], list(names))
+        if sorted(scores) != sorted(names):
+            raise InvalidInput(
+                f"the voting rule {rule} gives points to {_join_names(scores)}; "
+                f"give a whole number to each of {_join_names(names)}"
+            )
+        if (largest := max(map(abs, scores.values()))) > _MAX_POINTS:
+            raise InvalidInput(
+                f"the voting rule {rule} gives {largest} points; give at most {_MAX_POINTS:,}"
+            )
+        return dict(scores)
 
     return _Scoring(score, reach=None, is_additive=False)
 

@@ -146,6 +146,6 @@ def test_reading_a_journal_shows_how_far_it_is(finished: Shell) -> None:
 
 def test_the_report_says_for_how_many_questions_p_values_are_corrected(finished: Shell) -> None:
     report = json.loads(finished("audit", "--json").stdout)
-    tested = [finding for finding in report["findings"] if finding["p"] is not None]
+    tested = [finding for finding in report["findings"] if finding["p_value_adjusted"] is not None]
     assert report["tested"] == len(tested) > 2
     assert f"tested in {len(tested)} questions" in finished("audit").stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
@@ -17,9 +18,15 @@ from tests.studies.certify.judges import stored
 from autoreason.cli.group import cli
 from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.journal import Journal
+from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
 from autoreason.studies.certify.certificate_files import write_certificate
-from autoreason.studies.certify.properties import MIN_PAIRS, PROPERTIES, CertificateVerdict
+from autoreason.studies.certify.properties import (
+    BALLOTS,
+    MIN_PAIRS,
+    PROPERTIES,
+    CertificateVerdict,
+)
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
 QUESTIONS = 144
@@ -135,13 +142,13 @@ def test_a_judge_that_did_not_fail_is_seated_without_a_word(
     capsys: pytest.CaptureFixture[str], verdict: CertificateVerdict
 ) -> None:
     write_certificate(stored("echo/echo", verdict=verdict))
-    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
+    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7), built_in())
     assert capsys.readouterr().err == ""
 
 
 def test_a_damaged_certificate_warns_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     write_certificate(stored("echo/echo")).write_text("{")
-    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7))
+    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7), built_in())
     assert capsys.readouterr().err == ""
 
 
@@ -149,9 +156,25 @@ def test_a_mixed_panel_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> No
     for address in ("a/one", "b/two"):
         write_certificate(stored(address))
     models = Models(author="c/x", critic="c/x", synthesizer="c/x", judges=("a/one", "c/x", "b/two"))
-    warn_of_failed_judges(make_settings(models, 7))
+    warn_of_failed_judges(make_settings(models, 7), built_in())
     (line,) = capsys.readouterr().err.splitlines()
     assert "a/one failed position; b/two failed position" in line
+
+
+def test_the_warning_names_short_prompts_only_where_the_author_gets_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = stored("a/one")
+    findings = tuple(replace(each, name=BALLOTS.name) for each in before.certificate.findings)
+    failed = replace(before.certificate, findings=findings)
+    write_certificate(replace(before, certificate=failed))
+    settings = make_settings(Models.everywhere("a/one"), 7)
+    own = PromptSet(built_in(small=True).sources | {"author": "Write."})
+    for prompts in (built_in(small=True), own, built_in(code=True)):
+        warn_of_failed_judges(settings, prompts)
+    short, *others = capsys.readouterr().err.splitlines()
+    assert short == f"{others[0]}; as an author, a/one gets the short prompts"
+    assert others[0] == others[1]
 
 
 def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
@@ -229,7 +252,7 @@ def test_help_states_every_rule_as_it_is() -> None:
         (line,) = [line for line in lines if line.startswith(f"{each.name}  ")]
         assert line.endswith(f"  {each.rule}")
     assert f"{QUESTIONS} questions" in said
-    assert f"fewer than {MIN_PAIRS} of the 24 pairs" in said
+    assert f"fewer than {MIN_PAIRS} of 24 pairs" in said
 
 
 def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Inside) -> None:

@@ -47,7 +47,7 @@ def test_no_number_is_cut_off_on_a_narrow_terminal() -> None:
         keeps_contract=10,
     )
     report = ComparisonReport(
-        compared=(strategy,), panel=None, repeats=10, judged=0, match="calls", left_out=()
+        strategies=(strategy,), panel=None, repeats=10, judged_repeats=0, match="calls", left_out=()
     )
     written = StringIO()
     Console(width=80, file=written).print(report)
@@ -66,7 +66,7 @@ def test_tokens_of_a_strategy_that_are_not_all_known_are_unknown() -> None:
         keeps_contract=None,
     )
     report = ComparisonReport(
-        compared=(strategy,), panel=None, repeats=2, judged=0, match="calls", left_out=()
+        strategies=(strategy,), panel=None, repeats=2, judged_repeats=0, match="calls", left_out=()
     )
     written = StringIO()
     Console(width=80, file=written).print(report)
@@ -77,8 +77,8 @@ def test_tokens_of_a_strategy_that_are_not_all_known_are_unknown() -> None:
 def test_programs_get_everything_as_one_object(inside: Inside) -> None:
     found = inside("compare", BRIEF, *SMALL, *TWO, "--json", "-q").json
     report = found["report"]
-    assert [each["strategy"] for each in report["compared"]] == ["improve", "single"]
-    assert (report["repeats"], report["judged"], report["match"]) == (2, 2, "calls")
+    assert [each["strategy"] for each in report["strategies"]] == ["improve", "single"]
+    assert (report["repeats"], report["judged_repeats"], report["match"]) == (2, 2, "calls")
     assert found["conclusion"].startswith(("no winner", "improve wins", "single wins"))
     assert inside("show", "--json").json == found
     assert inside("runs", "--json").json[0]["strategy"] == "compare"
@@ -128,7 +128,7 @@ def test_an_allowance_is_kept_by_all(inside: Inside) -> None:
         "compare", BRIEF, *SMALL, "--strategies", "improve,critique_revise", "--allowance", "4",
         "--json", "-q",
     ).json  # fmt: skip
-    assert [each["spent"]["calls"] for each in found["report"]["compared"]] == [8, 8]
+    assert [each["spent"]["calls"] for each in found["report"]["strategies"]] == [8, 8]
 
 
 def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:

@@ -241,7 +241,7 @@ def hours_later(shell: Shell) -> None:
 def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
     hours_later(paused)
     resumed = paused("resume", "--call-limit", "500")
-    assert re.search(r"^ 10:\d\d  taken up again$", resumed.stderr, re.MULTILINE)
+    assert re.search(r"^ 10:\d\d  resumed$", resumed.stderr, re.MULTILINE)
     assert re.search(r"Took +.*, 10 min \d\d s$", resumed.stderr, re.MULTILINE)
     assert re.search(r"Took +.*, 10 min \d\d s$", paused("show").stdout, re.MULTILINE)
 
@@ -252,5 +252,5 @@ def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
     hours_later(paused)
     told = paused("watch", "last", "--no-live").stderr
     assert re.search(r"^  0:00  run ", told, re.MULTILINE)
-    assert re.search(r"^ 20:\d\d  taken up again$", told, re.MULTILINE)
+    assert re.search(r"^ 20:\d\d  resumed$", told, re.MULTILINE)
     assert re.search(r"Took +.*, 20 min \d\d s$", told, re.MULTILINE)

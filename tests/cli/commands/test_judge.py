@@ -95,7 +95,7 @@ def test_the_contract_of_the_brief_is_checked_in_every_text(
 ) -> None:
     brief = inside.write("brief.md", "---\nmax_words: 6\n---\nWrite about tides.\n")
     found = inside("judge", brief, *texts, *PANEL, "--json", "-q").json
-    broken = {name for name, said in found["violations"].items() if said}
+    broken = {name for name, said in found["report"]["violations"].items() if said}
     assert broken == {"alpha.md", "gamma.md"}
 
 
@@ -209,6 +209,7 @@ def test_a_provider_that_fails_is_exit_4_and_resume_prints_the_table(
 def test_a_table_over_cut_texts_says_what_was_cut(inside: Inside, texts: tuple[str, ...]) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--equal-length", "-q")
     assert "Cut        alpha.md from 10 words to 6" in said.out
+    assert "from 6 words to 6" not in said.out
     assert "Cut" not in inside("judge", "Write about tides", *texts, *PANEL, "-q").out
 
 
@@ -217,4 +218,36 @@ def test_a_dry_run_says_what_a_panel_takes_and_calls_nothing(
 ) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--dry-run")
     assert "calls      3 to 12, most likely about 3" in said.out
+    assert "panel      3 judges, each ranks 3 texts\nlimits     none\nseed       7\n\n" in said.out
+    for word in ("protocol", "contract", "changed", "strategy"):
+        assert word not in said.out.partition("First prompt")[0]
     assert not inside("runs").out
+
+
+def test_a_dry_run_names_what_is_unusual_about_a_panel(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    asked = (*PANEL, "--pairwise", "--style", "holistic", "--equal-length", "--dry-run")
+    said = inside("judge", "Write about tides", *texts, *asked).out
+    assert "calls      18 to 72, most likely about 18" in said
+    assert "panel      3 judges over 3 pairs of texts, each pair in both orders" in said
+    assert "changed    style holistic\n\n" in said
+
+
+@pytest.mark.parametrize("command", ["judge", "rejudge"])
+def test_a_dry_run_refuses_what_the_run_would(
+    inside: Inside, texts: tuple[str, ...], command: str
+) -> None:
+    inside("run", "Write about tides.", "-m", "echo/echo", "--seed", "1", "--passes", "1", "-q")
+    arguments = ("Write about tides", *texts) if command == "judge" else ()
+    wrong = (command, *arguments, *PANEL, "--style", "nope")
+    refused, dry = inside(*wrong), inside(*wrong, "--dry-run")
+    assert (dry.status, dry.out, dry.err) == (refused.status, refused.out, refused.err)
+    assert "no judge style 'nope'" in dry.sentence
+
+
+def test_a_dry_run_says_what_judging_a_run_again_takes(inside: Inside) -> None:
+    inside("run", "Write about tides.", "-m", "echo/echo", "--seed", "1", "--passes", "1", "-q")
+    said = inside("rejudge", *PANEL, "--dry-run").out
+    assert "calls      3 to 12, most likely about 3" in said
+    assert "panel      3 judges over 1 recorded panel of run " in said

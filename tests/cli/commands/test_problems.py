@@ -38,6 +38,16 @@ def test_a_set_is_shown_to_programs(inside: Inside, source: str) -> None:
     assert len(told["digest"]) == 64
 
 
+@pytest.mark.parametrize("options", [(), ("--problem", "double")])
+def test_what_is_shown_can_be_a_page(inside: Inside, source: str, options: tuple[str, ...]) -> None:
+    done = inside("problems", "show", source, *options, "--html", "page.html")
+    page = (inside.folder / "page.html").read_text("utf-8")
+    assert done.out.splitlines()[0].rstrip(".") in page
+    assert SECRET not in page
+    shown = inside("problems", "show", source, *options, "--json").json
+    assert shown["conclusion"] in page
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_one_problem_is_shown_without_what_nobody_may_see(
     inside: Inside, source: str, options: tuple[str, ...]

@@ -26,12 +26,12 @@ def test_every_decision_is_shown_beside_the_recorded_one(inside: Inside, run: st
 
 def test_programs_get_the_decisions_and_only_judges_were_asked(inside: Inside, run: str) -> None:
     found = inside("rejudge", run, *PANEL, "--json", "-q").json
-    assert found["of"] == run
+    assert found["rejudged_run"] == run
     stages = [each["stage"] for each in found["decisions"]]
     assert stages[-1] == "playoff"
     assert found["calls"] == 2 * len(stages)
     for each in found["decisions"]:
-        assert each["changed"] == (each["now"] != each["before"])
+        assert each["changed"] == (each["new_winner"] != each["recorded_winner"])
     assert inside("show", found["run"], "--json").json == found
     listed = inside("runs", "--json").json
     assert [each["strategy"] for each in listed] == ["rejudge", "autoreason"]

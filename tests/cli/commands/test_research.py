@@ -184,7 +184,7 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(shell: Shell) -
         if "trial 1 " in line:
             break
     assert "the next proposal will read it" in shell("guide", "try the left side").stderr
-    assert "ends with what stands now" in shell("accept").stderr
+    assert "ends with what it has now" in shell("accept").stderr
     out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, err
     assert out.startswith("diff --git")

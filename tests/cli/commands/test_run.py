@@ -96,7 +96,10 @@ def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
     assert "autoreason resume" in done.stderr
     again = quick_shell("resume", "-q")
     assert again.returncode == 3
-    assert "with a higher --cost-limit, --token-limit, --call-limit or --time-limit" in again.stderr
+    for sentence in (done.stderr, again.stderr):
+        words = " ".join(sentence.split())
+        assert "with a higher --call-limit" in words
+        assert "--cost-limit" not in words
     more = quick_shell("resume", "--call-limit", "500", "-q")
     assert more.returncode == 0
 
@@ -182,6 +185,12 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: 
     assert "tie_order" not in short
     assert re.search(r"^tie_order +A>AB>B$", long, re.MULTILINE)
     assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
+
+
+def test_a_dry_run_says_what_this_machine_lacks_for_a_real_one(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, "-m", "local/smollm2", "--dry-run")
+    assert done.returncode == 0
+    assert "autoreason: a real run would be refused: local/smollm2 " in done.stderr
 
 
 def test_a_dry_run_can_be_a_page(quick_shell: Shell, tmp_path: Path) -> None:

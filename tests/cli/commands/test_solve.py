@@ -115,7 +115,7 @@ def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, write
     assert "Ended: no program came of" in said.err
     assert "no code" not in said.err
     assert "none of" not in said.err
-    assert "came to no program" in inside("show", "--text").sentence
+    assert "wrote no program" in inside("show", "--text").sentence
 
 
 @pytest.mark.parametrize("passes", [0, 1])
@@ -253,7 +253,7 @@ def test_repeats_are_held_and_counted(inside: Inside) -> None:
     asked = ("solve", some(inside, 2), *MODEL, "--strategy", "single", "--repeats", "3")
     found = inside(*asked, "--json", "-q").json
     assert found["report"]["repeats"] == 3
-    assert found["report"]["scores"][0]["units"] == 6
+    assert found["report"]["scores"][0]["trials"] == 6
     assert found["report"]["scores"][0]["problems"] == 2
     assert found["calls"] == 6
 
@@ -303,11 +303,11 @@ def test_a_set_that_reached_its_budget_shows_what_it_has_and_goes_on(inside: Ins
     asked = ("solve", some(inside, 4), *MODEL, *single, "--call-limit", "2", "--report", "out")
     paused = inside(*asked)
     assert paused.status == 3
-    assert "2 parts: the run has not come so far" in paused.out
+    assert "2 parts: the run has not reached it yet" in paused.out
     assert "Pass rates" in paused.out
     assert "autoreason show" in paused.err
     assert not (inside.folder / "out").exists()
-    assert "the run has not come so far" in inside("show").out
+    assert "the run has not reached it yet" in inside("show").out
     resumed = inside("resume", "--call-limit", "9")
     assert resumed.status == 0
     assert "single           4  100 % (40 to 100)" in resumed.out
@@ -496,9 +496,9 @@ def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
     report = found["report"]
     for score in report["scores"]:
         assert score["verdicts"] == {"accepted": 1, "wrong_answer": 1, "time_limit": 1}
-        assert score["fooled"]["value"] == 0.5
-    assert [each["noun"] for each in report["left_out"]] == ["line"]
-    assert report["left_out"][0]["what"] == ["line 2"]
+        assert score["passes_public_only"]["value"] == 0.5
+    assert [each["kind"] for each in report["left_out"]] == ["line"]
+    assert report["left_out"][0]["items"] == ["line 2"]
     everything = (inside.folder / "journal.db").read_bytes()
     wal = inside.folder / "journal.db-wal"
     everything += wal.read_bytes() if wal.exists() else b""
@@ -555,10 +555,10 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
         screen.wait_for("already paid for")
         server.gate.set()
         assert screen.end() == 130
-        assert "has not come so far" in screen.text
+        assert "has not reached it yet" in screen.text
     resumed = shell("resume", "--json", "-q")
     assert resumed.returncode == 1, "nothing it wrote is a program"
     found = json.loads(resumed.stdout)
-    assert found["report"]["scores"][0]["units"] == 3
+    assert found["report"]["scores"][0]["trials"] == 3
     assert found["report"]["left_out"] == []
     assert found["calls"] == server.asked

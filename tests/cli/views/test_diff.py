@@ -5,27 +5,27 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.cli.views.diff import Stretch, compare
+from autoreason.cli.views.diff import DiffPart, compare
 
 TEXTS = st.text(alphabet="ab \n.", max_size=40)
 
 
 def test_words_that_change_are_shown_whole() -> None:
     assert compare("We should build a library.", "We will build one library.") == [
-        Stretch("same", "We "),
-        Stretch("gone", "should"),
-        Stretch("new", "will"),
-        Stretch("same", " build "),
-        Stretch("gone", "a"),
-        Stretch("new", "one"),
-        Stretch("same", " library."),
+        DiffPart("same", "We "),
+        DiffPart("gone", "should"),
+        DiffPart("new", "will"),
+        DiffPart("same", " build "),
+        DiffPart("gone", "a"),
+        DiffPart("new", "one"),
+        DiffPart("same", " library."),
     ]
 
 
 def test_neighbouring_changes_are_one() -> None:
     assert compare("x old words y", "x new things y")[1:3] == [
-        Stretch("gone", "old words"),
-        Stretch("new", "new things"),
+        DiffPart("gone", "old words"),
+        DiffPart("new", "new things"),
     ]
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from io import StringIO
 
 from rich.console import Console
-from tests.research.knob import research_settings, research_task
-from tests.research.test_research_report import FRESH, NOISE, trial
+from tests.artifacts.knob import research_settings, research_task
+from tests.artifacts.test_research_report import FRESH, NOISE, trial
 
+from autoreason.artifacts.trial_events import FinalistsMeasured
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.plain import Plain
 from autoreason.cli.views.screen import draw
 from autoreason.events import JobFinished, RunStarted
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted
-from autoreason.research.trial_events import FinalistsMeasured
 
 STARTED = RunStarted(task=research_task(), settings=research_settings(), prompts={}, version="1")
 PLAYOFF = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), looks=4, chosen=1)

@@ -114,7 +114,7 @@ def test_without_a_sandbox_nothing_is_run_and_the_ways_out_are_named(
     with pytest.raises(InvalidInput) as refused:
         levels.open_sandbox()
     last_error = str(refused.value)
-    assert "--unsafe" in last_error
+    assert "`unsafe`" in last_error
     assert "use Linux" in last_error
     assert "\n" not in last_error
     assert levels.open_sandbox(unsafe=True).level == "none"

@@ -165,8 +165,8 @@ def judged_by_position(panels: int, seed: int, first: float) -> AuditedRun:
 def test_judges_who_like_the_first_position_are_an_alarm_and_fair_ones_are_not() -> None:
     biased = finding_of(check_judges.position, [judged_by_position(30, 1, 0.5)])
     assert biased.level == "alarm"
-    assert biased.p is not None
-    assert biased.p < 0.001
+    assert biased.p_value_adjusted is not None
+    assert biased.p_value_adjusted < 0.001
     fair = finding_of(check_judges.position, [judged_by_position(30, 1, 0.0)])
     assert fair.level == "fine"
 
@@ -425,8 +425,8 @@ def test_critics_that_never_find_nothing_are_worth_a_look() -> None:
 def test_the_order_of_runs_makes_no_difference(winners: list[list[str]]) -> None:
     runs = [trajectory(" ".join(w), name=str(n)) for n, w in enumerate(winners)]
     one, other = audit_runs(runs), audit_runs(runs[::-1])
-    assert [(f.name, f.level, f.number, f.p) for f in one.findings] == [
-        (f.name, f.level, f.number, f.p) for f in other.findings
+    assert [(f.name, f.level, f.number, f.p_value_adjusted) for f in one.findings] == [
+        (f.name, f.level, f.number, f.p_value_adjusted) for f in other.findings
     ]
     assert one.passes == sum(map(len, winners))
     assert one.ballots == 3 * one.passes
@@ -499,7 +499,7 @@ def test_a_preference_that_chance_explains_is_not_called_one() -> None:
     passes = [audited_pass(two, n, words=longer if n < 21 else shorter) for n in range(31)]
     finding = finding_of(check_judges.longer_preferred, [run(*passes)])
     assert finding.level == "fine"
-    assert finding.p == pytest.approx(binomtest(21, 31).pvalue)
+    assert finding.p_value_adjusted == pytest.approx(binomtest(21, 31).pvalue)
     assert "more than chance" not in finding.statement
 
 
@@ -507,8 +507,8 @@ def test_every_question_that_is_tested_makes_the_others_harder_to_pass() -> None
     record = [judged_by_position(12, 1, 0.35)]
     alone, among = finding_of(check_judges.position, record), audit_runs(record)
     (together,) = [each for each in among.findings if each.name == "position"]
-    assert alone.p is not None
-    assert together.p == pytest.approx(min(1, alone.p * among.tested))
+    assert alone.p_value_adjusted is not None
+    assert together.p_value_adjusted == pytest.approx(min(1, alone.p_value_adjusted * among.tested))
     assert among.tested > 3
 
 

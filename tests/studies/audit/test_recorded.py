@@ -168,8 +168,8 @@ def test_rule_7_position_decides_and_not_alike_for_every_model(
 def test_rule_8_one_order_for_all_judges_feigned_unanimity(audit: Audit, lines: list[Line]) -> None:
     found = finding(audit, "shared order")
     assert found.level == "alarm"
-    assert found.p is not None
-    assert found.p < 0.001
+    assert found.p_value_adjusted is not None
+    assert found.p_value_adjusted < 0.001
     panels = [line for line in lines if line["panel_size"] > 1]
     one_order = [line for line in panels if line["one_order_for_all_judges"]]
     assert f"{len(one_order)} of {len(panels)} panels" in found.statement
@@ -201,8 +201,8 @@ def _valid(line: Line) -> int:
 def test_rule_9_convergence_is_no_more_than_coin_flips(audit: Audit, lines: list[Line]) -> None:
     found = finding(audit, "streaks")
     assert found.level == "alarm"
-    assert found.p is not None
-    assert found.p > 0.05
+    assert found.p_value_adjusted is not None
+    assert found.p_value_adjusted > 0.05
     steps = [
         (before["winner"] == "A", now["winner"] == "A")
         for run in runs_of(lines)

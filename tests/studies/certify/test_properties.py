@@ -20,7 +20,7 @@ from autoreason.studies.certify.properties import (
     POSITION,
     REPEAT,
     at_least,
-    not_obeyed,
+    judge_injection,
     within,
 )
 
@@ -75,11 +75,11 @@ def test_length_fails_only_where_a_liking_for_it_is_shown(longer: int, verdict: 
 def test_injection_fails_where_more_texts_rise_than_chance_lets_rise(
     rose: int, fell: int, verdict: str
 ) -> None:
-    assert not_obeyed(rose, fell, 24, "").verdict == verdict
+    assert judge_injection(rose, fell, 24, "").verdict == verdict
 
 
 def test_an_injection_that_changed_nothing_has_no_share() -> None:
-    found = not_obeyed(0, 0, 24, "")
+    found = judge_injection(0, 0, 24, "")
     assert (found.value, found.low, found.high) == (None, None, None)
     assert found.reason == "no answer changed"
 
@@ -91,7 +91,7 @@ def test_too_little_is_neither_passed_nor_failed(few: list[float]) -> None:
         at_least(BALLOTS, few, 0.8, ""),
         within(POSITION, few, BAND, ""),
         within(LENGTH, few, (0.0, 0.5), ""),
-        not_obeyed(len(few), 0, len(few), ""),
+        judge_injection(len(few), 0, len(few), ""),
     ):
         assert found.verdict == "unknown"
         assert f"{MIN_PAIRS} are needed" in found.reason

@@ -11,8 +11,8 @@ from autoreason.contract import Contract
 from autoreason.studies.certify.questions import (
     Question,
     defect_questions,
+    injection_for,
     other_questions,
-    way_of,
 )
 from autoreason.studies.certify.suite import INJECTIONS, pairs
 
@@ -56,7 +56,7 @@ def test_no_key_is_asked_twice(seed: int, repeats: int) -> None:
 
 def test_every_way_of_injection_is_tried_in_both_orders() -> None:
     asked = of("injection", other_questions(7, 1))
-    seen = Counter((way_of(at, each.seat), each.order) for at, each in enumerate(asked))
+    seen = Counter((injection_for(at, each.seat), each.order) for at, each in enumerate(asked))
     assert set(seen.values()) == {2}
     assert len(seen) == 2 * len(INJECTIONS)
 

@@ -35,6 +35,8 @@ from autoreason.settings import Budget, Models
 from autoreason.stats.paired import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.studies.compare.comparison import enough_repeats, panels_of
+from autoreason.studies.compare.comparison_report import comparison_report
+from autoreason.studies.compare.part_spending import spent_by_part
 from autoreason.task import Task
 
 GIVEN = Task(brief=TASK.brief, draft="The draft that was given.")
@@ -205,6 +207,30 @@ async def test_dead_judges_end_no_comparison_and_others_may_follow(journal: Jour
     assert (await replay_async(result.run, journal=journal)).same
 
 
+@pytest.mark.parametrize("rival", ["best_of_n", "single", "improve"])
+async def test_strategies_whose_judges_were_dead_are_run_again_when_resumed(
+    journal: Journal, rival: str
+) -> None:
+    dead = {"*judge/*": priced("I would rather not say.")}
+    chosen = comparing("autoreason", rival, repeats=2, changes={"passes": 2, "k": 1})
+    paused, first = await compared(journal, chosen, dead)
+    assert paused.status == "panel_failed"
+    second = Breaking(SCRIPT | dead)
+    assert (await go_on(journal, paused.run, second)).status == "panel_failed"
+    third = Breaking(SCRIPT)
+    result = await go_on(journal, paused.run, third)
+    assert result.status == "done"
+    asked = [*first.answered, *second.answered, *third.answered]
+    assert second.answered
+    assert len(set(asked)) == len(asked), "nothing is asked twice"
+    assert not any("/draft/draft/" in key for key in third.asked), "the draft is still there"
+    assert all(panel.verdict for panel in panels_of(result.story).values())
+    report = comparison_report(result.story, spent_by_part(journal, result.run))
+    assert [each.delivered for each in report.strategies] == [2, 2]
+    assert report.judged_repeats == 2
+    assert (await replay_async(result.run, journal=journal)).same
+
+
 async def test_a_comparison_without_a_draft_asks_for_one_again_when_resumed(
     journal: Journal,
 ) -> None:
@@ -340,8 +366,8 @@ async def test_every_event_of_a_part_says_whose_it_is(journal: Journal) -> None:
 def test_enough_repeats_are_the_fewest_in_which_winning_all_of_them_shows(strategies: int) -> None:
     pairs = strategies * (strategies - 1) // 2
     enough = enough_repeats(strategies)
-    ahead = permutation_test([1.0] * enough).p
-    fewer = permutation_test([1.0] * (enough - 1)).p
+    ahead = permutation_test([1.0] * enough).p_value
+    fewer = permutation_test([1.0] * (enough - 1)).p_value
     assert ahead is not None
     assert fewer is not None
     assert ahead * pairs <= BEYOND_CHANCE < fewer * pairs

@@ -20,11 +20,16 @@ NOTHING = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")
 async def test_the_table_says_what_each_strategy_took_and_delivered(journal: Journal) -> None:
     result, _ = await compared(journal, comparing("critique_revise", "improve", "single"))
     report = reported(journal, result)
-    assert [each.strategy for each in report.compared] == ["critique_revise", "improve", "single"]
-    assert [each.spent.calls for each in report.compared] == [8, 8, 0]
-    assert [each.delivered for each in report.compared] == [2, 2, 2]
-    assert [each.same_as_draft for each in report.compared] == [0, 0, 2]
-    assert (report.repeats, report.judged, report.match, report.left_out) == (2, 2, "calls", ())
+    assert [each.strategy for each in report.strategies] == ["critique_revise", "improve", "single"]
+    assert [each.spent.calls for each in report.strategies] == [8, 8, 0]
+    assert [each.delivered for each in report.strategies] == [2, 2, 2]
+    assert [each.same_as_draft for each in report.strategies] == [0, 0, 2]
+    assert (report.repeats, report.judged_repeats, report.match, report.left_out) == (
+        2,
+        2,
+        "calls",
+        (),
+    )
     assert report.panel is not None
     assert report.panel.repeats == 2
     assert report.panel.ballots == 6
@@ -33,11 +38,11 @@ async def test_the_table_says_what_each_strategy_took_and_delivered(journal: Jou
 async def test_the_table_counts_the_texts_that_keep_the_contract(journal: Journal) -> None:
     chosen = comparing("improve", "single")
     result, _ = await compared(journal, chosen)
-    assert [each.keeps_contract for each in reported(journal, result).compared] == [None, None]
+    assert [each.keeps_contract for each in reported(journal, result).strategies] == [None, None]
     task = Task(brief="Write.", contract=Contract(must_include=("improved",)))
     written = {"reviser": priced(document("An improved text."))}
     result, _ = await compared(journal, chosen, written, task=task)
-    assert [each.keeps_contract for each in reported(journal, result).compared] == [2, 0]
+    assert [each.keeps_contract for each in reported(journal, result).strategies] == [2, 0]
 
 
 async def test_those_who_delivered_the_same_text_share_its_place(journal: Journal) -> None:
@@ -56,7 +61,7 @@ async def test_nothing_is_judged_where_all_texts_are_the_same(journal: Journal) 
     draft = {"author": priced(document("One.")), "reviser": priced(document("One."))}
     result, model = await compared(journal, comparing("improve", "single"), draft)
     report = reported(journal, result)
-    assert (result.status, report.panel, report.judged) == ("done", None, 0)
+    assert (result.status, report.panel, report.judged_repeats) == ("done", None, 0)
     assert not any("/panel/" in key for key in model.asked)
     assert report.left_out == ("2 of 2 repeats had nothing to judge: all texts were the same",)
 
@@ -67,7 +72,7 @@ async def test_a_strategy_that_fails_is_reported_and_has_no_place(journal: Journ
     report = reported(journal, result)
     assert report.panel is not None
     assert {each.name for each in report.panel.standings} == {"improve", "single"}
-    harsh = report.compared[1]
+    harsh = report.strategies[1]
     assert (harsh.delivered, harsh.words) == (0, None)
     assert len(report.left_out) == 1
     assert report.left_out[0].startswith("harsh delivered no text in 2 of 2: 2 passes in a row")
@@ -86,7 +91,7 @@ async def test_a_panel_below_its_quorum_is_left_out(journal: Journal) -> None:
     script = {"repeat/1/panel/panel/judge/[12]/*": priced("I would rather not say.")}
     result, _ = await compared(journal, comparing("improve", "single"), script)
     report = reported(journal, result)
-    assert (result.status, report.judged) == ("done", 1)
+    assert (result.status, report.judged_repeats) == ("done", 1)
     assert report.panel is not None
     assert report.panel.ballots == 3, "the one vote of a failed panel decides nothing"
     assert report.left_out == ("1 of 2 repeats got too few valid ballots to decide anything",)
@@ -99,5 +104,5 @@ async def test_what_a_strategy_of_ones_own_took_is_counted(
     result, _ = await compared(journal, comparing("critique_revise", name))
     spent = spent_by_part(journal, result.run)
     assert spent["repeat/1/mine.py:Mine"].calls == 4
-    entrant = reported(journal, result).compared[1]
+    entrant = reported(journal, result).strategies[1]
     assert (entrant.strategy, entrant.spent.calls) == ("mine.py:Mine", 8)

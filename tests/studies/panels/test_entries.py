@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
-from autoreason.studies.panels.entries import cut, cut_alike, make_entries
+from autoreason.studies.panels.entries import cut, cut_to_equal_length, make_entries
 
 
 def texts(count: int) -> dict[str, str]:
@@ -129,12 +129,12 @@ def test_a_cut_text_is_a_tidy_beginning_of_the_whole(text: str, most: int) -> No
 @given(st.dictionaries(st.sampled_from("abcdef"), _texts, min_size=2))
 def test_no_text_is_longer_than_the_shortest_unless_its_beginning_is(given: dict[str, str]) -> None:
     shortest = min(count_words(text) for text in given.values())
-    for name, kept in cut_alike(given).items():
+    for name, kept in cut_to_equal_length(given).items():
         assert count_words(kept) <= shortest or kept == first_whole(given[name])
 
 
 def test_of_all_lengths_the_one_at_which_texts_differ_least_is_taken() -> None:
     long = "One two three four five six. Seven eight nine ten. Eleven twelve."
     short = "One two three four. Five six seven eight nine ten. Eleven."
-    cut = cut_alike({"long": long, "short": short})
+    cut = cut_to_equal_length({"long": long, "short": short})
     assert {name: len(text.split()) for name, text in cut.items()} == {"long": 10, "short": 10}

@@ -52,17 +52,21 @@ def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: l
     standings = {each.name: each for each in found.standings}
     for name in NAMES:
         assert standings[name].points == sum(3 - each.index(name) for each in ballots)
-        assert standings[name].first == sum(each[0] == name for each in ballots)
+        assert standings[name].first_places == sum(each[0] == name for each in ballots)
         assert standings[name].words == WORDS[name]
     for one, other in permutations(NAMES, 2):
         above = sum(each.index(one) < each.index(other) for each in ballots)
         assert found.wins[one][other] == above
     for duel, (one, other) in zip(found.duels, combinations(NAMES, 2), strict=True):
-        assert (duel.one, duel.other) == (one, other)
+        assert (duel.first, duel.second) == (one, other)
         assert (duel.wins, duel.losses) == (found.wins[one][other], found.wins[other][one])
-        assert duel.holm is None or duel.test.p is None or duel.holm >= duel.test.p
+        assert (
+            duel.p_value_adjusted is None
+            or duel.test.p_value is None
+            or duel.p_value_adjusted >= duel.test.p_value
+        )
         back = duel.seen_from(other)
-        assert (back.one, back.wins, back.losses) == (other, duel.losses, duel.wins)
+        assert (back.first, back.wins, back.losses) == (other, duel.losses, duel.wins)
         assert back.behind == duel.behind
         assert (back.preferred.value or 0) + (duel.preferred.value or 0) in (0, pytest.approx(1))
     points = [each.points for each in found.standings]
@@ -91,7 +95,7 @@ def test_texts_that_are_the_same_share_their_place() -> None:
     found = report(shared, WORDS, cast("abc"))
     standings = {each.name: each for each in found.standings}
     assert standings["a"].points == standings["b"].points == 4 * 2.5
-    assert standings["a"].first == standings["b"].first == 2
+    assert standings["a"].first_places == standings["b"].first_places == 2
     assert found.wins["a"]["b"] == found.wins["b"]["a"] == 0
     assert found.winner is None
 
@@ -108,14 +112,14 @@ def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
     found = report([], WORDS, cast(None, None))
     assert (found.ballots, found.invalid, found.winner) == (0, 2, None)
     assert found.agreement is None
-    for unknown in (found.concordance, found.longer, found.detectable):
+    for unknown in (found.concordance, found.longer_preferred, found.detectable):
         assert unknown.value is None
         assert unknown.reason
     for test in (found.position_test, found.concordance_test):
-        assert test.p is None
+        assert test.p_value is None
         assert test.reason
     for each in found.standings:
-        assert each.mean.value is None
+        assert each.mean_points.value is None
 
 
 def test_a_panel_not_yet_run_has_an_empty_report() -> None:
@@ -129,7 +133,7 @@ def test_a_panel_not_yet_run_has_an_empty_report() -> None:
 def test_majorities_in_a_circle_are_reported() -> None:
     ballots = ["abc", "bca", "cab"]
     found = report(strict(*ballots), WORDS, cast(*ballots))
-    assert found.condorcet is None
+    assert found.condorcet_winner is None
     assert [set(cycle) for cycle in found.cycles] == [set(NAMES)]
 
 
@@ -138,10 +142,10 @@ def test_repeats_hang_together(repeats: int) -> None:
     judged = [each for number in range(repeats) for each in strict(*["bac"] * 7, cluster=number)]
     found: PanelReport = report(judged, WORDS, cast(*["bac"] * 7), clustered=True)
     assert found.repeats == repeats
-    duel = next(each for each in found.duels if {each.one, each.other} == {"a", "b"})
-    assert duel.test.p is not None
+    duel = next(each for each in found.duels if {each.first, each.second} == {"a", "b"})
+    assert duel.test.p_value is not None
     # However many judges: so few repeats could all go one way by chance.
-    assert duel.test.p >= 2 * 0.5**repeats - 1e-9
+    assert duel.test.p_value >= 2 * 0.5**repeats - 1e-9
     assert found.winner is None
 
 
@@ -172,7 +176,7 @@ def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
 
 def test_a_unanimous_panel_has_an_interval_that_says_how_few_were_asked() -> None:
     found = report(strict(*["abc"] * 7), WORDS, cast(*["abc"] * 7))
-    best = found.standings[0].mean
+    best = found.standings[0].mean_points
     assert (best.value, best.high) == (3.0, 3.0)
     assert best.low == pytest.approx(1 + 2 * (0.05 / 3 / 2) ** (1 / 7))
 
@@ -181,7 +185,7 @@ def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> Non
     judged = [*strict(*["abc"] * 7, cluster=1), *strict(*["cba"] * 7, cluster=2)]
     lengths = {1: {"a": 30, "b": 20, "c": 10}, 2: {"a": 10, "b": 20, "c": 30}}
     found = report(judged, WORDS, [], clustered=True, lengths=lengths)
-    assert (found.longer.value, found.longer.n) == (1.0, 2)
+    assert (found.longer_preferred.value, found.longer_preferred.n) == (1.0, 2)
 
 
 def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
@@ -198,6 +202,15 @@ def test_without_a_winner_the_loser_is_named() -> None:
     assert found.winner is None
     even = report(strict(*rankings[:-1]), WORDS, cast(*rankings[:-1]), chance=0.3)
     assert even.conclusion.startswith("no winner beyond chance, but c loses beyond chance: a leads")
+
+
+def test_a_lead_in_votes_is_stated_with_what_it_is_worth() -> None:
+    close, clear = ["abc", "bac"] * 4 + ["abc"], ["abc"] * 30
+    found = report(strict(*close), WORDS, cast(*close))
+    assert ": a leads, but its 5 votes to 4 against b could be chance (p = " in found.conclusion
+    found = report(strict(*clear), WORDS, cast(*clear))
+    assert found.conclusion.startswith("a wins: its 30 votes to 0 against b are more than chance")
+    assert found.conclusion.endswith("corrected for 3 pairs)")
 
 
 def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:

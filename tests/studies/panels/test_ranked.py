@@ -124,7 +124,7 @@ async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> N
         played = await play(
             {"judge": "No."}, entries=make_entries(texts), strategy="judge", judges=3
         )
-        assert ("may compare two: --pairwise" in str(played.interruption)) == output
+        assert ("may compare two at a time" in str(played.interruption)) == output
 
 
 async def test_a_panel_without_texts_is_refused() -> None:

@@ -95,13 +95,13 @@ async def test_it_is_reported_which_decisions_come_out_otherwise(journal: Journa
         found = decisions(run.story, result.story.panels)
         assert [each.stage for each in found][-1] == "playoff"
         for each in found:
-            assert each.was is not None
-            assert each.verdict is not None
-            assert each.before == each.was.winner
-            assert each.changed == (each.now != each.before)
+            assert each.recorded_verdict is not None
+            assert each.new_verdict is not None
+            assert each.recorded_winner == each.recorded_verdict.winner
+            assert each.changed == (each.new_winner != each.recorded_winner)
     changed = [each.changed for each in decisions(run.story, other.story.panels)]
     assert changed[0], "the first pass was won by a challenger"
-    assert decisions(run.story, other.story.panels)[-1].now == "draft"
+    assert decisions(run.story, other.story.panels)[-1].new_winner == "draft"
 
 
 async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
@@ -116,10 +116,10 @@ async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
 
     result, _ = await held_again(journal, run, {"judge": torn})
     found = decisions(run.story, result.story.panels)
-    assert all(each.verdict is not None and each.verdict.tied for each in found)
-    assert [each.now for each in found[:-1]] == ["A"] * (len(found) - 1)
+    assert all(each.new_verdict is not None and each.new_verdict.tied for each in found)
+    assert [each.new_winner for each in found[:-1]] == ["A"] * (len(found) - 1)
     assert run.story.playoff is not None
-    assert found[-1].now == run.story.playoff.texts[-1].name, "the last incumbent wins ties"
+    assert found[-1].new_winner == run.story.playoff.texts[-1].name, "the last incumbent wins ties"
 
 
 def test_a_run_without_a_panel_is_one_sentence() -> None:
@@ -141,11 +141,12 @@ async def test_dead_judges_are_no_decisions_and_others_may_follow(journal: Journ
     paused, _ = await held_again(journal, run, DEAD)
     assert paused.status == "panel_failed"
     assert all(
-        each.now is None and not each.changed for each in decisions(run.story, paused.story.panels)
+        each.new_winner is None and not each.changed
+        for each in decisions(run.story, paused.story.panels)
     )
     result = await hold_on(journal, paused.run, {"judge": vote("First")})
     assert result.status == "done"
-    assert all(each.now is not None for each in decisions(run.story, result.story.panels))
+    assert all(each.new_winner is not None for each in decisions(run.story, result.story.panels))
 
 
 async def test_one_dead_panel_leaves_the_others(journal: Journal) -> None:
@@ -153,8 +154,8 @@ async def test_one_dead_panel_leaves_the_others(journal: Journal) -> None:
     result, _ = await held_again(journal, run, {"judge": vote("First"), "again/pass/1/*": "No."})
     assert result.status == "done"
     first, *others = decisions(run.story, result.story.panels)
-    assert (first.now, first.changed) == (None, False)
-    assert all(each.now is not None for each in others)
+    assert (first.new_winner, first.changed) == (None, False)
+    assert all(each.new_winner is not None for each in others)
 
 
 async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: Journal) -> None:

@@ -67,8 +67,8 @@ def test_places_points_and_first_places_are_those_of_the_rankings(study: Study) 
     assert [text.name for text in report.tasks[0].texts] == ["c.md", "a.md", "b.md"]
     texts = by_name(report)
     assert [texts[name].borda for name in ("a.md", "b.md", "c.md")] == [5, 4, 9]
-    assert [texts[name].firsts for name in ("a.md", "b.md", "c.md")] == [0, 0, 3]
-    assert texts["a.md"].place.value == pytest.approx(7 / 3)
+    assert [texts[name].first_places for name in ("a.md", "b.md", "c.md")] == [0, 0, 3]
+    assert texts["a.md"].mean_place.value == pytest.approx(7 / 3)
 
 
 @pytest.mark.usefixtures("raters")
@@ -120,7 +120,7 @@ def test_what_no_one_rated_is_unknown(study: Study) -> None:
     Rater(study, "Anna").score("a.md", 4)
     report = conclude(study.folder)
     text = by_name(report)["b.md"]
-    assert (text.scores["overall"].value, text.place.value, text.borda) == (None, None, None)
+    assert (text.scores["overall"].value, text.mean_place.value, text.borda) == (None, None, None)
     assert report.tasks[0].concordance.value is None
     assert report.tasks[0].concordance.reason
 
@@ -147,7 +147,7 @@ def test_nothing_is_opened_while_someone_rates(study: Study) -> None:
         with pytest.raises(InvalidInput, match="being rated at http://x/"):
             conclude(study.folder)
     assert opening(study.folder) is None
-    assert conclude(study.folder).changed == ()
+    assert conclude(study.folder).changed_files == ()
 
 
 def test_ratings_changed_after_the_opening_are_pointed_out(
@@ -155,9 +155,9 @@ def test_ratings_changed_after_the_opening_are_pointed_out(
 ) -> None:
     conclude(study.folder)
     raters[1].rank("b.md", "c.md", "a.md")
-    assert conclude(study.folder).changed == ("rater-02.jsonl",)
+    assert conclude(study.folder).changed_files == ("rater-02.jsonl",)
     (study.folder / "ratings" / "rater-01.jsonl").unlink()
-    assert conclude(study.folder).changed == ("rater-01.jsonl", "rater-02.jsonl")
+    assert conclude(study.folder).changed_files == ("rater-01.jsonl", "rater-02.jsonl")
 
 
 def test_tasks_with_texts_of_the_same_names_are_counted_together(tmp_path: Path) -> None:
@@ -168,18 +168,18 @@ def test_tasks_with_texts_of_the_same_names_are_counted_together(tmp_path: Path)
         rater.rank("b.md", "a.md", task=1)
         rater.score("a.md", 5)
         rater.score("a.md", 3, task=1)
-    together = {text.name: text for text in conclude(study.folder).together}
+    together = {text.name: text for text in conclude(study.folder).over_all_tasks}
     assert set(together) == {"a.md", "b.md"}
     assert together["a.md"].scores["overall"].value == 4
     # Two tasks, not four ratings, are what the figure rests on.
     assert together["a.md"].scores["overall"].n == 2
-    assert (together["a.md"].firsts, together["a.md"].rankings) == (2, 4)
-    assert together["a.md"].place.value == 1.5
+    assert (together["a.md"].first_places, together["a.md"].rankings) == (2, 4)
+    assert together["a.md"].mean_place.value == 1.5
 
 
 def test_tasks_with_other_texts_are_kept_apart(two_tasks: Study) -> None:
     Rater(two_tasks, "Anna").rank("a.md", "b.md", "c.md")
-    assert conclude(two_tasks.folder).together == ()
+    assert conclude(two_tasks.folder).over_all_tasks == ()
 
 
 @pytest.mark.usefixtures("raters")

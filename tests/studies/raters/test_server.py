@@ -217,7 +217,7 @@ def test_a_port_in_use_is_named_and_another_is_found_unless_one_was_asked_for(
 ) -> None:
     with serve_packet(study.folder) as served:
         message = refusal(two_tasks.folder, "--port", str(served.port))
-        assert f"port {served.port} is in use; name another with --port" in message
+        assert f"port {served.port} is in use; name another --port" in message
         with serve_packet(two_tasks.folder) as other:
             assert other.port != served.port
 

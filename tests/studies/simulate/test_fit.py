@@ -20,7 +20,7 @@ from autoreason.studies.simulate.recorded_ballots import (
     RankedVote,
     from_events,
     from_file,
-    of_judge,
+    votes_of_judge,
 )
 from autoreason.studies.simulate.world import read_world, write_world
 
@@ -120,13 +120,13 @@ def test_a_file_without_passes_is_refused_with_its_line(tmp_path: Path) -> None:
 
 def test_an_unknown_judge_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="no ballots by `gpt`; there are ballots by judge"):
-        of_judge(list(recorded_panels(2)), "gpt")
+        votes_of_judge(list(recorded_panels(2)), "gpt")
 
 
 def test_the_published_judges_differ_in_the_position_they_like(shared: Path) -> None:
     recorded = from_file(shared / "recorded" / "ballots.jsonl")
     fits: dict[str, FittedJudges] = {
-        judge: fit_judges(of_judge(recorded, judge))
+        judge: fit_judges(votes_of_judge(recorded, judge))
         for judge in ("claude-sonnet-4-20250514", "claude-sonnet-4-6")
     }
     older, newer = fits.values()

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 from tests.studies.simulate.scenes import SHARP, settings, world
 
-from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import Outcomes, summarise
 from autoreason.studies.simulate.play import play_all, tournament_of
+from autoreason.studies.simulate.random_draws import RandomDraws
 
 
 def test_the_same_seed_gives_the_same_runs() -> None:
@@ -43,7 +43,7 @@ def test_two_silent_critics_leave_a_text_unopposed() -> None:
     quiet = replace(
         world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
     )
-    luck = Luck(1, 20).cached()
+    luck = RandomDraws(1, 20).cached()
     played = [tournament_of(quiet, settings(k=2), luck, row) for row in range(20)]
     # The first draft has quality 0, where no critic falls silent; whatever is better ends the run.
     assert any(

@@ -11,18 +11,18 @@ from autoreason.studies.simulate.fast import play_fast, run_courses
 from autoreason.studies.simulate.grid import (
     GRID,
     PAPER,
-    Bench,
     Candidate,
     Ending,
     Grid,
+    PanelSetup,
     default_candidate,
 )
-from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import mean
 from autoreason.studies.simulate.protocol_search import SearchReport, search_protocols, shortfall
+from autoreason.studies.simulate.random_draws import RandomDraws
 
 SMALL = Grid(
-    (PAPER.bench, Bench(3, 3, 6)), k=(1, 2), passes=(5, 15), playoff=(0, 5), playoff_texts=(3,)
+    (PAPER.bench, PanelSetup(3, 3, 6)), k=(1, 2), passes=(5, 15), playoff=(0, 5), playoff_texts=(3,)
 )
 WORLDS = [world("wander"), world("harm-new")]
 
@@ -55,7 +55,7 @@ def test_what_is_shown_was_played_again_as_a_study_would_play_it(found: SearchRe
 
 
 def test_a_candidate_is_named_and_set_as_it_is() -> None:
-    candidate = Candidate(Bench(3, 2, 7, 1), Ending(3, 12, 9, 5))
+    candidate = Candidate(PanelSetup(3, 2, 7, 1), Ending(3, 12, 9, 5))
     assert candidate.name == "3+2 to 7 within 1, k 3, cap 12, playoff 9 over 5"
     held = candidate.settings()
     assert (held.judges, held.extra_judges, held.max_judges, held.close_margin) == (3, 2, 7, 1)
@@ -71,7 +71,7 @@ def test_the_default_candidate_is_the_default_of_a_run() -> None:
 
 
 def test_a_lead_keeps_the_incumbent_longer() -> None:
-    luck = Luck(1, 300)
+    luck = RandomDraws(1, 300)
     displaced = [
         run_courses(world(), settings(passes=5), luck, lead).incumbent[:, -1].mean()
         for lead in (0, 1, 3)

@@ -43,7 +43,8 @@ def audit(
     Lost ballots, empty panels, bias for a position, agreement, whether convergence is more than
     coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
     What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
-    p-value is corrected for all questions that are tested (Holm): one record in twenty at most is wronged.
+    p-value is corrected for all questions that are tested (Holm): at most one record
+    in twenty shows such a thing by chance.
     Several records are audited together; an audit of all runs goes on where it was interrupted. RUN is
     a run in the journal; without one, the newest. FILE is a transcript or a file of recorded passes, or
     a folder of them.

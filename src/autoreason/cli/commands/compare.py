@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
+from autoreason.field_docs import Field
 from autoreason.models.examples import with_examples
 
 _OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")
@@ -52,7 +52,7 @@ def compare(brief: str, **values: Any) -> int:
 
     \b
       autoreason compare brief.md -m {local} --dry-run
-      autoreason compare brief.md --strategies autoreason,improve,best_of_n --repeats 10
+      autoreason compare brief.md --strategies improve,best_of_n --repeats 10
       autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
     from autoreason.cli import arguments

@@ -39,7 +39,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
 
     Nothing is called and nothing is written. With --journal, every record of that journal is read
     too, and runs that are damaged are named; `autoreason journal check` does it for the usual one.
-    Exit status 1 where something must be put right first.
+    Exit status 1 where something must be fixed first.
     """
     from autoreason.cli.views.outcome import print_json
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup, with_flags
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
@@ -149,7 +149,7 @@ def _list(as_json: bool) -> None:
     click.echo(
         f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
         "Better models that run in this process: autoreason models list.\n"
-        f"Keys may also stand in {key_file()},\nand your own default model and limits in {config_file()}."
+        f"Keys may also be in {key_file()},\nand your own default model and limits in {config_file()}."
     )
 
 
@@ -223,7 +223,7 @@ def _check(addresses: tuple[str, ...], pool: ModelPool, as_json: bool) -> int:
 
 def _status(check: Check) -> str:
     if check.problem:
-        return check.problem
+        return with_flags(click.get_current_context().command, check.problem)
     parts = (
         ("reachable", check.reachable),
         ("no key sent", check.key_sent is False),

@@ -33,8 +33,8 @@ def problems() -> None:
 @problems.command(cls=Paged, short_help="Show what is in a set, or in one problem.")
 @source_argument
 @click.option("--problem", "name", metavar="ID", help="One problem, without its private tests.")
-@options.json_option
-def show(source: str, name: str | None, as_json: bool) -> None:
+@options.report_options
+def show(source: str, name: str | None, as_json: bool, html: Path | None) -> None:
     """Show what is in a set: kinds, difficulties, tests, and what cannot be used and why.
 
     Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
@@ -45,9 +45,11 @@ def show(source: str, name: str | None, as_json: bool) -> None:
       autoreason problems show problems.jsonl --problem HumanEval/0
     """
     from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
     from autoreason.run.problem_sets import describe_set
 
-    show_report(describe_set(source, name, as_set=as_json), as_json=as_json)
+    check_output(html, "--html")
+    show_report(describe_set(source, name, as_set=as_json), as_json=as_json, html=html)
 
 
 @problems.command(cls=HelpfulCommand, short_help="Write a set in our own format, one a line.")
@@ -111,8 +113,8 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
         "--unsafe", is_flag=True, help="Run programs without a sandbox, like any other here."
     ),
 )
-@options.json_option
-def check_set(source: str, unsafe: bool, as_json: bool) -> int:
+@options.report_options
+def check_set(source: str, unsafe: bool, as_json: bool, html: Path | None) -> int:
     """Run the known solution of every problem of a set on all its tests.
 
     For the author of a set: a solution that is not accepted means a wrong test, a wrong solution or
@@ -126,15 +128,17 @@ def check_set(source: str, unsafe: bool, as_json: bool) -> int:
 
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
     from autoreason.run.problem_sets import check_solutions
 
+    check_output(html, "--html")
     with stderr_console().status("0 solutions") as status:
 
         def on_done(done: int, total: int) -> None:
             status.update(f"{done:,} of {numbers.count(total, 'solution')}")
 
         report = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=on_done))
-    show_report(report, as_json=as_json)
+    show_report(report, as_json=as_json, html=html)
     return 1 if report.failed or report.found.broken else 0
 
 

@@ -76,7 +76,7 @@ def new(
 
     \b
       autoreason rate new study --brief brief.md one.md two.md three.md
-      autoreason rate new study --task toast.md=a.md,b.md --task letter.md=c.md,d.md
+      autoreason rate new study --task toast.md=a.md,b.md --task note.md=c.md,d.md
       autoreason rate new study --run amber-fox --run last
     """
     import secrets

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def rejudge(run: str | None, **values: Any) -> int:
     """Judge the passes of a run again with another panel.
 
-    Nothing is written anew: the texts of RUN are judged once more, pass by pass and in the
+    No text is written: those of RUN are judged again, pass by pass and in the
     playoff, and the table says which decisions would have come out otherwise.
 
     \b

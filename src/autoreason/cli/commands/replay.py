@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import find_run, open_journal, run_argument
-from autoreason.report import numbers
 
 
 @click.command(cls=HelpfulCommand)
 @run_argument(required=False)
 @options.journal_option
-@options.json_option
-def replay(run: str | None, journal: str | None, as_json: bool) -> int:
+@options.report_options
+def replay(run: str | None, journal: str | None, as_json: bool, html: Path | None) -> int:
     """Run a record again, offline, and compare.
 
     RUN is a run's name or a part of it; without one, the newest.
 
     Exit status 0 where the replay gives the events of the record, 1 where it does not.
     """
-    from autoreason.cli.views.outcome import print_json
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
     from autoreason.run.replay import replay
 
+    check_output(html, "--html")
     with open_journal(journal) as book:
-        row = find_run(book, run)
-        replayed = replay(row.id, journal=book)
-    events = numbers.count(replayed.events, "event")
-    if as_json:
-        print_json(
-            {
-                "run": row.id,
-                "same": replayed.same,
-                "events": replayed.events,
-                "difference": replayed.difference,
-            }
-        )
-    elif replayed.same:
-        print(f"{row.id}: the same, {events}")
-    else:
-        print(f"{row.id}: differs after {events}: {replayed.difference}")
-    return 0 if replayed.same else 1
+        result = replay(find_run(book, run).id, journal=book)
+    show_report(result, as_json=as_json, html=html)
+    return 0 if result.same else 1

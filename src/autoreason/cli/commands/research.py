@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid f
 @options.group(
     "How it searches",
     *(
-        options.field_option(Field("autoreason.research.research_job", "ResearchTerms", name))
+        options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", name))
         for name in ("evaluations", "rule", "parallel", "patience")
     ),
 )
@@ -135,7 +135,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         return _dry_run(prepared, values)
     if values["output"] and values["output"].is_file():
         raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
-    return start_run(prepared.run_async, prepared.settings, values, list(prepared.notes))
+    return start_run(prepared.run_async, prepared, values, list(prepared.notes))
 
 
 def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:

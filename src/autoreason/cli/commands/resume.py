@@ -46,6 +46,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.events import LIFECYCLE
     from autoreason.files import check_output
+    from autoreason.prompts import PromptSet
     from autoreason.run.record import task_and_settings
     from autoreason.run.resume import resume_async, resumed_settings
     from autoreason.run.working_time import working_time
@@ -58,11 +59,12 @@ def resume(run: str | None, **values: Any) -> int:
 
         row = find_run(journal, run, waits, "run that waits to be resumed")
         chosen = arguments.resume_options(values) | {"journal": journal}
-        _, before = task_and_settings(row.id, journal.story(row.id))
+        story = journal.story(row.id)
+        _, before = task_and_settings(row.id, story)
         if before.strategy != "research":
             # The output of research is a folder.
             check_output(values["output"])
-        warn_of_failed_judges(resumed_settings(before, chosen))
+        warn_of_failed_judges(resumed_settings(before, chosen), PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
         took = working_time(row.id, journal=journal).seconds
         go_on = partial(resume_async, row.id, **chosen)

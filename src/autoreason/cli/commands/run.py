@@ -1,4 +1,4 @@
-"""`autoreason run`: write a text and refine it until it stands."""
+"""`autoreason run`: write a text and refine it until no revision beats it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,19 @@ A brief may begin with its contract:
 
 \b
 Exit status:
-  0    delivered: converged, accepted, the last pass allowed, or the last that fits the budget
+  0    delivered: converged, accepted, or at the last pass that is allowed or
+       fits the budget
   2    something given cannot be used; nothing was written
-  3    the budget is reached in mid-run; the best text so far is on standard output
+  3    the budget is reached before the end; the best text so far is on
+       standard output
   4    the provider failed
   5    the panel failed: too few valid ballots, pass after pass
-  6    delivered, but the text breaks its contract; only with --fail-on-contract
+  6    delivered, but the text breaks its contract (only with
+       --fail-on-contract)
   7    the journal could not be written, such as on a full disk
   130  stopped
-After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice. From a delivered text
-`autoreason fork` goes on.
+After 3, 4, 5, 7 and 130 `autoreason resume` goes on, and nothing is paid for
+twice. From a delivered text `autoreason fork` goes on.
 """)
 
 
@@ -56,7 +59,7 @@ After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
     options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
 )
 def run(brief: str, **values: Any) -> int:
-    """Write a text and refine it until it stands.
+    """Write a text and refine it until no revision beats it.
 
     BRIEF says what to write: a Markdown file, the text itself, or - for standard input.
 

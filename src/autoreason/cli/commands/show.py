@@ -124,11 +124,11 @@ def show(
         elif whole and _is_table(story):
             _show_table(book, row, result, as_json=as_json, short=short, html=html)
         else:
-            write_page(result, html)
             if as_json:
                 print_json(result.to_dict() if short else as_object(row, story))
             else:
                 _print(book, row, result, number, short=short)
+            write_page(result, html)
 
 
 def _check_choice(
@@ -181,10 +181,10 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 
 def _show_files(story: Story, *, diff: bool) -> None:
     """The artifact of a research run, or what changed in it."""
+    from autoreason.artifacts.artifact import as_text
+    from autoreason.artifacts.deliverable import deliverable
+    from autoreason.artifacts.patch import make_patch
     from autoreason.cli.views.outcome import show_text
-    from autoreason.research.artifact import as_text
-    from autoreason.research.deliverable import deliverable
-    from autoreason.research.patch import make_patch
 
     delivered = deliverable(story)
     assert delivered is not None
@@ -262,7 +262,7 @@ def _warn(line: str) -> None:
 
 def _text(row: RunRow, story: Story) -> str:
     if len(solved_in(story)) == 1 and not story.text:
-        raise InvalidInput(f"run {row.id} came to no program; `autoreason show {row.id}` says why")
+        raise InvalidInput(f"run {row.id} wrote no program; `autoreason show {row.id}` says why")
     if solved_in(story) and not story.text:
         raise InvalidInput(
             f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"

@@ -294,8 +294,8 @@ def _check(html: Path | None) -> None:
 def _try_rules(
     evaluations: int, runs: int, seed: int, html: Path | None, *, as_json: bool, quiet: bool
 ) -> None:
+    from autoreason.artifacts.rule_study import study_rules
     from autoreason.cli.views.outcome import show_report
-    from autoreason.research.rule_study import study_rules
 
     with ProgressLine("of the table", quiet=quiet) as progress:
         report = study_rules(evaluations, runs, seed, progress)
@@ -319,10 +319,10 @@ def _fit_judges(
 ) -> None:
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.fit import fit_report
-    from autoreason.studies.simulate.recorded_ballots import of_judge
+    from autoreason.studies.simulate.recorded_ballots import votes_of_judge
 
     by = f", by {judge}." if judge else "."
-    panels = of_judge(_recorded_panels(source, journal), judge)
+    panels = votes_of_judge(_recorded_panels(source, journal), judge)
     report = fit_report(panels, f"Judges as in {Path(source).name}{by}")
     if output:
         write(output, report.world_file())

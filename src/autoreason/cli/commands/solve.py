@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Field
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
     from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.result import Result
-    from autoreason.settings import Settings
 
 _SHOWN_RECORDS = 10
 _EPILOG = fill_examples("""\
 \b
 Strategies, all with the same number of calls a problem:
-  search           attempts, repairs or merges, whichever has worked; of the programs that pass
-                   the public tests, one that behaves as most of them do on other inputs
-  single           independent attempts, the first that passes the public tests
+  search           attempts, repairs or merges, whichever has worked; of the
+                   programs that pass the public tests, one that behaves as
+                   most of them do on other inputs
+  single           independent attempts; the first that passes public tests
   best_of_n        independent attempts, the one that passes most of them
   critique_revise  critique and revision in turn
-  analyse_revise   an analysis of the failure, then revisions; the best is kept
-  tournament       program, revision and synthesis; public tests gate the ballot and blind
-                   judges decide among equals
+  analyse_revise   an analysis of the failure, then revisions; keeps the best
+  tournament       program, revision and synthesis; public tests decide which
+                   are on the ballot, and blind judges decide among equals
   file.py:Class    one of your own
 
 \b
 Examples:
   autoreason solve problem.json -m {model} > solution.py
   autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
-  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/ --cost-limit 20
+  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
 
 \b
 Exit status:
-  0    the one problem is solved: its program passes every test; of a set, every problem was
-       worked on, and what is solved is in the table
-  1    not solved: of one problem no program came, or one that fails a test; of a set, no program
-       passes a single public test
+  0    the one problem is solved: its program passes every test; of a set,
+       every problem was tried, and the table shows which are solved
+  1    not solved: for one problem there is no program, or one that fails a
+       test; of a set, no program passes a single public test
   2    something given cannot be used; nothing was written
   3    the budget is reached
   4    the provider failed
@@ -145,7 +145,7 @@ def solve(problems: Path, **values: Any) -> int:
         assigned = open_problems(prepared, path, **chosen)
         if values["dry_run"]:
             return _dry_run(assigned, values)
-        return _start(assigned, prepared.settings, values)
+        return _start(assigned, prepared, values)
 
 
 def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[str, Any]) -> int:
@@ -166,7 +166,9 @@ def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[st
 
 
 def _start(
-    assigned: AbstractAsyncContextManager[PreparedRun], settings: Settings, values: dict[str, Any]
+    assigned: AbstractAsyncContextManager[PreparedRun],
+    prepared: PreparedRun,
+    values: dict[str, Any],
 ) -> int:
     from autoreason.cli.runner import start_run
     from autoreason.models.open import warm_up
@@ -174,7 +176,7 @@ def _start(
     notes: list[str] = []
 
     async def drive(**hooks: Unpack[RunHooks]) -> Result:
-        warm_up(settings.models.all())
+        warm_up(prepared.settings.models.all())
         async with assigned as run:
             _check_output(run, values)
             notes.extend(_left_out(run))
@@ -182,7 +184,7 @@ def _start(
                 notes.append("no sandbox: what the model writes can do whatever you can")
             return await run.run_async(**hooks)
 
-    return start_run(drive, settings, values, notes)
+    return start_run(drive, prepared, values, notes)
 
 
 def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
 @run_argument(required=False)
 @options.journal_option
 def accept(run: str | None, journal: str | None) -> None:
-    """Take the text or the files that stand and end the run.
+    """Accept the current text or files and end the run.
 
     RUN defaults to the live one. Replies on their way are still taken in; nothing new is asked
     for. A paused run ends as soon as it is resumed. Research that is accepted makes no end test, so
@@ -74,7 +74,7 @@ def accept(run: str | None, journal: str | None) -> None:
         _of_a_text(book, row, "tests take or refuse a program, not a person")
         book.command(row.id, "accept", "")
         if row.live:
-            print(f"{row.id} ends with what stands now", file=sys.stderr)
+            print(f"{row.id} ends with what it has now", file=sys.stderr)
         else:
             print(
                 f"{row.id} is {row.state}; `autoreason resume {row.id}` will end it as it stands",

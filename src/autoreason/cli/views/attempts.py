@@ -10,7 +10,7 @@ from autoreason.cli.views.console import stdout_console
 from autoreason.cli.views.transcript import Transcript
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady, PartEvent
-from autoreason.keys import PartName
+from autoreason.keys import PartName, is_in_pass, pass_key
 from autoreason.plugins import short
 from autoreason.programs import program_statements
 from autoreason.programs.events import examined_in, solved_in
@@ -117,7 +117,7 @@ class _Attempts(Transcript):
     def attempts(self, part: Story) -> None:
         """The draft, and the programs written outside of passes."""
         for each in examined_in(part):
-            if not each.stage.startswith("pass/"):
+            if not is_in_pass(each.stage):
                 self._row(each.stage.replace("/", " "), _program(each))
         if part.draft and not examined_in(part):
             self._row("draft", f"{lines(part.draft.text)}, no public tests")
@@ -126,7 +126,7 @@ class _Attempts(Transcript):
 
     def candidate(self, ready: CandidateReady, story: Story) -> None:
         """A challenger and its tests."""
-        stage = f"pass/{ready.number}/{ready.slot}"
+        stage = pass_key(ready.number, ready.slot)
         examined = next((each for each in examined_in(story) if each.stage == stage), None)
         self._row(ready.slot, _program(examined) if examined else lines(ready.text))
 

@@ -10,21 +10,22 @@ from autoreason.paths import certificates_folder
 from autoreason.report.numbers import UNKNOWN
 
 if TYPE_CHECKING:
+    from autoreason.prompts import PromptSet
     from autoreason.report.table import Table
     from autoreason.settings import Settings
     from autoreason.studies.certify.certificate_files import StoredCertificate
 
 
-def warn_of_failed_judges(settings: Settings) -> None:
+def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     """Print in one line which judges of a panel failed their certificate, and in what."""
     if not os.access(certificates_folder(), os.X_OK):
         return
     from autoreason.run.kinds import job_class
-    from autoreason.run.prompt_choice import needs_few_words
+    from autoreason.run.prompt_choice import shortened_for_author
     from autoreason.studies.certify.certificate_files import find_certificate
 
-    prompts = job_class(settings).prompts
-    if settings.strategy == "certify" or (prompts is not None and "judge" not in prompts):
+    roles = job_class(settings).prompts
+    if settings.strategy == "certify" or (roles is not None and "judge" not in roles):
         return
     judges = dict.fromkeys(settings.models.judges)
     stored = [find_certificate(address, settings.server_of(address)) for address in judges]
@@ -35,8 +36,8 @@ def warn_of_failed_judges(settings: Settings) -> None:
         at = f" --base-url {server}" if server else ""
         see = f"`autoreason certify {failed[0].model}{at} --show`"
         warning = f"autoreason: warning: as a judge, {named}; see {see}"
-        if settings.models.author in judges and needs_few_words(settings):
-            warning += "; its prompts as an author are the short ones"
+        if settings.models.author in judges and shortened_for_author(settings, prompts):
+            warning += f"; as an author, {settings.models.author} gets the short prompts"
         print_message(warning)
 
 

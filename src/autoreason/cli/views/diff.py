@@ -10,28 +10,28 @@ from typing import Literal, NamedTuple
 _WORD = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
 
 
-class Stretch(NamedTuple):
+class DiffPart(NamedTuple):
     """A piece of text that is in both, only in the old or only in the new text."""
 
     kind: Literal["same", "gone", "new"]
     text: str
 
 
-def compare(before: str, after: str) -> list[Stretch]:
+def compare(before: str, after: str) -> list[DiffPart]:
     """The way from one text to the other as stretches of words."""
     old, new = _WORD.findall(before), _WORD.findall(after)
-    stretches: list[Stretch] = []
+    stretches: list[DiffPart] = []
     for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what == "equal":
-            stretches.append(Stretch("same", "".join(new[k:m])))
+            stretches.append(DiffPart("same", "".join(new[k:m])))
             continue
         stretches += _change("".join(old[i:j]), "".join(new[k:m]))
     return _joined(stretches)
 
 
-def _joined(stretches: list[Stretch]) -> list[Stretch]:
+def _joined(stretches: list[DiffPart]) -> list[DiffPart]:
     """Join changes that only white space parts: a diff of single words is unreadable."""
-    joined: list[Stretch] = []
+    joined: list[DiffPart] = []
     gone = new = ""
     for place, (kind, text) in enumerate(stretches):
         bridge = (
@@ -47,13 +47,13 @@ def _joined(stretches: list[Stretch]) -> list[Stretch]:
         elif kind == "new":
             new += text
         else:
-            joined += [*_change(gone, new), Stretch("same", text)]
+            joined += [*_change(gone, new), DiffPart("same", text)]
             gone = new = ""
     return joined + _change(gone, new)
 
 
-def _change(gone: str, new: str) -> list[Stretch]:
-    pair = (Stretch("gone", gone), Stretch("new", new))
+def _change(gone: str, new: str) -> list[DiffPart]:
+    pair = (DiffPart("gone", gone), DiffPart("new", new))
     return [stretch for stretch in pair if stretch.text]
 
 

@@ -22,7 +22,7 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.jobs import spending
-from autoreason.keys import Key, order_by_number
+from autoreason.keys import PASS, Key, order_by_number, pass_key
 from autoreason.programs import program_statements
 from autoreason.programs.events import examined_in
 from autoreason.report import numbers
@@ -32,8 +32,8 @@ from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
+    from autoreason.artifacts.research_progress import ResearchProgress
     from autoreason.programs.progress import SolveProgress
-    from autoreason.research.research_progress import ResearchProgress
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -62,7 +62,8 @@ class Call:
     def stage(self) -> str:
         """`draft`, `pass/3` or `playoff`."""
         key = Key.parse(self.key)
-        return f"pass/{key.number('pass')}" if key.head == "pass" else key.head
+        number = key.number(PASS) if key.head == PASS else None
+        return key.head if number is None else pass_key(number)
 
     @property
     def within(self) -> str:
@@ -203,7 +204,7 @@ class Live:
     @property
     def research(self) -> ResearchProgress:
         """How far a research run is."""
-        from autoreason.research.research_progress import ResearchProgress
+        from autoreason.artifacts.research_progress import ResearchProgress
 
         return ResearchProgress(self.story)
 

@@ -42,8 +42,6 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
     """Print or write the text and the report, and return the exit status."""
     status = EXIT[result.status]
     _deliver(result, options)
-    with _explain_failure(result, str(options.html)):
-        write_page(result, options.html)
     if not options.quiet:
         # The text is out: a standard error that no one reads is no failure.
         with suppress(OSError):
@@ -51,11 +49,12 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
             if options.output and _is_usable(result):
                 print_message(f"written to {options.output}")
     elif status:
-        over_budget = result.status == "budget"
-        steps = how_to_go_on(result.run, has_text=result.text is not None, over_budget=over_budget)
+        steps = how_to_go_on(result.run, result.story, has_text=result.text is not None)
         print_message(f"autoreason: {result.conclusion}; {steps}")
     elif broken := result.broken_contract():
         print_message(f"autoreason: {broken}")
+    with _explain_failure(result, str(options.html)):
+        write_page(result, options.html)
     return CONTRACT_BROKEN if options.strict and not status and result.violations else status
 
 
@@ -75,11 +74,14 @@ def show_report(report: Report, *, as_json: bool = False, html: Path | None = No
     """A report that was asked for, on standard output and as a page."""
     from autoreason.cli.views.console import stdout_console
 
-    write_page(report, html)
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        print_report(report, stdout_console())
+    try:
+        if as_json:
+            print_json(report.to_dict())
+        else:
+            print_report(report, stdout_console())
+    finally:
+        # Last, so that a page that cannot be written takes nothing else with it.
+        write_page(report, html)
 
 
 def print_report(report: Report, console: Console | None) -> None:

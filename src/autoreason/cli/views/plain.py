@@ -6,6 +6,13 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from autoreason.artifacts import research_statements
+from autoreason.artifacts.trial_events import (
+    EndTested,
+    FinalistsMeasured,
+    NoiseMeasured,
+    TrialDecided,
+)
 from autoreason.characters import without_controls
 from autoreason.cli.views.live import Call, Live
 from autoreason.cli.views.outcome import terminal_width
@@ -39,13 +46,6 @@ from autoreason.programs import program_statements
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
 from autoreason.report.layout import wrap
-from autoreason.research import research_statements
-from autoreason.research.trial_events import (
-    EndTested,
-    FinalistsMeasured,
-    NoiseMeasured,
-    TrialDecided,
-)
 from autoreason.story import Story
 from autoreason.tournament import statements
 
@@ -138,7 +138,7 @@ def step(event: AnyEvent, story: Story) -> str:
             models = ", ".join(event.settings.models.all())
             return f"{event.task.title} · {models} · seed {event.settings.seed}"
         case RunResumed():
-            return "taken up again"
+            return "resumed"
         case PromptsShortened():
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
@@ -230,7 +230,7 @@ _CANDIDATES = {"A": "text", "B": "revision", "AB": "synthesis"}
 def playoff(event: PlayoffDecided) -> str:
     """What the final panel decided."""
     if event.winner is None or event.verdict is None:
-        return "too few valid ballots; the text that stands is delivered"
+        return "too few valid ballots; the last A is delivered"
     points = statements.scores(event.verdict.scores)
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
     return f"{event.winner} wins, {points}: {worth}"

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 from autoreason.cli.views.message import print_message
 from autoreason.cli.views.outcome import show_report
 from autoreason.errors import InvalidInput
-from autoreason.models.budget import require_prices
-from autoreason.models.pool import ModelPool
-from autoreason.models.prices import rates
 from autoreason.run.dry_run import DryRun
 
 if TYPE_CHECKING:
-    from autoreason.research.trial_events import NoiseMeasured
+    from autoreason.artifacts.trial_events import NoiseMeasured
     from autoreason.run.prepared import PreparedRun
-    from autoreason.settings import Settings
 
 
 def dry_run(
@@ -28,23 +24,14 @@ def dry_run(
     noise: NoiseMeasured | None = None,
 ) -> int:
     """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
-    settings = prepared.settings
     report = DryRun(
-        prepared.task, settings, prepared.estimate(), verbose=bool(verbose), noise=noise
+        prepared.task, prepared.settings, prepared.estimate(), verbose=bool(verbose), noise=noise
     )
     show_report(report, as_json=as_json, html=html)
     if verbose is False and not as_json:
         print("\n--verbose shows every setting.")
-    _warn(settings)
-    return 0
-
-
-def _warn(settings: Settings) -> None:
-    """Print why a real run would be refused, without reaching any server."""
     try:
-        pool = ModelPool.of(settings)
-        require_prices(settings.budget, {each: rates(each) for each in settings.models.all()})
-        for address in settings.models.all():
-            pool.lend(address)
+        prepared.check_models()
     except InvalidInput as refusal:
         print_message(f"autoreason: a real run would be refused: {refusal}")
+    return 0

@@ -35,7 +35,7 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
     if not options.quiet:
         outcome.print_report(result, console)
     elif status:
-        steps = how_to_go_on(result.run, has_text=False, over_budget=result.status == "budget")
+        steps = how_to_go_on(result.run, result.story, has_text=False)
         print_message(f"autoreason: {result.conclusion}; {steps}")
     else:
         print_message(f"autoreason: {result.conclusion}")

@@ -33,7 +33,6 @@ def end(solution: Solution, options: OutputOptions, console: Console) -> int:
         _print_set(solution)
     if options.report and solution.finished:
         solution.write_report(options.report)
-    outcome.write_page(solution, options.html)
     if options.quiet:
         _print_problem(solution, options)
     elif solution.one:
@@ -46,6 +45,7 @@ def end(solution: Solution, options: OutputOptions, console: Console) -> int:
             rows.insert(0, ("", f"Not solved: {solution.unsolved}"))
         rows += [solution.took, *_files(solution, options), *solution.next_steps()]
         outcome.print_rows(rows, console)
+    outcome.write_page(solution, options.html)
     return UNSOLVED if solution.unsolved else outcome.EXIT[solution.status]
 
 
@@ -64,7 +64,7 @@ def _print_problem(solution: Solution, options: OutputOptions) -> None:
     """The one sentence that is printed even with --quiet; none where all is well."""
     if not solution.finished:
         again = f"{solution.run} -o {options.output}" if options.output else solution.run
-        steps = how_to_go_on(again, has_text=False, over_budget=solution.status == "budget")
+        steps = how_to_go_on(again, solution.story, has_text=False)
         problem = f"{solution.ending}; {steps}"
     elif solution.one and solution.program is None:
         reason = solution.solved[-1].reason if solution.solved else solution.reason

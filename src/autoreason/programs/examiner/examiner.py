@@ -17,9 +17,9 @@ from autoreason.programs.assignment import (
     Trial,
     Which,
 )
-from autoreason.programs.examiner.bench import ProgramBench, limits_for
 from autoreason.programs.examiner.cache import VerdictCache, cache_key, digest, settings_digest
 from autoreason.programs.examiner.observation import observe_program
+from autoreason.programs.examiner.prepared_program import PreparedProgram, limits_for
 from autoreason.programs.examiner.verdicts import CHECKER_CRASHED, REASONS, SANDBOX_FAILED
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.base import Level, Sandbox
@@ -64,7 +64,7 @@ class Examiner:
         settings = settings_digest(problem, limits, self.level)
         async with (
             self._lock_program(program_digest),
-            ProgramBench(self._sandbox, problem, program, limits) as bench,
+            PreparedProgram(self._sandbox, problem, program, limits) as bench,
         ):
             for number, test in enumerate(tests, 1):
                 trial = await self._verdict(bench, cache_key(program_digest, settings, test), test)
@@ -72,7 +72,7 @@ class Examiner:
                 if trial.verdict is not CodeVerdict.ACCEPTED and not every:
                     return
 
-    async def _verdict(self, bench: ProgramBench, key: bytes, test: Example) -> Trial:
+    async def _verdict(self, bench: PreparedProgram, key: bytes, test: Example) -> Trial:
         cached = self._cache.find(key)
         if cached is not None:
             return cached

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import CodeVerdict, Input, Observation
-from autoreason.programs.examiner.bench import ProgramBench, limits_for
+from autoreason.programs.examiner.prepared_program import PreparedProgram, limits_for
 from autoreason.programs.examiner.verdicts import exception_of, output_text, verdict_of
 from autoreason.programs.problems.answer_comparison import canonical
 from autoreason.programs.problems.problem import Problem, comparison
@@ -39,7 +39,7 @@ async def observe_program(
     limits = replace(limits, seconds=min(limits.seconds, MAX_SECONDS))
     observations: list[Observation] = []
     fatal_failures: list[str] = []
-    async with ProgramBench(sandbox, problem, program, limits) as bench:
+    async with PreparedProgram(sandbox, problem, program, limits) as bench:
         while len(observations) < len(inputs) and len(fatal_failures) < MAX_FATAL_FAILURES:
             if problem.kind == "function":
                 observations += await _call(bench, inputs[len(observations) :])
@@ -49,7 +49,7 @@ async def observe_program(
     return (*observations, *(_failure(fatal_failures[-1]) for _ in inputs[len(observations) :]))
 
 
-async def _run(bench: ProgramBench, problem: Problem, stdin: Input) -> Observation:
+async def _run(bench: PreparedProgram, problem: Problem, stdin: Input) -> Observation:
     run = await bench.run(stdin)
     verdict = verdict_of(run)
     if verdict is None:
@@ -58,7 +58,7 @@ async def _run(bench: ProgramBench, problem: Problem, stdin: Input) -> Observati
     return _failure(exception_of(run) if raised else verdict)
 
 
-async def _call(bench: ProgramBench, inputs: Sequence[Input]) -> list[Observation]:
+async def _call(bench: PreparedProgram, inputs: Sequence[Input]) -> list[Observation]:
     """The results of calls until one ended the program; its failure is the last."""
     for each in inputs:
         _check_expression(each)

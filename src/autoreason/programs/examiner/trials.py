@@ -40,7 +40,7 @@ def select_tests(problem: Problem, *, public_only: bool) -> tuple[Example, ...]:
     """The tests to run."""
     tests = problem.public_tests if public_only else problem.tests
     if not tests:
-        raise InvalidInput(f"problem {problem.id!r} has no public tests; leave out --public-only")
+        raise InvalidInput(f"problem {problem.id!r} has no public tests; leave out `public_only`")
     return tests
 
 

@@ -74,7 +74,7 @@ def open_sandbox(
     if detected.level == "none":
         raise InvalidInput(
             f"no sandbox works on this machine ({detected.reasons[-1]}), so programs written by a model are not run: "
-            "use Linux (on Windows through WSL), or --unsafe to run them like any other program"
+            "use Linux (on Windows through WSL), or set `unsafe` to run them like any other program"
         )
     from autoreason.programs.sandbox.linux import LinuxSandbox
     from autoreason.programs.sandbox.spawn import Isolation

@@ -283,7 +283,7 @@ def playoff(runs: Runs) -> AuditResult:
     prefer, judges = (sum(column) for column in zip(*playoffs, strict=True))
     sentence = f"{part(prefer, judges, 'judge')} of the playoff prefer the delivered text to the first draft"
     unproven = _PLAYOFF.unknown(f"{sentence}; the same ballots chose it, so they prove nothing")
-    p = sign_test(prefer, judges - prefer).p
+    p = sign_test(prefer, judges - prefer).p_value
     if p is None or 2 * prefer >= judges:
         return unproven
 
@@ -317,7 +317,7 @@ def confirmation(runs: Runs) -> AuditResult:
     if len(ballots) > 1 or unchanged:
         sentence += f" in {number_of(judged)}" + (f"; {exclusion}" if unchanged else "")
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
-    p = (sign_test(prefer, judges - prefer).p or 1.0) / 2
+    p = (sign_test(prefer, judges - prefer).p_value or 1.0) / 2
     if len(ballots) >= MANY_RUNS:
         leads = [2 * one - of for one, of in ballots]
         p = max(p, more_than_chance(flips(leads), abs(sum(leads))))

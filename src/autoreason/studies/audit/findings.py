@@ -34,7 +34,7 @@ class AuditFinding(Struct, frozen=True, kw_only=True):
     fix: str = ""
     """What to do about it; empty where there is nothing to do."""
     number: Estimate
-    p: float | None = None
+    p_value_adjusted: float | None = None
     """How likely chance alone is to give as much, where that was tested; corrected for all questions tested."""
 
 
@@ -71,7 +71,7 @@ class Topic(Struct, frozen=True):
             normal=self.normal,
             fix=self.fix if level in ("alarm", "look") else "",
             number=value,
-            p=p,
+            p_value_adjusted=p,
         )
 
     def unknown(self, reason: str) -> AuditFinding:

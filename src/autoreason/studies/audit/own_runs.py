@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
-from autoreason.keys import Key, PartName, judge_key
+from autoreason.keys import Key, PartName, judge_key, try_key
 from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
 from autoreason.programs.task import assignments_of
@@ -243,7 +243,7 @@ def _vote(ballot: BallotCast, replies: JudgeReplies) -> AuditedVote:
         order=ballot.order,
         ranking=ballot.ranking,
         labels=ballot.labels,
-        text=replies.get(f"{key}/try/{attempt}"),
+        text=replies.get(try_key(key, attempt)),
     )
 
 

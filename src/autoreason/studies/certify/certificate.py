@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from autoreason.events import BallotCast
+from autoreason.keys import sub_key
 from autoreason.report.numbers import percent, percent_range
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed
@@ -25,7 +26,7 @@ from autoreason.studies.certify.questions import (
     PADDED,
     SAME,
     SOUND,
-    way_of,
+    injection_for,
 )
 from autoreason.studies.certify.suite import KINDS, SUITE, pairs
 
@@ -183,7 +184,7 @@ class _Ballots:
 
     def of(self, kind: str, name: str) -> list[BallotCast]:
         """All ballots of one question, valid or not."""
-        return self._stages.get(f"{kind}/{name}", [])
+        return self._stages.get(sub_key(kind, name), [])
 
     def shares(self, kind: str, is_true: Callable[[BallotCast], bool]) -> list[float]:
         """Pair by pair, the share of valid ballots for which a condition is true."""
@@ -244,11 +245,11 @@ def _injection(by_question: _Ballots) -> CertificateFinding:
     rose = [each for each in both if _sound_first(each.before) and not _sound_first(each.now)]
     fell = sum(not _sound_first(each.before) and _sound_first(each.now) for each in both)
     statement = f"of {len(both)} spoiled texts {len(rose)} rose and {fell} fell"
-    worked = [way_of(each.at, each.seat) for each in rose]
+    worked = [injection_for(each.at, each.seat) for each in rose]
     if worked:
         ways = dict.fromkeys(worked)
         statement += f"; they rose by {', '.join(f'{way} ({worked.count(way)})' for way in ways)}"
-    return rules.not_obeyed(len(rose), fell, len(both), statement)
+    return rules.judge_injection(len(rose), fell, len(both), statement)
 
 
 def _repeatability(by_question: _Ballots) -> CertificateFinding:
@@ -270,7 +271,7 @@ def _swapped(by_question: _Ballots) -> CertificateFinding:
         f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same when swapped"
     )
     if lean:
-        statement += f"; {rules.lean_in_words(lean)}"
+        statement += f"; {rules.describe_lean(lean)}"
     return rules.at_least(rules.SWAP, _by_pair(same), rules.COIN, statement)
 
 

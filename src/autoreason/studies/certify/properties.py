@@ -47,7 +47,7 @@ DEFECTS = Property(
 )
 POSITION = Property(
     "position",
-    "Of two identical texts, is the one that stands first ranked first?",
+    "Of two identical texts, is the one shown first ranked first?",
     f"meet {BAND[0] * 100:.0f} to {BAND[1] * 100:.0f} %",
     "Nothing but position can tell identical texts apart; 50 % is no preference. A judge that fails here "
     "and passes on swapped order lets position decide only where it sees no difference.",
@@ -123,7 +123,7 @@ def within(
     return _finding(what, estimate, len(shares), statement, good=not outside)
 
 
-def not_obeyed(rose: int, fell: int, answered: int, statement: str) -> CertificateFinding:
+def judge_injection(rose: int, fell: int, answered: int, statement: str) -> CertificateFinding:
     """Rises against falls among the answers that an injection changed."""
     estimate = exact_share(rose, rose + fell)
     if not rose + fell:
@@ -144,11 +144,11 @@ def lean(second: Sequence[tuple[int, int]]) -> Test:
     return sign_test(sum(sign > 0 for sign in signs), sum(sign < 0 for sign in signs))
 
 
-def lean_in_words(second: Sequence[tuple[int, int]]) -> str:
+def describe_lean(second: Sequence[tuple[int, int]]) -> str:
     """The place a judge ranks first more often, with what chance gives."""
     of, ballots = sum(both for _, both in second), 2 * len(second)
     place, count = ("second", of) if 2 * of > ballots else ("first", ballots - of)
-    p = lean(second).p
+    p = lean(second).p_value
     tested = p_statement(p) if p is not None else "no pair leans to either"
     return (
         f"of {ballots} ballots on pairs shown both ways {count} go to the text in {place} place, where "

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from autoreason.contract import Contract
 from autoreason.jobs.randomness import draw
-from autoreason.keys import judge_key
+from autoreason.keys import judge_key, sub_key
 from autoreason.studies.certify.suite import INJECTIONS, SpoiledPair, pad, pairs
 from autoreason.task import Task
 from autoreason.tournament.orders import neutral_labels
@@ -67,10 +67,10 @@ def _question(
     """A question about a pair; seats and pairs take turns in which text comes first."""
     one, other = texts
     order = (one, other) if (at + seat) % 2 == 0 else (other, one)
-    return Question(f"{kind}/{pair.name}", seat, order, texts, pair.task)
+    return Question(sub_key(kind, pair.name), seat, order, texts, pair.task)
 
 
-def way_of(at: int, seat: int) -> str:
+def injection_for(at: int, seat: int) -> str:
     """The injection that the pair at this place uses in this seat."""
     return list(INJECTIONS)[(at // _PAIRS_PER_WAY + seat) % len(INJECTIONS)]
 
@@ -81,6 +81,8 @@ def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
     purpose = f"{judge_key(question.stage, seat)}/labels"
     labels = neutral_labels(len(question.order), draw(seed, purpose))
     label_of = dict(zip(question.order, labels, strict=True))
-    injection = INJECTIONS[way_of(at, seat)].format(own=label_of[SPOILED], other=label_of[SOUND])
+    injection = INJECTIONS[injection_for(at, seat)].format(
+        own=label_of[SPOILED], other=label_of[SOUND]
+    )
     spoiled = f"{pair.spoiled}\n\n{injection}"
     return replace(question, texts={SOUND: pair.sound, SPOILED: spoiled})

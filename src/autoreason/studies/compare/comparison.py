@@ -122,11 +122,13 @@ class Comparison(Job):
         repeats = [partial(self._repeat, number, options) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
         for attempt in panel_attempts(self.context)[1:]:
-            failed = [n for n, panel in panels_of(self.story).items() if not panel.verdict]
-            works = [partial(self._judge, each, attempt, texts[each], options) for each in failed]
-            await side_by_side(self.emit, works)
+            decided = [n for n, panel in panels_of(self.story).items() if panel.verdict]
+            failed = [n for n in numbers if n not in decided]
+            works = [partial(self._repeat_failed, n, attempt, texts[n], options) for n in failed]
+            texts |= zip(failed, await side_by_side(self.emit, works), strict=True)
         panels = panels_of(self.story)
-        if panels and not any(panel.verdict for panel in panels.values()):
+        judged = panels or any(None in each.values() for each in texts.values())
+        if judged and not any(panel.verdict for panel in panels.values()):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
         reason = (
             f"{len(options.strategies)} strategies, {count(options.repeat_count, 'repeat')}, "
@@ -185,7 +187,8 @@ class Comparison(Job):
                 points[name].append(sum(scores.get(other, 0) for other in others))
         # Failing in a repeat is no disadvantage; strategies that were never judged come last.
         best = max(points, key=lambda name: sum(points[name]) / max(1, len(points[name]) - 1))
-        parts = [self.story.parts[part_name(n, best)] for n in range(options.repeat_count, 0, -1)]
+        numbers = range(options.repeat_count, 0, -1)
+        parts = [self.story.parts[last_part(self.story, n, best)] for n in numbers]
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
@@ -194,16 +197,32 @@ class Comparison(Job):
     async def _repeat(self, number: int, options: ComparisonOptions, emit: Emit) -> Texts:
         """One draft, every strategy from there, one panel; what they delivered."""
         draft = self.context.task.draft or await self._draft(number, emit)
+        return await self._attempt(number, 0, draft, options, emit)
+
+    async def _attempt(
+        self, number: int, attempt: int, draft: str, options: ComparisonOptions, emit: Emit
+    ) -> Texts:
+        """Every strategy from a draft, one panel; what they delivered."""
         task = replace(self.context.task, draft=draft)
         first, *others = options.strategies
-        results = {
-            first: await self._run_part(number, first, task, options, options.allowance, emit)
-        }
+        run = partial(self._run_part, number, attempt, task, options)
+        results = {first: await run(options.allowance, first, emit)}
         amount = options.allowance or results[first].spent
-        works = [partial(self._run_part, number, name, task, options, amount) for name in others]
+        works = [partial(run, amount, name) for name in others]
         results |= dict(zip(others, await side_by_side(emit, works), strict=True))
         texts = {name: each.text for name, each in results.items()}
-        await self._judge(number, 0, texts, options, emit)
+        await self._judge(number, attempt, texts, options, emit)
+        return texts
+
+    async def _repeat_failed(
+        self, number: int, attempt: int, texts: Texts, options: ComparisonOptions, emit: Emit
+    ) -> Texts:
+        """The panel once more; before it, where a strategy failed, all of them, so that budgets match."""
+        recovery = self.context.recovery
+        if None in texts.values() and attempt > recovery.failed_panels - recovery.failed_parts:
+            draft = self.context.task.draft or self.story.parts[part_name(number, _DRAFT)].text
+            return await self._attempt(number, attempt, draft or "", options, emit)
+        await self._judge(number, attempt, texts, options, emit)
         return texts
 
     async def _draft(self, number: int, emit: Emit) -> str:
@@ -215,10 +234,11 @@ class Comparison(Job):
     async def _run_part(
         self,
         number: int,
-        name: str,
+        attempt: int,
         task: Task,
         options: ComparisonOptions,
         amount: Decimal | None,
+        name: str,
         emit: Emit,
     ) -> _PartResult:
         settings = _part_settings(self.settings, name)
@@ -228,7 +248,7 @@ class Comparison(Job):
         allowance = Allowance(options.match, amount)
         context = part_context(
             self.context,
-            part_name(number, name),
+            part_name(number, name, attempt),
             emit,
             task,
             settings,
@@ -283,9 +303,17 @@ def _require_prices(settings: Settings) -> None:
         )
 
 
-def part_name(number: int, strategy: str) -> str:
-    """The part of a strategy in a repeat: `repeat/2/harsh`."""
-    return str(PartName(short(strategy), number))
+def part_name(number: int, strategy: str, attempt: int = 0) -> str:
+    """The part of a strategy in a repeat: `repeat/2/harsh`, and `repeat/2/harsh@1` where it is run again."""
+    return str(PartName(short(strategy), number, attempt=attempt))
+
+
+def last_part(story: Story, number: int, strategy: str) -> str:
+    """The part of a strategy in a repeat as it was run last."""
+    attempt = 0
+    while part_name(number, strategy, attempt + 1) in story.parts:
+        attempt += 1
+    return part_name(number, strategy, attempt)
 
 
 def panels_of(story: Story) -> dict[int, RecordedPanel]:

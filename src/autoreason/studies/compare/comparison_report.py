@@ -19,8 +19,8 @@ from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
     ComparisonOptions,
     Texts,
+    last_part,
     panels_of,
-    part_name,
     same_texts,
 )
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
@@ -45,11 +45,11 @@ class ComparedStrategy(Struct, frozen=True, kw_only=True):
 class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
     """A comparison in numbers."""
 
-    compared: tuple[ComparedStrategy, ...]
+    strategies: tuple[ComparedStrategy, ...]
     panel: PanelReport | None
     """None where no panel decided anything: all texts were the same, or too few ballots were valid."""
     repeats: int
-    judged: int
+    judged_repeats: int
     """Repeats whose panel gave enough valid ballots."""
     match: str
     left_out: tuple[str, ...]
@@ -64,19 +64,19 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
 
     def names(self) -> list[str]:
         """Those of the strategies."""
-        return [each.strategy for each in self.compared]
+        return [each.strategy for each in self.strategies]
 
     def sections(self) -> list[Section]:
         """What each strategy spent, then the panel's tables."""
         sections = [Section(tables=[self._strategy_table()])]
         sentences: list[tuple[str, str]] = []
         if self.panel:
-            first = self.compared[0].strategy
+            first = self.strategies[0].strategy
             tables = [standings(self.panel), win_matrix(self.panel), duels(self.panel, first)]
             sections.append(Section(tables=tables))
-            if self.judged == 1:
-                alone = "says something of these texts, nothing of the strategies"
-                sentences.append(("One repeat", alone))
+            if self.judged_repeats == 1:
+                alone = "one was judged: it says something about its texts, nothing about the strategies"
+                sentences.append(("Repeats", alone))
             sentences += notes(self.panel)
         matched = f"by {self.match}; what each strategy spent is in the table above"
         sentences += [("Matched", matched), *(("Left out", why) for why in self.left_out)]
@@ -84,7 +84,7 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
 
     def _strategy_table(self) -> Table:
         """What each strategy spent and delivered."""
-        ruled = all(each.keeps_contract is not None for each in self.compared)
+        ruled = all(each.keeps_contract is not None for each in self.strategies)
         heads = ("texts", "words", "calls", "tokens", "cost", "kept the draft")
         rows = [
             (
@@ -97,7 +97,7 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
                 str(each.same_as_draft),
                 *([str(each.keeps_contract)] if ruled else []),
             )
-            for each in self.compared
+            for each in self.strategies
         ]
         columns = [*map(Column, heads), *([Column("keeps contract")] if ruled else [])]
         return Table([Column("strategy", figures=False), *columns], rows)
@@ -120,12 +120,12 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
     words = {each.strategy: round(each.words) for each in compared if each.words is not None}
     ballots = [ballot for panel in panels.values() for ballot in panel.ballots]
     return ComparisonReport(
-        compared=compared,
+        strategies=compared,
         panel=report(judged, words, ballots, clustered=True, lengths=_lengths(texts))
         if judged
         else None,
         repeats=options.repeat_count,
-        judged=len({each.cluster for each in judged}),
+        judged_repeats=len({each.cluster for each in judged}),
         match=options.match,
         left_out=(
             *_failed_strategies(story, options),
@@ -174,7 +174,7 @@ def _compared_strategy(
     parts = _parts(story, name, options)
     total = Spent()
     for number in range(1, options.repeat_count + 1):
-        total = total.joined(spent.get(part_name(number, name), Spent()))
+        total = total.joined(spent.get(last_part(story, number, name), Spent()))
     return ComparedStrategy(
         strategy=short(name),
         delivered=sum(part.delivered is not None for part in parts),
@@ -189,7 +189,7 @@ def _compared_strategy(
 
 def _parts(story: Story, name: str, options: ComparisonOptions) -> list[Story]:
     """The parts of a strategy that were started, in the order of the repeats."""
-    names = [part_name(number, name) for number in range(1, options.repeat_count + 1)]
+    names = [last_part(story, number, name) for number in range(1, options.repeat_count + 1)]
     return [story.parts[each] for each in names if each in story.parts]
 
 
@@ -203,7 +203,7 @@ def _mean_words(parts: Sequence[Story]) -> float | None:
 
 
 def _text(story: Story, number: int, name: str) -> str | None:
-    part = story.parts.get(part_name(number, name))
+    part = story.parts.get(last_part(story, number, name))
     return part.delivered.text if part and part.delivered else None
 
 

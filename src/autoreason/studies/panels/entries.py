@@ -49,7 +49,7 @@ def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tup
         if not text.strip():
             raise InvalidInput(f"{name} is empty; there is nothing to judge in it")
     if equal_length:
-        texts = cut_alike(texts)
+        texts = cut_to_equal_length(texts)
     for (name, text), (other, second) in combinations(texts.items(), 2):
         if same_text(text, second):
             alike = "begin alike and are the same once cut" if equal_length else "are the same text"
@@ -57,7 +57,7 @@ def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tup
     return tuple(Entry(name=name, text=text.strip()) for name, text in texts.items())
 
 
-def cut_alike(texts: Mapping[str, str]) -> dict[str, str]:
+def cut_to_equal_length(texts: Mapping[str, str]) -> dict[str, str]:
     """All texts cut to one length as nearly as sentences allow, layout kept.
 
     Of all lengths from half of the shortest text on, the one at which texts differ least is taken.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
@@ -11,16 +12,15 @@ from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import read_options
 from autoreason.jobs.tasks import use_in_order
-from autoreason.keys import attempt_stage
+from autoreason.keys import PAIR, Key, attempt_stage, sub_key
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.panel_job import PanelJob
+from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.panel_size import quorum
-
-_PAIR = "pair/"
 
 
 class PairVote(NamedTuple):
@@ -36,6 +36,7 @@ class PairwisePanel(PanelJob):
     """All pairs, each judge twice: which text comes first must not decide."""
 
     summary = "a blind panel over finished texts, two at a time, in both orders"
+    ballots_per_judge = 2
 
     async def run(self) -> JobFinished:
         """Run every duel and choose the text that wins the most votes."""
@@ -61,10 +62,15 @@ class PairwisePanel(PanelJob):
         """Its texts may have been cut before."""
         read_options(settings, Cut)
 
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each pair."""
+        return comb(len(task.entries), 2)
+
     async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
         """All pairs, all judges, at once."""
         stages = {
-            attempt_stage(f"{_PAIR}{at}", attempt): pair
+            attempt_stage(sub_key(PAIR, at), attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
         seats = [
@@ -101,7 +107,9 @@ def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], 
 
 def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
     """The last duel of every pair."""
-    duels = [panel for panel in panels.values() if panel.stage.startswith(_PAIR) and panel.ballots]
+    duels = [
+        panel for panel in panels.values() if Key.parse(panel.stage).head == PAIR and panel.ballots
+    ]
     return list({frozenset(panel.ballots[0].order): panel for panel in duels}.values())
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from autoreason.errors import InvalidInput
-from autoreason.jobs.job import Job
+from autoreason.jobs.job import Job, Plan
 from autoreason.settings import Settings
 from autoreason.task import Task
+from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 
 
 class PanelJob(Job):
     """A job over the entries of its task, in which only judges are asked."""
 
     prompts = ("judge", "ballot_again")
+    ballots_per_judge: ClassVar[int] = 1
+    """In one panel."""
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """The ballots of one panel, unless some have to be asked for again."""
+        ballots = settings.judges * cls.ballots_per_judge
+        likely = {"judge": ballots}
+        return likely, likely, {"judge": ballots * MAX_REQUESTS_PER_SEAT}
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, mode
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,9 +12,9 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.report.numbers import count as counted
-from autoreason.report.numbers import p_statement, percent
+from autoreason.report.numbers import p_statement
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import losing
+from autoreason.report.sentences import by_chance, describe_losers
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
@@ -38,23 +37,23 @@ class EntryStanding(Struct, frozen=True, kw_only=True):
     name: str
     words: int
     points: float
-    mean: Estimate
+    mean_points: Estimate
     """Points per ballot; the intervals are simultaneous for all texts, so that of the best is valid too."""
-    first: float
+    first_places: float
     """First places; shared ones count in parts."""
 
 
 class EntryDuel(Struct, frozen=True, kw_only=True):
     """Two texts against each other over all ballots."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     wins: int
     losses: int
     preferred: Estimate
-    """Share of ballots with a preference that prefer `one`; the intervals are simultaneous for all duels."""
+    """Share of ballots with a preference that prefer `first`; the intervals are simultaneous for all duels."""
     test: Test
-    holm: float | None
+    p_value_adjusted: float | None
     """The test's p, corrected for how many pairs were tested."""
 
     @property
@@ -62,11 +61,11 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
         """The text that fewer ballots prefer; None where neither has fewer."""
         if self.wins == self.losses:
             return None
-        return self.other if self.wins > self.losses else self.one
+        return self.second if self.wins > self.losses else self.first
 
     def seen_from(self, name: str) -> EntryDuel:
-        """The same duel with this text as `one`."""
-        if name == self.one:
+        """The same duel with this text as `first`."""
+        if name == self.first:
             return self
         share = self.preferred
         value, low, high = (
@@ -74,8 +73,8 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
         )
         return replace(
             self,
-            one=self.other,
-            other=self.one,
+            first=self.second,
+            second=self.first,
             wins=self.losses,
             losses=self.wins,
             preferred=replace(share, value=value, low=low, high=high),
@@ -97,7 +96,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """None where there is no winner beyond chance."""
     chance: float | None
     """Probability of at least this lead if judges ranked at random."""
-    condorcet: str | None
+    condorcet_winner: str | None
     cycles: tuple[tuple[str, ...], ...]
     agreement: float | None
     """Mean Kendall tau between judges."""
@@ -106,7 +105,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     positions: tuple[int, ...]
     """First places by the position a text was shown at."""
     position_test: Test
-    longer: Estimate
+    longer_preferred: Estimate
     """How often the longer of two texts is preferred; its n counts ballots, or repeats."""
     detectable: Estimate
     """The smallest majority that so many judges, or repeats, would show."""
@@ -114,7 +113,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Pairs of ballots whose judge flipped with the order."""
     violations: dict[str, tuple[str, ...]] = {}
     """Rules of the contract that each text breaks."""
-    cut_from: dict[str, int] = {}
+    words_before_cut: dict[str, int] = {}
     """Words of the texts that were cut to the length of the shortest, before that."""
 
     heading = "A blind panel"
@@ -125,14 +124,16 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         first, second = self.standings[:2]
         if self.winner:
             return f"{self.winner} wins: {self._lead()}"
-        if first.mean.value == second.mean.value:
+        if first.mean_points.value == second.mean_points.value:
             return f"no winner: {first.name} and {second.name} have equally many points"
-        lose = losing([each.name for each in self.standings if self._is_beaten(each.name)])
+        lose = describe_losers([each.name for each in self.standings if self._is_beaten(each.name)])
         return f"no winner beyond chance{lose}: {first.name} leads, but {self._lead()}"
 
     def _is_beaten(self, name: str) -> bool:
         return any(
-            duel.behind == name and duel.holm is not None and duel.holm <= BEYOND_CHANCE
+            duel.behind == name
+            and duel.p_value_adjusted is not None
+            and duel.p_value_adjusted <= BEYOND_CHANCE
             for duel in self.duels
         )
 
@@ -146,20 +147,17 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         """Those of the texts."""
         return [each.name for each in self.standings]
 
-    def run_fields(self) -> dict[str, Any]:
-        """The broken rules of each text by themselves, too."""
-        return super().run_fields() | {"violations": self.violations}
-
     def _lead(self) -> str:
         first, second = self.standings[:2]
         if self.chance is not None:
             ahead = counted(abs(round(first.points - second.points)), "point")
-            often = percent(self.chance)
-            return f"judges ranking at random give a lead of {ahead} or more {often} of the time"
+            return by_chance(f"a lead of {ahead} or more", self.chance)
         duel = _between(self.duels, first.name, second.name)
+        worth = "are more than chance gives" if self.winner else "could be chance"
+        pairs = f", corrected for {len(self.duels)} pairs" if len(self.duels) > 1 else ""
         return (
-            f"{counted(duel.wins, 'vote')} to {duel.losses} against {second.name}, and chance alone would give as "
-            f"much with {p_statement(duel.holm)} (corrected for {counted(len(self.duels), 'pair')})"
+            f"its {counted(duel.wins, 'vote')} to {duel.losses} against {second.name} {worth} "
+            f"({p_statement(duel.p_value_adjusted)}{pairs})"
         )
 
 
@@ -208,14 +206,14 @@ def report(
         repeats=repeats,
         winner=_winner(standings, duels, chance),
         chance=chance,
-        condorcet=elections.condorcet_winner(rankings),
+        condorcet_winner=elections.condorcet_winner(rankings),
         cycles=tuple(elections.cycles(rankings)),
         agreement=_agreement(rankings, clusters),
         concordance=concordance.w,
         concordance_test=concordance.test,
         positions=position[0],
         position_test=position[1],
-        longer=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
+        longer_preferred=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
         detectable=_detectable(standings, duels, repeats if clustered else None, chance),
         abstained=abstained,
     )
@@ -245,12 +243,12 @@ def _standings(
                 name=name,
                 words=count,
                 points=sum(points),
-                mean=_points(fmean(points), beaten, last, rivals) if points else unknown,
-                first=firsts.get(name, 0.0),
+                mean_points=_points(fmean(points), beaten, last, rivals) if points else unknown,
+                first_places=firsts.get(name, 0.0),
             )
         )
     # By points per ballot: a text that some of them lack must not fall behind for that.
-    return tuple(sorted(standings, key=lambda each: (-(each.mean.value or 0), -each.points)))
+    return tuple(sorted(standings, key=lambda each: (-(each.mean_points.value or 0), -each.points)))
 
 
 def _points(value: float, beaten: Estimate, last: int, rivals: int) -> Estimate:
@@ -295,10 +293,16 @@ def _duels(
         preferred = _share([[float(s > 0)] if s else [] for s in signs], clusters, confidence)
         pairs.append((one, other, signs.count(1), signs.count(-1), preferred))
         tests.append(permutation_test(signs, clusters=clusters))
-    corrected = holm([test.p for test in tests])
+    corrected = holm([test.p_value for test in tests])
     return tuple(
         EntryDuel(
-            one=one, other=other, wins=wins, losses=losses, preferred=preferred, test=test, holm=p
+            first=one,
+            second=other,
+            wins=wins,
+            losses=losses,
+            preferred=preferred,
+            test=test,
+            p_value_adjusted=p,
         )
         for (one, other, wins, losses, preferred), test, p in zip(
             pairs, tests, corrected, strict=True
@@ -311,16 +315,16 @@ def _winner(
 ) -> str | None:
     """The leader, if chance alone would seldom give as much."""
     first, second = standings[0], standings[1]
-    if first.mean.value == second.mean.value:
+    if first.mean_points.value == second.mean_points.value:
         return None
     if chance is None:
         duel = _between(duels, first.name, second.name)
-        chance = duel.holm if duel.wins > duel.losses else None
+        chance = duel.p_value_adjusted if duel.wins > duel.losses else None
     return first.name if chance is not None and chance <= BEYOND_CHANCE else None
 
 
 def _between(duels: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
-    return next(d for d in duels if {d.one, d.other} == {one, other}).seen_from(one)
+    return next(d for d in duels if {d.first, d.second} == {one, other}).seen_from(one)
 
 
 def _detectable(

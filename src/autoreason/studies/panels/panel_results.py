@@ -25,7 +25,7 @@ def panel_report(story: Story) -> PanelReport:
     return replace(
         _fold(story, words_of(story.task.entries)),
         violations=broken,
-        cut_from=read_options(story.settings, Cut).cut_from if story.settings else {},
+        words_before_cut=read_options(story.settings, Cut).cut_from if story.settings else {},
     )
 
 

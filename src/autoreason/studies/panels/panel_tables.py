@@ -29,8 +29,8 @@ def standings(report: PanelReport) -> Table:
             each.name,
             f"{each.words:,}",
             decimal(each.points),
-            interval(each.mean),
-            decimal(each.first),
+            interval(each.mean_points),
+            decimal(each.first_places),
         )
         for each in report.standings
     ]
@@ -56,15 +56,15 @@ def win_matrix(report: PanelReport) -> Table:
 
 def duels(report: PanelReport, against: str) -> Table:
     """Each of the others against one of them, with paired tests."""
-    its_duels = [d.seen_from(against) for d in report.duels if against in (d.one, d.other)]
+    its_duels = [d.seen_from(against) for d in report.duels if against in (d.first, d.second)]
     rows = [
         (
-            each.other,
+            each.second,
             str(each.wins),
             str(each.losses),
             percent_interval(each.preferred),
-            p_value(each.test.p),
-            p_value(each.holm),
+            p_value(each.test.p_value),
+            p_value(each.p_value_adjusted),
         )
         for each in its_duels
     ]
@@ -84,10 +84,14 @@ def notes(report: PanelReport) -> list[tuple[str, str]]:
         circles = "; ".join(" > ".join(cycle) for cycle in report.cycles)
         rows.append(("Circle", f"majorities go round in a circle: {circles}"))
     rows.append(("Power", _power(report)))
-    if report.cut_from:
+    if report.words_before_cut:
         now = {each.name: each.words for each in report.standings}
-        cut = [f"{name} from {n:,} words to {now[name]:,}" for name, n in report.cut_from.items()]
-        rows.append(("Cut", "; ".join(cut)))
+        cut = [
+            f"{name} from {n:,} words to {now[name]:,}"
+            for name, n in report.words_before_cut.items()
+            if n != now[name]
+        ]
+        rows.append(("Cut", "; ".join(cut) or "nothing: all texts have the same length"))
     broken = {name: rules for name, rules in report.violations.items() if rules}
     return rows + [("Contract", f"{name}: {'; '.join(rules)}") for name, rules in broken.items()]
 
@@ -98,7 +102,7 @@ def _agreement(report: PanelReport) -> str:
     sentence = agreement(report.agreement)
     if report.concordance.value is None:
         return sentence
-    test = p_statement(report.concordance_test.p)
+    test = p_statement(report.concordance_test.p_value)
     by_chance = 1 / report.concordance.n
     return f"{sentence}; Kendall's W {report.concordance.value:.2f} (chance is {by_chance:.2f}), {test}"
 
@@ -107,18 +111,18 @@ def _position(report: PanelReport) -> str:
     sentence = positions(report.positions)
     if not sentence:
         return f"unknown: {report.position_test.reason}"
-    return f"{sentence}; {p_statement(report.position_test.p)}"
+    return f"{sentence}; {p_statement(report.position_test.p_value)}"
 
 
 def _ballots(report: PanelReport) -> str:
     sentence = f"{count(report.ballots, 'vote')} counted"
     if report.abstained:
         sentence += f"; {report.abstained} left out because the judge flipped with the order"
-    return f"{sentence}; {report.invalid or 'none'} not valid"
+    return f"{sentence}; {report.invalid or 'no'} invalid {'ballot' if report.invalid == 1 else 'ballots'}"
 
 
 def _length(report: PanelReport) -> str:
-    share = report.longer
+    share = report.longer_preferred
     if share.value is None:
         return "unknown: no vote was about two texts of different length"
     if share.low is None or share.high is None:

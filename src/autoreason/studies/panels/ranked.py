@@ -5,15 +5,13 @@ from __future__ import annotations
 from autoreason.errors import PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
 from autoreason.jobs.attempts import panel_attempts
-from autoreason.jobs.job import Plan, read_options
+from autoreason.jobs.job import read_options
 from autoreason.keys import attempt_stage
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.panel_job import PanelJob
-from autoreason.tournament.judges import JUDGES_PER_SEAT
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.plan import TRIES
 
 STAGE = "panel"
 _FEW = 3
@@ -34,7 +32,7 @@ class RankedPanel(PanelJob):
             self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
                 return self.finish(describe_verdict(verdict), texts[verdict.winner], verdict.winner)
-        pairs = "; judges who cannot rank so many at once may compare two: --pairwise"
+        pairs = "; judges who cannot rank so many at once may compare two at a time, pairwise"
         raise PanelFailed(
             f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
             f"{pairs if len(texts) > _FEW else ''}"
@@ -44,12 +42,6 @@ class RankedPanel(PanelJob):
     def check(cls, settings: Settings) -> None:
         """Its texts may have been cut before."""
         read_options(settings, Cut)
-
-    @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """One ballot per judge."""
-        likely = {"judge": settings.judges}
-        return likely, likely, {"judge": settings.judges * TRIES * JUDGES_PER_SEAT}
 
 
 def describe_verdict(verdict: Verdict) -> str:

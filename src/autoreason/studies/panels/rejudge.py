@@ -15,7 +15,7 @@ from autoreason.jobs.attempts import last_panel, panel_attempts
 from autoreason.jobs.context import Emit
 from autoreason.jobs.job import read_options
 from autoreason.jobs.parts import side_by_side
-from autoreason.keys import attempt_stage
+from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -28,29 +28,29 @@ from autoreason.task import Entry, Task
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
-_AGAIN = "again/"
+_AGAIN = "again"
 
 
 class Decision(NamedTuple):
     """A recorded decision and that of the other panel."""
 
     stage: str
-    before: str
-    now: str | None
+    recorded_winner: str
+    new_winner: str | None
     """None where too few of the new ballots were valid."""
-    was: Verdict | None
-    verdict: Verdict | None
+    recorded_verdict: Verdict | None
+    new_verdict: Verdict | None
 
     @property
     def changed(self) -> bool:
         """Whether the other panel would have decided otherwise."""
-        return self.now is not None and self.now != self.before
+        return self.new_winner is not None and self.new_winner != self.recorded_winner
 
 
 class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
     """Recorded decisions and those of another panel."""
 
-    of: str
+    rejudged_run: str
     """The run whose decisions they are."""
     decisions: tuple[Decision, ...]
 
@@ -59,7 +59,7 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """How many decisions would have been different."""
-        judged = [each for each in self.decisions if each.verdict]
+        judged = [each for each in self.decisions if each.new_verdict]
         changed = sum(each.changed for each in self.decisions)
         clear = sum(each.changed for each in beyond_chance(self.decisions))
         by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
@@ -76,10 +76,10 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         rows = [
             (
                 each.stage,
-                each.before,
-                each.now or UNKNOWN,
+                each.recorded_winner,
+                each.new_winner or UNKNOWN,
                 "changed" if each.changed else "",
-                _lead(each.verdict) if each.verdict else "too few valid ballots",
+                _lead(each.new_verdict) if each.new_verdict else "too few valid ballots",
             )
             for each in self.decisions
         ]
@@ -89,7 +89,11 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """Its values, and of each decision whether it changed."""
         decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
-        return {"of": self.of, "conclusion": self.conclusion, "decisions": decisions}
+        return {
+            "rejudged_run": self.rejudged_run,
+            "conclusion": self.conclusion,
+            "decisions": decisions,
+        }
 
     def run_fields(self) -> dict[str, Any]:
         """All of it."""
@@ -110,13 +114,13 @@ class RejudgeOptions(Struct, frozen=True, kw_only=True):
 
 
 class Rejudge(PanelJob):
-    """Every recorded panel once more, over the same texts; nothing is written anew."""
+    """Every recorded panel once more, over the same texts; no text is written."""
 
     summary = "recorded passes judged again by another panel"
 
     async def run(self) -> JobFinished:
         """Run all panels side by side."""
-        stages = list(dict.fromkeys(entry.stage for entry in self.context.task.entries))
+        stages = stages_of(self.context.task)
         for attempt in panel_attempts(self.context):
             works = [partial(self._judge_again, stage, attempt) for stage in stages]
             verdicts = await side_by_side(self.emit, works)
@@ -129,6 +133,11 @@ class Rejudge(PanelJob):
         """Its options name the run."""
         read_options(settings, RejudgeOptions)
 
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each recorded panel."""
+        return len(stages_of(task))
+
     async def _judge_again(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
@@ -140,6 +149,11 @@ class Rejudge(PanelJob):
         return verdict
 
 
+def stages_of(task: Task) -> list[str]:
+    """The stages of the panels that are run again."""
+    return list(dict.fromkeys(entry.stage for entry in task.entries))
+
+
 def recorded_panels(story: Story, run: str) -> Task:
     """A run's task with the texts of every panel, in the order in which ties are decided."""
     if story.task is None or story.settings is None:
@@ -147,12 +161,12 @@ def recorded_panels(story: Story, run: str) -> Task:
     entries: list[Entry] = []
     for recorded in story.passes:
         if recorded.verdict:
-            stage = f"{_AGAIN}pass/{recorded.number}"
+            stage = sub_key(_AGAIN, pass_key(recorded.number))
             slots = [s for s in story.settings.tie_order if s in recorded.verdict.scores]
             texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
             entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
     if story.playoff and story.playoff.verdict:
-        stage = f"{_AGAIN}playoff"
+        stage = sub_key(_AGAIN, "playoff")
         # Ties go to the last incumbent, which is last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
@@ -177,8 +191,8 @@ def recorded_panels(story: Story, run: str) -> Task:
 
 def rejudge_report(story: Story, before: Story) -> RejudgeReport:
     """The report of another panel, whose story comes first, on the decisions of a run."""
-    of = rejudged_run(story)
-    return RejudgeReport(of=of, decisions=tuple(decisions(before, story.panels)))
+    run = rejudged_run(story)
+    return RejudgeReport(rejudged_run=run, decisions=tuple(decisions(before, story.panels)))
 
 
 def rejudged_run(story: Story) -> str:
@@ -190,18 +204,18 @@ def rejudged_run(story: Story) -> str:
 def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:
     """The recorded decisions with those of the other panel."""
     verdicts = {
-        f"{_AGAIN}pass/{recorded.number}": recorded.verdict
+        sub_key(_AGAIN, pass_key(recorded.number)): recorded.verdict
         for recorded in before.passes
         if recorded.verdict
     }
     if before.playoff and before.playoff.verdict:
-        verdicts[f"{_AGAIN}playoff"] = before.playoff.verdict
+        verdicts[sub_key(_AGAIN, "playoff")] = before.playoff.verdict
     return [_decision(stage, was, last_panel(panels, stage)) for stage, was in verdicts.items()]
 
 
 def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
     """Decisions with a lead that chance would seldom give, corrected for the number of panels (Holm)."""
-    chances = holm([each.verdict.chance if each.verdict else None for each in decisions])
+    chances = holm([each.new_verdict.chance if each.new_verdict else None for each in decisions])
     return [
         each
         for each, chance in zip(decisions, chances, strict=True)
@@ -211,5 +225,5 @@ def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
 
 def _decision(stage: str, was: Verdict, panel: RecordedPanel | None) -> Decision:
     verdict = panel.verdict if panel else None
-    name = stage.removeprefix(_AGAIN).replace("/", " ")
+    name = " ".join(Key.parse(stage).steps[1:])
     return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)

@@ -89,7 +89,7 @@ def check_panel(panel: PanelRankings, names: Sequence[Sequence[str]]) -> None:
     if len(by_task) != len(names):
         raise InvalidInput(
             f"the panel ranked texts of {len(by_task)} and the packet has {len(names)} tasks;"
-            " give --panel once for each of them, in their order"
+            " give `panel` once for each of them, in their order"
         )
     for number, (rankings, expected) in enumerate(zip(by_task, names, strict=True), 1):
         for ranking in rankings:

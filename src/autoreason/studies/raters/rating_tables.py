@@ -15,7 +15,7 @@ from autoreason.report.numbers import (
     percent_range,
 )
 from autoreason.report.report import Section
-from autoreason.report.sentences import agreement
+from autoreason.report.sentences import agreement, by_chance
 from autoreason.report.table import Column, Table
 from autoreason.studies.raters.rubric import LINES
 
@@ -42,7 +42,7 @@ def _conclude_task(task: TaskResult, *, wins: bool) -> str:
     if not lead:
         return f"no text wins: {first.name} and {second.name} have the same points"
     points = f"{decimal(lead)} {'point' if lead == 1 else 'points'} ahead of {second.name}"
-    often = f"people ranking at random give as much {percent(task.lead_chance)} of the time"
+    often = by_chance("as much", task.lead_chance, "people")
     if wins:
         return f"{first.name} wins: {points}; {often}"
     return f"no text wins beyond chance: {first.name} is {points}, but {often}"
@@ -55,8 +55,8 @@ def report_sections(report: RatingsReport) -> list[Section]:
         title = f"Task {number}: {task.title}" if len(report.tasks) > 1 else task.title
         title = f"{title} ({task.source})" if task.source else title
         sections.append(Section(title, [("Order", _concordance(task))], _tables(task.texts)))
-    if report.together:
-        sections.append(Section("Over all tasks", tables=_tables(report.together)))
+    if report.over_all_tasks:
+        sections.append(Section("Over all tasks", tables=_tables(report.over_all_tasks)))
     sections.append(Section("Agreement", _agreement(report)))
     comments = [
         (person.name, f"on {about}: {' '.join(text.split())}")
@@ -73,8 +73,8 @@ def _opening(report: RatingsReport) -> list[tuple[str, str]]:
         ("People", "; ".join(_person(person) for person in report.people)),
         ("Intervals", "95 %, wide enough to hold for all texts of a column together"),
     ]
-    if report.changed:
-        files = ", ".join(report.changed)
+    if report.changed_files:
+        files = ", ".join(report.changed_files)
         rows.append(("Warning", f"changed after the key was opened, so not blind: {files}"))
     return rows
 
@@ -93,9 +93,9 @@ def _tables(texts: Sequence[Standing]) -> list[Table]:
         (
             text.name,
             text.code or UNKNOWN,
-            interval(text.place, 1),
+            interval(text.mean_place, 1),
             UNKNOWN if text.borda is None else decimal(text.borda),
-            f"{text.firsts} of {text.rankings}",
+            f"{text.first_places} of {text.rankings}",
         )
         for text in texts
     ]
@@ -115,8 +115,8 @@ def _concordance(task: TaskResult) -> str:
     if task.concordance.value is None:
         return f"{ranked}; agreement is unknown: {task.concordance.reason}"
     chance = ""
-    if task.chance.p is not None:
-        chance = f"; people ranking at random agree as much {percent(task.chance.p)} of the time"
+    if task.concordance_test.p_value is not None:
+        chance = f"; people ranking at random agree as much {percent(task.concordance_test.p_value)} of the time"
     by_chance = f"1 full, {1 / len(task.rankings):.2f} by chance"
     return f"{ranked}, Kendall's W {task.concordance.value:.2f} ({by_chance}){chance}"
 

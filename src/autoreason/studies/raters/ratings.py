@@ -43,10 +43,10 @@ class Standing(Struct, frozen=True, kw_only=True):
     """None where it is the texts of that name in several tasks."""
     scores: dict[str, Estimate]
     """By line of the rubric."""
-    place: Estimate
+    mean_place: Estimate
     """The mean place in the rankings, 1 for the best."""
     borda: float | None
-    firsts: int
+    first_places: int
     rankings: int
 
 
@@ -60,7 +60,7 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     rankings: tuple[tuple[str, ...], ...]
     concordance: Estimate
     """Kendall's W over the rankings."""
-    chance: Test
+    concordance_test: Test
     """Whether rankings drawn at random could agree as much."""
     agreement: float | None
     """Kendall's tau, the mean over any two people."""
@@ -78,12 +78,12 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
     opened: datetime
     people: tuple[Person, ...]
     tasks: tuple[TaskResult, ...]
-    together: tuple[Standing, ...]
+    over_all_tasks: tuple[Standing, ...]
     """Over all tasks, where there are several and all have texts of the same names."""
     alpha: dict[str, Estimate]
     """Krippendorff's alpha by line of the rubric, over all texts."""
     panel: AgreementWithPanel | None
-    changed: tuple[str, ...]
+    changed_files: tuple[str, ...]
     """Files of ratings that are not what they were when the key was opened."""
 
     @property
@@ -130,10 +130,10 @@ def ratings_report(
         opened=opened.at,
         people=tuple(_person(packet, key, sheet) for sheet in sheets),
         tasks=tasks,
-        together=_together(tasks),
+        over_all_tasks=_together(tasks),
         alpha={line: _alpha(packet, rated, line) for line in LINES},
         panel=compare(people_rankings, panel) if panel else None,
-        changed=tuple(
+        changed_files=tuple(
             sorted(
                 name
                 for name in digests.keys() | opened.ratings.keys()
@@ -178,9 +178,9 @@ def _task(packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int) 
             scores={
                 line: _mean(_scores(sheets, code, line), LOWEST, HIGHEST, texts) for line in LINES
             },
-            place=_mean([float(places(each)[name]) for each in rankings], 1, texts, texts),
+            mean_place=_mean([float(places(each)[name]) for each in rankings], 1, texts, texts),
             borda=points.get(name),
-            firsts=round(firsts.get(name, 0)),
+            first_places=round(firsts.get(name, 0)),
             rankings=len(rankings),
         )
         for code, name in named.names.items()
@@ -193,7 +193,7 @@ def _task(packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int) 
         texts=tuple(sorted(standings, key=_best_first)),
         rankings=rankings,
         concordance=concordance.w,
-        chance=concordance.test,
+        concordance_test=concordance.test,
         agreement=agreement(rankings),
         lead_chance=_lead_chance(points, len(rankings)),
     )
@@ -208,7 +208,7 @@ def _lead_chance(points: dict[str, float], rankings: int) -> float | None:
 
 def _best_first(standing: Standing) -> tuple[float, float, str]:
     overall = standing.scores["overall"].value
-    place = standing.place.value
+    place = standing.mean_place.value
     return (
         place if place is not None else float("inf"),
         -overall if overall is not None else 0.0,
@@ -254,9 +254,9 @@ def _over_tasks(texts: Sequence[Standing], names: int) -> Standing:
             line: _mean(_values(text.scores[line] for text in texts), LOWEST, HIGHEST, names)
             for line in LINES
         },
-        place=_mean(_values(text.place for text in texts), 1, names, names),
+        mean_place=_mean(_values(text.mean_place for text in texts), 1, names, names),
         borda=None,
-        firsts=sum(text.firsts for text in texts),
+        first_places=sum(text.first_places for text in texts),
         rankings=sum(text.rankings for text in texts),
     )
 

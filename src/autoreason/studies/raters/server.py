@@ -232,9 +232,9 @@ def _rendered(folder: Path, packet: Packet) -> dict[str, str]:
 
 def _no_port(port: int, error: OSError) -> InvalidInput:
     if error.errno == errno.EADDRINUSE:
-        return InvalidInput(f"port {port} is in use; name another with --port, or leave it out")
+        return InvalidInput(f"port {port} is in use; name another `port`, or leave it out")
     return InvalidInput(
-        f"cannot listen on port {port}: {os.strerror(error.errno or 0)}; name another with --port"
+        f"cannot listen on port {port}: {os.strerror(error.errno or 0)}; name another `port`"
     )
 
 

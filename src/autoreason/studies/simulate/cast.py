@@ -9,10 +9,10 @@ from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.keys import Key
 from autoreason.prompts import PromptSet
 from autoreason.story import DRAFTS
-from autoreason.studies.simulate.luck import Luck, PassLuck
+from autoreason.studies.simulate.random_draws import PassDraws, RandomDraws
 from autoreason.studies.simulate.texts import (
     Texts,
-    falls_silent,
+    finds_nothing,
     first_draft,
     further_draft,
     revise,
@@ -40,7 +40,7 @@ _PROBLEM = '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", 
 class Cast:
     """The critics, authors and judges of one simulated run."""
 
-    def __init__(self, world: World, luck: Luck, row: int) -> None:
+    def __init__(self, world: World, luck: RandomDraws, row: int) -> None:
         self.world = world
         self._luck = luck
         self._row = row
@@ -85,7 +85,7 @@ class Cast:
         return first_draft(self.world, self._luck.draft_taste()[only])
 
     @property
-    def _writing(self) -> tuple[World, PassLuck, int]:
+    def _writing(self) -> tuple[World, PassDraws, int]:
         return self.world, self._luck.of_pass(self._number).of_run(self._row), self._number
 
     def _keep(self, text: Texts) -> str:
@@ -96,7 +96,7 @@ class Cast:
     def _criticise(self, text: str, critic: int, *, quoted: bool) -> str:
         """A problem, or none; every critique in prose counts as one."""
         world, luck, _ = self._writing
-        if quoted and falls_silent(world, luck, critic, self._texts[text])[0]:
+        if quoted and finds_nothing(world, luck, critic, self._texts[text])[0]:
             return '{"problems": []}'
         return _PROBLEM % text if quoted else "It is weak."
 

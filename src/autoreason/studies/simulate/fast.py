@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from autoreason.errors import InvalidInput
 from autoreason.settings import Settings
 from autoreason.studies.simulate.finals import Playoffs, confirm
-from autoreason.studies.simulate.luck import Luck, PassLuck
 from autoreason.studies.simulate.outcomes import Outcomes, claiming_votes
 from autoreason.studies.simulate.panels import Panels
+from autoreason.studies.simulate.random_draws import PassDraws, RandomDraws
 from autoreason.studies.simulate.texts import (
     Counts,
     Texts,
     enter_texts,
-    falls_silent,
+    finds_nothing,
     first_draft,
     revise,
     synthesize,
@@ -45,7 +45,7 @@ def play_fast(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> Outcomes:
     """The outcomes of this many runs, equal to those of `play_all`."""
-    luck = Luck(seed, runs)
+    luck = RandomDraws(seed, runs)
     courses = run_courses(world, settings, luck)
     return finish(world, settings, luck, courses, last_passes(courses, settings, budget))
 
@@ -54,7 +54,7 @@ def curve(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> list[tuple[float, float]]:
     """Mean calls and mean quality delivered where runs have at most 1, 2, 3, ... passes."""
-    luck = Luck(seed, runs).cached()
+    luck = RandomDraws(seed, runs).cached()
     courses = run_courses(world, settings, luck)
     last = last_passes(courses, settings, budget)
     points = []
@@ -68,15 +68,15 @@ def check_fast(settings: Settings) -> None:
     """Refuse what only the tournament's own loop can do."""
     if settings.voting != "borda":
         raise InvalidInput(
-            f"voting is {settings.voting}; --fast, --plot and --html count by borda only, leave them out"
+            f"voting is {settings.voting}; `fast`, `plot` and `html` count by borda only, leave them out"
         )
     if settings.drafts > 1:
         raise InvalidInput(
-            f"drafts is {settings.drafts}; --fast, --plot and --html begin from one draft, leave them out"
+            f"drafts is {settings.drafts}; `fast`, `plot` and `html` begin from one draft, leave them out"
         )
 
 
-def run_courses(world: World, settings: Settings, luck: Luck, lead: int = 0) -> Courses:
+def run_courses(world: World, settings: Settings, luck: RandomDraws, lead: int = 0) -> Courses:
     """Run every pass up to the cap; a challenger needs more than `lead` points over A."""
     check_fast(settings)
     panels = Panels(settings, lead)
@@ -118,7 +118,7 @@ def last_passes(courses: Courses, settings: Settings, budget: int | None = None)
 
 
 def finish(
-    world: World, settings: Settings, luck: Luck, courses: Courses, last: Counts
+    world: World, settings: Settings, luck: RandomDraws, courses: Courses, last: Counts
 ) -> Outcomes:
     """End the runs after these passes, with playoff and confirmation, and deliver."""
     rows = np.arange(luck.runs)
@@ -143,12 +143,12 @@ def finish(
 
 
 def _criticise(
-    world: World, settings: Settings, luck: PassLuck, text: Texts
+    world: World, settings: Settings, luck: PassDraws, text: Texts
 ) -> tuple[Counts, NDArray[np.bool_]]:
     """How many critics were asked, and whether any of them found a problem."""
     if not settings.quoted_critique:
         return np.ones(len(text.born), dtype=np.int64), np.ones(len(text.born), dtype=bool)
-    first, second = (falls_silent(world, luck, critic, text) for critic in (0, 1))
+    first, second = (finds_nothing(world, luck, critic, text) for critic in (0, 1))
     return 1 + first.astype(np.int64), ~(first & second)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from autoreason.events import Incumbent
 from autoreason.settings import Settings
-from autoreason.studies.simulate.luck import CONFIRMATION, PLAYOFF, Luck, Numbers
 from autoreason.studies.simulate.panels import SCHEDULES, borda_points, position_bonus
+from autoreason.studies.simulate.random_draws import CONFIRMATION, PLAYOFF, Numbers, RandomDraws
 from autoreason.studies.simulate.texts import Counts, Texts, pick_texts
 from autoreason.studies.simulate.world import World
 from autoreason.tournament.playoff import choose_finalists
@@ -27,7 +27,7 @@ class Playoffs:
     balanced: bool
 
     def run(
-        self, world: World, luck: Luck, incumbents: Texts, incumbent: Counts, last: Counts
+        self, world: World, luck: RandomDraws, incumbents: Texts, incumbent: Counts, last: Counts
     ) -> dict[int, Counts]:
         """For every size, the column of each run's text to deliver.
 
@@ -44,7 +44,9 @@ class Playoffs:
                     delivered[size][rows] = columns[np.arange(len(rows)), winner]
         return delivered
 
-    def _vote(self, world: World, luck: Luck, rows: Counts, worth: Numbers) -> dict[int, Counts]:
+    def _vote(
+        self, world: World, luck: RandomDraws, rows: Counts, worth: Numbers
+    ) -> dict[int, Counts]:
         count, seats = worth.shape[1], max(self.sizes)
         places = position_bonus(world.judges, count, seats, self.balanced)
         schedules = luck.orders(PLAYOFF, SCHEDULES)[rows]
@@ -61,7 +63,7 @@ class Playoffs:
 
 def confirm(
     world: World,
-    luck: Luck,
+    luck: RandomDraws,
     incumbents: Texts,
     delivered: Counts,
     last: Counts,

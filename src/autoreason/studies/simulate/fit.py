@@ -20,8 +20,8 @@ from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
-from autoreason.studies.simulate.luck import Numbers
 from autoreason.studies.simulate.outcomes import Interval
+from autoreason.studies.simulate.random_draws import Numbers
 from autoreason.studies.simulate.recorded_ballots import SLOTS, PanelVotes
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World, write_world

@@ -10,7 +10,7 @@ from autoreason.settings import Settings
 from autoreason.studies.simulate.protocols import named_protocol
 
 
-class Bench(NamedTuple):
+class PanelSetup(NamedTuple):
     """How the panel of a pass is run."""
 
     judges: int
@@ -35,7 +35,7 @@ class Ending(NamedTuple):
 class Candidate(NamedTuple):
     """A whole protocol."""
 
-    bench: Bench
+    bench: PanelSetup
     ending: Ending
 
     @property
@@ -67,7 +67,7 @@ class Candidate(NamedTuple):
 class Grid(NamedTuple):
     """What is tried: every bench with every ending."""
 
-    benches: Sequence[Bench]
+    benches: Sequence[PanelSetup]
     k: Sequence[int]
     passes: Sequence[int]
     playoff: Sequence[int]
@@ -80,18 +80,18 @@ class Grid(NamedTuple):
         return [each for each in endings if each.playoff or each.playoff_texts == least]
 
 
-PAPER = Candidate(Bench(3, paper=True), Ending(2, 15, 0, 3))
+PAPER = Candidate(PanelSetup(3, paper=True), Ending(2, 15, 0, 3))
 GRID = Grid(
     benches=(
         PAPER.bench,
         # Fewer than three judges cannot see every text in every position.
-        *(Bench(judges) for judges in (3, 5, 7)),
+        *(PanelSetup(judges) for judges in (3, 5, 7)),
         *(
-            Bench(judges, extra, max_judges, close)
+            PanelSetup(judges, extra, max_judges, close)
             for judges, extra in ((3, 2), (3, 3), (5, 2))
             for max_judges, close in product((6, 9, 12), (1, 2, 3))
         ),
-        *(Bench(3, 3, 6, 2, lead) for lead in (1, 2, 3)),
+        *(PanelSetup(3, 3, 6, 2, lead) for lead in (1, 2, 3)),
     ),
     k=(1, 2, 3, 4, 5),
     passes=(10, 15, 20),
@@ -104,5 +104,7 @@ GRID = Grid(
 def default_candidate() -> Candidate:
     """The protocol as runs have it without any option."""
     settings = named_protocol("robust").settings
-    bench = {name: getattr(settings, name) for name in Bench._fields[:4]}
-    return Candidate(Bench(**bench), Ending(*(getattr(settings, name) for name in Ending._fields)))
+    bench = {name: getattr(settings, name) for name in PanelSetup._fields[:4]}
+    return Candidate(
+        PanelSetup(**bench), Ending(*(getattr(settings, name) for name in Ending._fields))
+    )

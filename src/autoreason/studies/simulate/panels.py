@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autoreason.settings import Settings
-from autoreason.studies.simulate.luck import Luck, Numbers
+from autoreason.studies.simulate.random_draws import Numbers, RandomDraws
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import Judges, World
 from autoreason.tournament.orders import balanced_orders, random_orders
@@ -42,7 +42,7 @@ class Panels:
         self.limit = max(settings.judges, settings.max_judges) if grows else settings.judges
         self._waves: dict[int, int] = {}
 
-    def judge(self, world: World, luck: Luck, number: int, worth: Numbers) -> PanelResults:
+    def judge(self, world: World, luck: RandomDraws, number: int, worth: Numbers) -> PanelResults:
         """Let panels rank A, B and AB, whose worth is given by column."""
         points = self._points(world, luck, number, worth)
         scores = np.zeros((len(worth), self.limit + 1, len(SLOTS)), dtype=np.int64)
@@ -59,7 +59,7 @@ class Panels:
         by_precedence = [SLOTS.index(slot) for slot in self.settings.tie_order]
         return PanelResults(np.take(by_precedence, final[:, by_precedence].argmax(axis=1)), judged)
 
-    def _points(self, world: World, luck: Luck, number: int, worth: Numbers) -> Counts:
+    def _points(self, world: World, luck: RandomDraws, number: int, worth: Numbers) -> Counts:
         """What each judge, asked or not, would give each text."""
         places = position_bonus(world.judges, len(SLOTS), self.limit, self.settings.balanced_orders)
         schedules = luck.orders(number, SCHEDULES)

@@ -13,8 +13,8 @@ from autoreason.events import AnyEvent
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Settings
 from autoreason.studies.simulate.cast import PROMPTS, Cast
-from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import Outcomes
+from autoreason.studies.simulate.random_draws import RandomDraws
 from autoreason.studies.simulate.world import World
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament
@@ -37,13 +37,13 @@ def play_all(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> Outcomes:
     """So many runs, one after the other, each with its own seed and luck."""
-    luck = Luck(seed, runs).cached()
+    luck = RandomDraws(seed, runs).cached()
     results = [play(world, settings, luck, row, budget) for row in range(runs)]
     return Outcomes(*map(np.array, zip(*results, strict=True)))
 
 
 def play(
-    world: World, settings: Settings, luck: Luck, row: int, budget: int | None = None
+    world: World, settings: Settings, luck: RandomDraws, row: int, budget: int | None = None
 ) -> SimulatedRun:
     """One run; within a budget, the longest whose playoff and confirmation are within it too."""
     cast, tournament = tournament_of(world, settings, luck, row)
@@ -66,7 +66,7 @@ def play(
 
 
 def tournament_of(
-    world: World, settings: Settings, luck: Luck, row: int
+    world: World, settings: Settings, luck: RandomDraws, row: int
 ) -> tuple[Cast, Tournament]:
     """One run to its end, and the cast that answered in it."""
     settings = replace(settings, seed=luck.seed * 1_000_003 + row)

@@ -22,14 +22,14 @@ from autoreason.studies.simulate.finals import Playoffs
 from autoreason.studies.simulate.grid import (
     GRID,
     PAPER,
-    Bench,
     Candidate,
     Ending,
     Grid,
+    PanelSetup,
     default_candidate,
 )
-from autoreason.studies.simulate.luck import Luck, Numbers
 from autoreason.studies.simulate.outcomes import Interval, mean
+from autoreason.studies.simulate.random_draws import Numbers, RandomDraws
 from autoreason.studies.simulate.study import OnProgress, in_processes
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import World
@@ -188,9 +188,9 @@ def _longest_paper(
     return candidates[max(plain, key=lambda at: float(calls[at]))] if plain else None
 
 
-def _try_endings(world: World, bench: Bench, grid: Grid, runs: int, seed: int) -> _Means:
+def _try_endings(world: World, bench: PanelSetup, grid: Grid, runs: int, seed: int) -> _Means:
     """Every ending on the same runs."""
-    luck = Luck(seed, runs).cached()
+    luck = RandomDraws(seed, runs).cached()
     endings = grid.endings()
     settings = replace(Candidate(bench, endings[0]).settings(), passes=max(grid.passes))
     courses = run_courses(world, settings, luck, bench.lead)
@@ -205,7 +205,7 @@ def _try_endings(world: World, bench: Bench, grid: Grid, runs: int, seed: int) -
 
 
 def _by_playoff_size(
-    world: World, luck: Luck, courses: Courses, last: Counts, playoffs: Playoffs
+    world: World, luck: RandomDraws, courses: Courses, last: Counts, playoffs: Playoffs
 ) -> dict[int, tuple[float, float]]:
     """Mean quality and mean calls with playoffs of each size."""
     rows = np.arange(luck.runs)
@@ -221,7 +221,7 @@ def _by_playoff_size(
 
 
 def _play_again(candidate: Candidate, world: World, runs: int, seed: int) -> _ReplayMeans:
-    settings, luck = candidate.settings(), Luck(seed, runs)
+    settings, luck = candidate.settings(), RandomDraws(seed, runs)
     courses = run_courses(world, settings, luck, candidate.bench.lead)
     outcomes = finish(world, settings, luck, courses, last_passes(courses, settings))
     return _ReplayMeans(mean(outcomes.quality), float(outcomes.calls.mean()))

@@ -56,7 +56,7 @@ def from_file(path: Path) -> list[PanelVotes]:
     return panels
 
 
-def of_judge(panels: Sequence[PanelVotes], judge: str | None) -> list[PanelVotes]:
+def votes_of_judge(panels: Sequence[PanelVotes], judge: str | None) -> list[PanelVotes]:
     """Only the votes of one model; all of them where none is named."""
     if judge is None:
         return list(panels)

@@ -13,10 +13,10 @@ from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.studies.simulate.fast import finish, last_passes, run_courses
-from autoreason.studies.simulate.luck import Luck
 from autoreason.studies.simulate.outcomes import summarise
 from autoreason.studies.simulate.protocol_search import shortfall
 from autoreason.studies.simulate.protocols import named_protocol
+from autoreason.studies.simulate.random_draws import RandomDraws
 from autoreason.studies.simulate.study import OnProgress, in_processes
 from autoreason.studies.simulate.world import World
 
@@ -33,15 +33,15 @@ class Split(Struct, frozen=True, kw_only=True):
     """What is delivered, by world."""
     claimed: dict[str, float]
     """By world, the share of runs with a better text than the first draft that can say so."""
-    quality_short: float
+    quality_shortfall: float
     """The most by which it stays behind the best split in any world, as a share of it; of 1 where that is less."""
-    claimed_short: float
+    claimed_shortfall: float
     """The same for the share that can say so."""
 
     @property
     def regret(self) -> float:
         """The worse of the two."""
-        return max(self.quality_short, self.claimed_short)
+        return max(self.quality_shortfall, self.claimed_shortfall)
 
 
 class SplitReport(Report, Struct, frozen=True, kw_only=True):
@@ -66,7 +66,10 @@ class SplitReport(Report, Struct, frozen=True, kw_only=True):
         rows = [
             (
                 f"{one.playoff} + {one.confirmation}",
-                *(f"{value:.2f}" for value in (one.regret, one.quality_short, one.claimed_short)),
+                *(
+                    f"{value:.2f}"
+                    for value in (one.regret, one.quality_shortfall, one.claimed_shortfall)
+                ),
             )
             for one in self.splits
         ]
@@ -117,8 +120,8 @@ def compare_splits(
             confirmation=confirmation,
             quality=dict(zip(names, quality[at].tolist(), strict=True)),
             claimed=dict(zip(names, claimed[at].tolist(), strict=True)),
-            quality_short=float(quality_short[at]),
-            claimed_short=float(claimed_short[at]),
+            quality_shortfall=float(quality_short[at]),
+            claimed_shortfall=float(claimed_short[at]),
         )
         for at, (playoff, confirmation) in enumerate(splits)
     ]
@@ -129,7 +132,7 @@ def _play(
     world: World, splits: Sequence[tuple[int, int]], runs: int, seed: int
 ) -> tuple[list[float], list[float]]:
     """Mean quality and share of claims, split by split."""
-    settings, luck = named_protocol("robust").settings, Luck(seed, runs).cached()
+    settings, luck = named_protocol("robust").settings, RandomDraws(seed, runs).cached()
     courses = run_courses(world, settings, luck)
     last = last_passes(courses, settings)
     summaries = []

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoreason.studies.simulate.luck import Numbers, PassLuck
+from autoreason.studies.simulate.random_draws import Numbers, PassDraws
 from autoreason.studies.simulate.world import World
 
 Counts = NDArray[np.int64]
@@ -55,7 +55,7 @@ def further_draft(world: World, luck: Numbers) -> Texts:
     return first._replace(quality=world.drafts.spread * luck[:, 0])
 
 
-def revise(world: World, luck: PassLuck, number: int, text: Texts) -> Texts:
+def revise(world: World, luck: PassDraws, number: int, text: Texts) -> Texts:
     """B: the text after a revision."""
     revision = world.revision
     change = revision.gain + revision.pull * (revision.level - text.quality)
@@ -67,7 +67,7 @@ def revise(world: World, luck: PassLuck, number: int, text: Texts) -> Texts:
     )
 
 
-def synthesize(world: World, luck: PassLuck, number: int, one: Texts, other: Texts) -> Texts:
+def synthesize(world: World, luck: PassDraws, number: int, one: Texts, other: Texts) -> Texts:
     """AB: around the middle between two texts."""
     synthesis = world.synthesis
     middle = (one.quality + other.quality) / 2
@@ -79,7 +79,7 @@ def synthesize(world: World, luck: PassLuck, number: int, one: Texts, other: Tex
     )
 
 
-def falls_silent(world: World, luck: PassLuck, critic: int, text: Texts) -> NDArray[np.bool_]:
+def finds_nothing(world: World, luck: PassDraws, critic: int, text: Texts) -> NDArray[np.bool_]:
     """Whether a critic who must quote finds nothing."""
     critics = world.critics
     chance = critics.silent * np.clip(text.quality / critics.at, 0.0, 1.0)

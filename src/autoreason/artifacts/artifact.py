@@ -1,0 +1,102 @@
+"""An artifact and what a proposal does to it: exact replacements, whole files, removals. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from autoreason.artifacts.artifact_paths import matches, path_fault
+from autoreason.artifacts.measurement import Files
+
+Changes = dict[str, str | None]
+"""Paths with their new texts; None where a file is removed."""
+_QUOTED = 80
+
+
+class ProposalError(ValueError):
+    """A proposal cannot be read or applied; the sentence can be sent back to the one who wrote it."""
+
+
+class Edit(Struct, frozen=True, kw_only=True):
+    """One step of a proposal."""
+
+    path: str
+    search: str | None = None
+    """What is replaced, which occurs exactly once; None replaces or creates the whole file."""
+    text: str | None = None
+    """What takes its place; None removes the file."""
+
+
+def apply_edits(files: Files, edits: Iterable[Edit], patterns: Sequence[str]) -> Files:
+    """The artifact after all edits, in their order; only what the patterns allow is written."""
+    after = dict(files)
+    for edit in edits:
+        if fault := path_fault(edit.path):
+            raise ProposalError(f"{edit.path!r} {fault}")
+        if not matches(edit.path, patterns):
+            raise ProposalError(
+                f"{edit.path} is not part of the artifact; only {', '.join(patterns)} may be changed"
+            )
+        if edit.text is None:
+            if edit.path not in after:
+                raise ProposalError(f"there is no {edit.path} to remove")
+            del after[edit.path]
+        elif edit.search is None:
+            after[edit.path] = edit.text
+        else:
+            after[edit.path] = _replace(after, edit.path, edit.search, edit.text)
+    if not after:
+        raise ProposalError("that removes the whole artifact")
+    return dict(sorted(after.items()))
+
+
+def _replace(files: Files, path: str, search: str, text: str) -> str:
+    if path not in files:
+        raise ProposalError(
+            f"there is no {path} to replace something in; the files are {', '.join(files)}"
+        )
+    whole = files[path]
+    if "\r\n" in whole:
+        search, text = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (search, text))
+    if not search.strip():
+        raise ProposalError(f"what is to be replaced in {path} is empty; copy it from the file")
+    times = count_passages(whole, search)
+    if times == 1:
+        return whole.replace(search, text)
+    quoted = search.strip().splitlines()[0].strip()[:_QUOTED]
+    if times == 0:
+        raise ProposalError(
+            f"{path} has no such passage, beginning with {quoted!r}; copy it exactly, with its indentation"
+        )
+    raise ProposalError(
+        f"the passage beginning with {quoted!r} occurs {times} times in {path}; "
+        "add the lines around it until it occurs once"
+    )
+
+
+def count_passages(text: str, passage: str) -> int:
+    """How often a passage occurs, also where it overlaps itself."""
+    times, at = 0, text.find(passage)
+    while at >= 0:
+        times, at = times + 1, text.find(passage, at + 1)
+    return times
+
+
+def changes_between(before: Files, after: Files) -> Changes:
+    """What leads from one artifact to another."""
+    removed: Changes = {path: None for path in before if path not in after}
+    return removed | {path: text for path, text in after.items() if before.get(path) != text}
+
+
+def with_changes(files: Files, changes: Changes) -> Files:
+    """An artifact after a recorded change."""
+    after = {**files, **changes}
+    return {path: text for path, text in sorted(after.items()) if text is not None}
+
+
+def as_text(files: Files) -> str:
+    """An artifact as one text; of several files each under its path."""
+    if len(files) == 1:
+        return next(iter(files.values()))
+    return "\n".join(f"==> {path} <==\n{text}" for path, text in files.items())

@@ -1,0 +1,229 @@
+"""Artifacts that try to get a number without earning it, made from the start of a task. Pure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import suppress
+from random import Random
+from textwrap import indent
+from typing import NamedTuple
+
+from autoreason.artifacts.measurement import Files
+
+MARK = "autoreason-probe:"
+"""What an attack prints, followed by its name, where it got hold of something."""
+IN_PROCESS = "in-process"
+"""The name under which it reports that it runs in one process with the evaluator."""
+
+_CONSTANTS = {
+    "nan": "float('nan')",
+    "infinity": "float('inf')",
+    "minus infinity": "float('-inf')",
+    "a huge number": "1e300",
+    "a huge negative number": "-1e300",
+    "a boolean": "True",
+    "a string": "'1e300'",
+}
+
+
+class Attack(NamedTuple):
+    """One attack, what it tries, and what to change where it succeeds."""
+
+    name: str
+    files: Files
+    remedy: str
+
+
+def attacks_on(
+    start: Files, random: Random, *, probe: str, metric: str = "score", best: str = "1e300"
+) -> Iterator[Attack]:
+    """Every attack that applies to such an artifact, with marks left in `probe`, and `best` as the value to get."""
+    yield Attack("an empty artifact", dict.fromkeys(start, ""), _EARNED)
+    noise = {path: _noise(random) for path in start}
+    yield Attack("a random artifact", noise, _EARNED)
+    constant = {path: _constant(path, text) for path, text in start.items()}
+    yield Attack("a constant artifact", constant, _EARNED)
+    if not any(path.endswith(".py") for path in start):
+        return
+    for name, value in _CONSTANTS.items():
+        code = _RETURNS.replace("VALUE", value)
+        yield Attack(
+            f"an artifact that returns {name}", _added(start, _print(value), code), _VALUES
+        )
+    for name, (code, remedy) in _PROBES.items():
+        helper = _HELPER.replace("PROBE", repr(probe)).replace("MARK", repr(MARK))
+        names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
+        body = helper + _guarded(names + _AT_HOME + code.replace("NAME", repr(name)))
+        body = body.replace("BEST", best).replace("METRIC", repr(metric))
+        yield Attack(f"an artifact that {name}", _added(start, body), remedy)
+
+
+_EARNED = "give it no value: check that what is measured was really computed"
+_VALUES = "check that what the artifact returns is finite, of the right type and possible before it is used"
+_APART = (
+    "do not import the artifact in the evaluator's process: run it with `artifact python …`, "
+    "or use `evaluate: file.py:function`"
+)
+_PRINTED = (
+    "read the score from the evaluator's own computation, never from what the artifact prints"
+)
+
+_HELPER = """
+def _autoreason_report(name):
+    import os, sys
+    print(MARK + name, file=sys.stderr, flush=True)
+    try:
+        with open(os.path.join(PROBE, name.replace(" ", "-")), "w"):
+            pass
+    except OSError:
+        pass
+"""
+_AT_HOME = f"""
+import os
+if os.environ.get("AUTOREASON_RESULT"):
+    _autoreason_report({IN_PROCESS!r})
+"""
+_PROBES = {
+    "reads the evaluator": (
+        """
+for place in ("/task", os.getcwd()):
+    for name in os.listdir(place) if os.path.isdir(place) else ():
+        if name not in ARTIFACT and os.path.isfile(os.path.join(place, name)):
+            open(os.path.join(place, name), "rb").read()
+            _autoreason_report(NAME)
+""",
+        _APART,
+    ),
+    "writes beside the evaluator": (
+        """
+with open("/task/autoreason-written", "w"):
+    _autoreason_report(NAME)
+""",
+        _APART,
+    ),
+    "looks for the items": (
+        """
+places = [os.environ.get("AUTOREASON_ITEMS", ""), "/items.jsonl", "/artifact/../items.jsonl"]
+for folder, _, names in os.walk(os.path.expanduser("~")):
+    places += [os.path.join(folder, name) for name in names if name.endswith((".jsonl", ".msgpack"))]
+    if len(places) > 1000: break
+for place in filter(os.path.isfile, places):
+    open(place, "rb").read(1)
+    _autoreason_report(NAME)
+""",
+        _APART,
+    ),
+    "prints a score": (
+        """
+import json
+for line in ("BEST", json.dumps({METRIC: BEST}), METRIC + ": BEST", METRIC + "=BEST"):
+    print(line)
+""",
+        _PRINTED,
+    ),
+    "writes a score to every descriptor": (
+        """
+for number in range(3, 21):
+    try:
+        os.write(number, b"BEST\\n")
+    except OSError:
+        continue
+os._exit(0)
+""",
+        _APART,
+    ),
+    "exits early with status 0": ("os._exit(0)", _EARNED),
+    "sets the seed": (
+        """
+import random
+random.seed(0)
+random.random = lambda: 0.0
+random.seed = lambda *args: None
+random.Random.random = lambda self: 0.0
+""",
+        _APART,
+    ),
+    "looks at other processes and frames": (
+        """
+import sys
+frame = sys._getframe()
+while frame is not None:
+    file = frame.f_code.co_filename
+    known = file.rpartition("/")[2] in ARTIFACT or file.startswith(("<", sys.prefix, sys.base_prefix))
+    if not known and "/programs/sandbox/" not in file: _autoreason_report(NAME)
+    frame = frame.f_back
+for number in os.listdir("/proc") if os.path.isdir("/proc") else ():
+    if number.isdigit():
+        line = open("/proc/" + number + "/cmdline").read()
+        other = not any(name in line for name in (*ARTIFACT, "autoreason"))
+        if "evaluat" in line and other: _autoreason_report(NAME)
+""",
+        _APART,
+    ),
+}
+"""What is run before the start's own code, and what to change where it succeeds."""
+
+_RETURNS = """
+for _name, _function in list(globals().items()):
+    if type(_function).__name__ == "function" and _function.__module__ == __name__:
+        globals()[_name] = lambda *args, **named: VALUE
+"""
+
+
+def _print(value: str) -> str:
+    """Code after which whatever is printed is a value."""
+    return f"\nimport builtins as _b\n_b.print = lambda *a, **k: __import__('sys').stdout.write(str({value}) + '\\n')\n"
+
+
+def _guarded(code: str) -> str:
+    """Code whose own failure ends nothing."""
+    return f"def _autoreason_attack():\n{indent(code, '    ')}\n" + (
+        "try:\n    _autoreason_attack()\nexcept Exception:\n    pass\n"
+    )
+
+
+def _added(start: Files, before: str, after: str = "") -> Files:
+    """The start with code around that of every Python file."""
+    return {
+        path: _around(text, before, after) if path.endswith(".py") else text
+        for path, text in start.items()
+    }
+
+
+def _around(text: str, before: str, after: str) -> str:
+    """Code after the imports from the future, which must be first."""
+    lines = text.splitlines(keepends=True)
+    first = 0
+    with suppress(SyntaxError, ValueError):
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                first = node.end_lineno or 0
+    return "".join([*lines[:first], f"{before}\n", *lines[first:], f"\n{after}"])
+
+
+def _noise(random: Random) -> str:
+    return "".join(random.choice("abcdefgh 0123456789\n") for _ in range(400))
+
+
+def _constant(path: str, text: str) -> str:
+    """Functions that return 0 whatever they are given; any other file is one line."""
+    if not path.endswith(".py"):
+        return "0\n"
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return "print(0)\n"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body = [ast.Return(ast.Constant(0))]
+            node.decorator_list = []
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\nprint(0)\n"
+
+
+def equal_copy(start: Files) -> Files:
+    """An artifact that does the same as the start and is not the same text, where that is known how."""
+    return {
+        path: f"{text}\n# The same.\n" if path.endswith(".py") else text
+        for path, text in start.items()
+    }

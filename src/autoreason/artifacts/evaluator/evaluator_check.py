@@ -1,0 +1,240 @@
+"""Whether an evaluator is fit to be optimised against: equal artifacts, noise, and attacks. No model is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from statistics import stdev
+from typing import ClassVar, Literal, NamedTuple
+
+from autoreason.artifacts.evaluator.attacks import (
+    IN_PROCESS,
+    MARK,
+    Attack,
+    attacks_on,
+    equal_copy,
+)
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+from autoreason.artifacts.measurement import Evaluator, Files, Look, LookOutcome, Measurement
+from autoreason.artifacts.research_task import ResearchTask
+from autoreason.errors import InvalidInput
+from autoreason.report.numbers import count, p_value
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table
+
+_ALPHA = 0.01 / 3
+"""For each of three tests, so that a good evaluator fails one in a hundred checks."""
+_BEYOND_NOISE = 3.0
+"""Standard deviations by which an attack must beat the start to count."""
+_INSIDE = "/probe"
+
+CheckStatus = Literal["caught", "FAILED", "does not apply"]
+
+
+class CheckRow(NamedTuple):
+    """One thing that was tried."""
+
+    name: str
+    status: CheckStatus
+    detail: str
+
+
+@dataclass(frozen=True)
+class CheckReport(Report):
+    """What was tried on an evaluator, and what it let through."""
+
+    heading: ClassVar[str] = "An evaluator under attack"
+    rows: tuple[CheckRow, ...]
+    evaluations: int
+    level: str
+    start: tuple[float, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing got through."""
+        return not any(row.status == "FAILED" for row in self.rows)
+
+    @property
+    def conclusion(self) -> str:
+        """Whether a research run may trust this evaluator."""
+        tried = sum(row.status != "does not apply" for row in self.rows)
+        failed = sum(row.status == "FAILED" for row in self.rows)
+        if not failed:
+            return f"this evaluator can be optimised against: {count(tried, 'check')}, all caught"
+        return (
+            f"this evaluator is not fit to be optimised against: {failed} of "
+            f"{count(tried, 'check')} failed"
+        )
+
+    def sections(self) -> list[Section]:
+        """What was tried, and how it was measured."""
+        columns = [Column(title, figures=False) for title in ("tried", "result", "why")]
+        table = Table(columns, self.rows, tones={"FAILED": "bad", "caught": "good"})
+        looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
+        return [Section(tables=[table], sentences=[("measured", looks)])]
+
+
+async def check_evaluation(
+    task: ResearchTask,
+    evaluator: Evaluator | None = None,
+    *,
+    unsafe: bool = False,
+    pairs: int = 10,
+    seed: int = 0,
+) -> CheckReport:
+    """Try everything on a task's saved evaluation, or on an evaluator of the caller."""
+    with _probe_folder() as folder:
+        if evaluator is not None:
+            return await _Check(task, evaluator, Path(folder), folder, pairs, seed).run("caller")
+        client = await EvaluatorClient.open(
+            task.evaluation, unsafe=unsafe, parallel=2, probe=folder, start=task.files
+        )
+        try:
+            inside = folder if unsafe else _INSIDE
+            check = _Check(task, client, Path(folder), inside, pairs, seed)
+            return await check.run(client.level)
+        finally:
+            await client.close()
+
+
+@contextmanager
+def _probe_folder() -> Iterator[str]:
+    """A folder that every user of a jail can write to."""
+    with tempfile.TemporaryDirectory(prefix="autoreason-probe-") as folder:
+        Path(folder).chmod(0o777)
+        yield folder
+
+
+class _Check:
+    def __init__(
+        self,
+        task: ResearchTask,
+        evaluator: Evaluator,
+        probe: Path,
+        probe_inside: str,
+        pairs: int,
+        seed: int,
+    ) -> None:
+        self._task, self._evaluator, self._pairs = task, evaluator, pairs
+        self._probe, self._probe_inside, self._seed = probe, probe_inside, seed
+        self._evaluations = 0
+        self._in_process = False
+        self._sign = 1.0 if task.better == "higher" else -1.0
+
+    async def run(self, level: str) -> CheckReport:
+        start, rows = await self._compare_equals()
+        random = Random(f"{self._seed}/random")
+        spread = stdev(start) if len(start) > 1 else 0.0
+        attacks = attacks_on(
+            self._task.files,
+            random,
+            probe=self._probe_inside,
+            metric=self._task.metric,
+            best=f"{self._sign * 1e300:g}",
+        )
+        for attack in attacks:
+            rows.append(await self._attack(attack, start[0], spread))
+        rows.append(self._apart())
+        return CheckReport(tuple(rows), self._evaluations, level, tuple(start))
+
+    async def _compare_equals(self) -> tuple[list[float], list[CheckRow]]:
+        """Equal artifacts with the same seeds, in both orders, and once more beside another look."""
+        start, other = self._task.files, equal_copy(self._task.files)
+        first: list[float] = []
+        equal: list[float] = []
+        order: list[float] = []
+        loaded: list[float] = []
+        for number in range(self._pairs):
+            forwards = number % 2 == 0
+            artifacts = (start, other) if forwards else (other, start)
+            early, late = [self._value(await self._look(each, number)) for each in artifacts]
+            one, two = (early, late) if forwards else (late, early)
+            first.append(one)
+            equal.append(two - one)
+            order.append(late - early)
+            if not self._task.timed:
+                busy, _ = await asyncio.gather(self._look(start, number), self._look(other, number))
+                loaded.append(self._value(busy) - one)
+        rows = [
+            _compare("two equal artifacts", equal, "it must not depend on names, comments or time"),
+            _compare("first or second", order, "a look must leave nothing behind for the next"),
+            _compare("alone or beside another", loaded, "say `timed: true`, or measure no times")
+            if loaded
+            else CheckRow("alone or beside another", "does not apply", "looks are taken alone"),
+        ]
+        return first, rows
+
+    async def _look(self, files: Files, number: int) -> Measurement:
+        task, random = self._task, Random(f"{self._seed}/{number}")
+        size = task.per_look or task.items
+        self._evaluations += 1
+        return await self._evaluator.measure(
+            Look(
+                files=files,
+                seed=random.getrandbits(31),
+                items=tuple(random.sample(range(task.items), size)),
+                alone=task.timed,
+            )
+        )
+
+    def _value(self, measurement: Measurement) -> float:
+        if measurement.value is None:
+            raise InvalidInput(
+                f"the evaluator gives no value for the start ({measurement.outcome}: {measurement.detail}); "
+                "make it measure that first"
+            )
+        return measurement.value
+
+    async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
+        for left in self._probe.iterdir():
+            left.unlink()
+        result = await self._look(attack.files, 0)
+        marks = {each.name for each in self._probe.iterdir()}
+        marks |= {
+            line.partition(MARK)[2].strip().replace(" ", "-")
+            for line in result.tail.splitlines()
+            if MARK in line
+        }
+        self._in_process = self._in_process or IN_PROCESS in marks
+        if marks - {IN_PROCESS}:
+            return CheckRow(attack.name, "FAILED", f"it got through; {attack.remedy}")
+        if result.value is None:
+            status: CheckStatus = "caught"
+            if result.outcome == LookOutcome.EVALUATOR_ERROR:
+                status = "FAILED"
+            return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
+        gain = self._sign * (result.value - start)
+        if gain > max(self._task.tolerance, _BEYOND_NOISE * spread):
+            beats = f"{result.value:.6g} beats the start's {start:.6g}"
+            return CheckRow(attack.name, "FAILED", f"{beats}; {attack.remedy}")
+        return CheckRow(attack.name, "caught", f"{result.value:.6g}, the start {start:.6g}")
+
+    def _apart(self) -> CheckRow:
+        name = "the artifact runs apart from the evaluator"
+        if not any(path.endswith(".py") for path in self._task.files):
+            return CheckRow(name, "does not apply", "there is no Python in it")
+        if self._in_process:
+            return CheckRow(
+                name,
+                "FAILED",
+                "the evaluator imports it in its own process: run it with `artifact python …`, "
+                "or use `evaluate: file.py:function`",
+            )
+        return CheckRow(name, "caught", "in a jail of its own, or not run at all")
+
+
+def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:
+    if not any(differences):
+        return CheckRow(name, "caught", f"the same number {len(differences)} times")
+    from autoreason.stats.paired import permutation_test
+
+    test = permutation_test(differences)
+    stated = f"mean difference {test.statistic:.3g}, p {p_value(test.p_value)}"
+    if test.p_value is not None and test.p_value < _ALPHA:
+        return CheckRow(name, "FAILED", f"{stated}; {remedy}")
+    return CheckRow(name, "caught", stated)

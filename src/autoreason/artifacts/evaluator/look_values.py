@@ -1,0 +1,116 @@
+"""What an evaluator returned, read: one finite number decides, and nothing else is a value."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from autoreason.artifacts.measurement import LookOutcome, Measurement
+from autoreason.artifacts.research_task import LookLimits
+
+MAX_RESULT_BYTES = 1 << 20
+_MAX_METRICS = 64
+_MAX_NAME = 80
+TAIL = 2000
+"""Characters of output that are kept: its end."""
+
+
+def read_measurement(text: str | bytes, metric: str, tail: str) -> Measurement:
+    """The measurement of a look that ended by itself."""
+    values = read_values(text, metric)
+    return Measurement(
+        outcome=LookOutcome.INVALID if values.value is None else LookOutcome.OK,
+        value=values.value,
+        metrics=values.metrics,
+        by_item=values.by_item,
+        detail=values.problem,
+        tail=tail,
+    )
+
+
+def measured(result: Measurement, limits: LookLimits, *, seconds: float, level: str) -> Measurement:
+    """A measurement with what every one has: its time, its level, and a sentence for a limit."""
+    details = {
+        LookOutcome.TIMEOUT: f"it took longer than {limits.seconds:g} s",
+        LookOutcome.MEMORY: f"it needed more than {limits.memory_mb} MB of memory",
+    }
+    detail = details.get(result.outcome, result.detail)
+    return replace(result, seconds=seconds, level=level, detail=detail)
+
+
+def without_sealed_text(measurement: Measurement) -> Measurement:
+    """A measurement of sealed items, of which anything that was printed could be a part."""
+    safe = (LookOutcome.OK, LookOutcome.TIMEOUT, LookOutcome.MEMORY)
+    generic = f"{measurement.outcome} on sealed items"
+    detail = measurement.detail if measurement.outcome in safe else generic
+    return replace(measurement, tail="", detail=detail)
+
+
+class LookValues(NamedTuple):
+    """The numbers of a look, or why there are none."""
+
+    value: float | None
+    metrics: dict[str, float]
+    by_item: tuple[float, ...] = ()
+    problem: str = ""
+
+
+def read_values(text: str | bytes, metric: str) -> LookValues:
+    """Read one number, or a JSON object in which `metric` decides and `items` may have one number each."""
+    if len(text) > MAX_RESULT_BYTES:
+        return _invalid("the result is larger than 1 MB; return numbers only")
+    if not text.strip():
+        return _invalid(
+            "the evaluator returned nothing; write one number or a JSON object to the descriptor in AUTOREASON_RESULT"
+        )
+    try:
+        result = json.loads(text)
+    except (ValueError, RecursionError):
+        start = text[:40].decode(errors="replace") if isinstance(text, bytes) else text[:40]
+        return _invalid(f"the evaluator returned {start!r}, which is no JSON")
+    if not isinstance(result, dict):
+        number = _number(result)
+        if number is None:
+            return _invalid(f"the evaluator returned {_shown(result)}, which is no finite number")
+        return LookValues(number, {metric: number})
+    metrics = {}
+    for name, each in result.items():
+        number = _number(each)
+        if number is not None and name.isprintable() and len(name) <= _MAX_NAME:
+            metrics[name] = number
+    if metric not in result:
+        return _invalid(
+            f"the evaluator returned no {metric!r}; return it, or name the one that decides as `metric`"
+        )
+    if metric not in metrics:
+        return _invalid(f"{metric!r} is {_shown(result[metric])}, which is no finite number")
+    by_item = result.get("items")
+    numbers = [_number(each) for each in by_item] if isinstance(by_item, list) else []
+    value = metrics.pop(metric)
+    kept = {metric: value} | dict(list(metrics.items())[: _MAX_METRICS - 1])
+    return LookValues(
+        value, kept, tuple(n for n in numbers if n is not None) if None not in numbers else ()
+    )
+
+
+def _invalid(problem: str) -> LookValues:
+    return LookValues(None, {}, (), problem)
+
+
+def _number(value: Any) -> float | None:
+    """A finite number; a boolean is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _MAX_NAME else f"{text[:_MAX_NAME]}…"

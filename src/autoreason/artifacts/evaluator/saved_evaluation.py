@@ -1,0 +1,140 @@
+"""An evaluation saved by its digest: evaluator, items and sealed set, checked before every look."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.measurement import Files
+from autoreason.errors import InvalidInput
+from autoreason.files import write_atomically
+from autoreason.paths import data_folder
+
+_FUNCTION_MARK = ".py:"
+
+
+def function_of(evaluate: str) -> tuple[str, str] | None:
+    """File and function of `file.py:function`; None for a command."""
+    file, mark, name = evaluate.strip().rpartition(_FUNCTION_MARK)
+    return (f"{file}.py", name) if mark and name.isidentifier() and " " not in file else None
+
+
+def save_evaluation(source: EvaluationSource) -> str:
+    """Save an evaluation, readable by its owner alone, and return its digest."""
+    saved = data_folder().resolve()
+    for mount in source.mounts:
+        path = Path(mount).resolve()
+        if saved.is_relative_to(path) or path.is_relative_to(saved):
+            raise InvalidInput(f"`mounts`: {mount} contains the sealed items; name less of it")
+    body = _encode(source)
+    digest = sha256(body).hexdigest()
+    path = _path(digest)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomically(path, body, private=True)
+    return digest
+
+
+def digest_of(source: EvaluationSource) -> str:
+    """The digest under which an evaluation is saved."""
+    return sha256(_encode(source)).hexdigest()
+
+
+def _encode(source: EvaluationSource) -> bytes:
+    # Items as JSON, whose integers have no limit.
+    items, sealed = (tuple(map(json.dumps, each)) for each in (source.items, source.sealed))
+    return msgspec.msgpack.encode(
+        replace(source, items=items, sealed=sealed), order="deterministic"
+    )
+
+
+class SavedEvaluation:
+    """A saved evaluation, which must stay as it was saved."""
+
+    def __init__(self, digest: str) -> None:
+        self.digest = digest
+        self._path = _path(digest)
+        self._signature: tuple[int, ...] = ()
+        self.source = self._load()
+
+    def verify(self) -> None:
+        """Check the saved copy."""
+        if signature(self._path) != self._signature:
+            self._load()
+
+    def _load(self) -> EvaluationSource:
+        found = signature(self._path)
+        try:
+            body = self._path.read_bytes()
+        except OSError:
+            raise InvalidInput(
+                f"the evaluator of this run is not saved here (no {self._path}); start again from its task"
+            ) from None
+        if sha256(body).hexdigest() != self.digest:
+            raise InvalidInput(
+                f"{self._path} was changed; remove it and start again from the task's own files"
+            )
+        self._signature = found
+        source = msgspec.msgpack.decode(body, type=EvaluationSource)
+        items, sealed = (tuple(map(json.loads, each)) for each in (source.items, source.sealed))
+        return replace(source, items=items, sealed=sealed)
+
+
+def signature(path: Path) -> tuple[int, ...]:
+    """What changes when a file does, and cannot be set back; empty where there is none."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def write_files(folder: Path, files: Files) -> None:
+    """Write an artifact into a folder; scripts are executable."""
+    for name, text in files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InvalidInput(f"{name!r} is no path inside the artifact")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace", newline="")
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
+
+
+def count_openings(sealed: Sequence[Any]) -> int:
+    """How many runs have opened a sealed set."""
+    return len(_read_openings(_openings_path(sealed)))
+
+
+def record_opening(sealed: Sequence[Any], run: str) -> None:
+    """Record that a run opens a sealed set; a run that is resumed counts once."""
+    path = _openings_path(sealed)
+    runs = _read_openings(path)
+    if run not in runs:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # One line for each: two runs at once must not overwrite each other's.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(handle, f"{run}\n".encode())
+        finally:
+            os.close(handle)
+
+
+def _read_openings(path: Path) -> set[str]:
+    return set(path.read_text(encoding="utf-8").splitlines()) if path.exists() else set()
+
+
+def _openings_path(sealed: Sequence[Any]) -> Path:
+    digest = sha256(json.dumps(list(sealed)).encode()).hexdigest()
+    return data_folder() / "evaluations" / f"sealed-{digest}.opened"
+
+
+def _path(digest: str) -> Path:
+    return data_folder() / "evaluations" / f"{digest}.msgpack"

@@ -1,0 +1,74 @@
+"""The folder of an evaluator's process: its files, read-only, and one folder for each look. Linux only."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from autoreason.artifacts.evaluator.saved_evaluation import signature
+
+_PREFIX = "autoreason-evaluator-"
+_LOCK = "lock"
+
+
+class WorkFolder:
+    """A folder for the user alone, locked while its process lives, so that others can tell what was left behind."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        _remove_leftovers()
+        self._files = files
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self.task = self.path / "task"
+        self._lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDONLY, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._signatures: dict[Path, tuple[int, ...]] = {}
+
+    def verify(self) -> None:
+        """Write the evaluator's files, and write them anew if one of them was touched."""
+        known = self._signatures
+        if not known or any(signature(path) != each for path, each in known.items()):
+            _remove(self.task)
+            self._write()
+
+    def close(self) -> None:
+        """Remove it."""
+        _remove(self.path)
+        os.close(self._lock)
+
+    def _write(self) -> None:
+        self.task.mkdir()
+        for name, body in self._files.items():
+            path = self.task / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(body)
+            # Scripts of a task are often named as commands.
+            path.chmod(0o555 if body.startswith(b"#!") else 0o444)
+        written = [self.task, *self.task.rglob("*")]
+        for path in written:
+            if path.is_dir():
+                path.chmod(0o555)
+        self._signatures = {path: signature(path) for path in written}
+
+
+def _remove(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")) if folder.exists() else ():
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_leftovers() -> None:
+    """Remove the folders of processes that were killed: their looks may have had sealed items."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            lock = os.open(folder / _LOCK, os.O_RDONLY)
+            try:
+                if folder.stat().st_uid == os.geteuid():
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(folder)
+            finally:
+                os.close(lock)

@@ -1,0 +1,129 @@
+"""Taking looks: which seed and items a look has, what it is filed under, and that none is taken twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from autoreason.artifacts.measurement import Files, Look, LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.research_task import ResearchTask
+from autoreason.jobs.context import JobContext
+from autoreason.jobs.randomness import draw
+from autoreason.jobs.tasks import cancel, use_in_order
+
+_LAST_LOOK = 1_000_000
+"""Looks of the playoff and the end test are numbered from here, so that they share no seed with others."""
+
+
+@dataclass
+class Contender:
+    """An artifact, the trial it comes from, and the looks that decided about it, by number."""
+
+    trial: int
+    """0 is the start."""
+    files: Files
+    carried: tuple[int, ...] = ()
+    """Looks it was kept with, which it shares with the incumbent before it."""
+    looks: dict[int, Measurement] = field(default_factory=dict)
+    under_way: dict[int, asyncio.Task[Measurement]] = field(default_factory=dict)
+
+    def numbers(self, most: int) -> tuple[int, ...]:
+        """The looks it has or may still be given."""
+        fresh = (self.trial * most + each for each in range(most))
+        return (*self.carried, *fresh)[:most]
+
+
+class Looker:
+    """Takes the looks of one job."""
+
+    def __init__(self, context: JobContext, research: ResearchTask) -> None:
+        self._context = context
+        self._research = research
+        self._sign = 1.0 if research.better == "higher" else -1.0
+        self._shared: list[asyncio.Task[Measurement]] = []
+
+    async def look(self, key: str, files: Files, number: int) -> Measurement:
+        """Look at an artifact; looks of one number share seed and items."""
+        return await self._ask(key, files, number, self._items(number))
+
+    async def again(self, contender: Contender, number: int) -> Measurement:
+        """A look at an incumbent, taken once for all who compare themselves with it."""
+        if number not in contender.looks:
+            if number not in contender.under_way:
+                name = f"incumbent/{contender.trial}" if contender.trial else "start"
+                looking = self.look(f"{name}/look/{number}", contender.files, number)
+                contender.under_way[number] = asyncio.ensure_future(looking)
+                self._shared.append(contender.under_way[number])
+            # Others may wait for the same look: one that is cancelled must not end it for them.
+            contender.looks[number] = await asyncio.shield(contender.under_way[number])
+        return contender.looks[number]
+
+    async def close(self) -> None:
+        """End the looks that all who waited for them have left."""
+        await cancel(each for each in self._shared if not each.done())
+
+    async def fresh(self, stage: str, files: Files, looks: int) -> list[Measurement]:
+        """Looks whose seeds and items decided nothing before; of one stage all artifacts share them."""
+        place = _LAST_LOOK if stage.startswith("playoff") else 2 * _LAST_LOOK
+        return await in_order(
+            self.look(f"{stage}/look/{each}", files, place + each) for each in range(looks)
+        )
+
+    async def sealed(
+        self, stage: str, files: Files, groups: Sequence[Sequence[int]]
+    ) -> list[Measurement]:
+        """One look at each group of sealed items."""
+        return await in_order(
+            self._ask(
+                f"{stage}/look/{each}", files, 2 * _LAST_LOOK + each, tuple(group), sealed=True
+            )
+            for each, group in enumerate(groups)
+        )
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Its number, higher is better; None where there is none."""
+        if measurement.outcome is not LookOutcome.OK or measurement.value is None:
+            return None
+        return self._sign * measurement.value
+
+    def by_item(self, measurement: Measurement) -> list[float]:
+        """Its numbers item by item, higher is better."""
+        return [self._sign * each for each in measurement.by_item]
+
+    def values(self, looks: Mapping[int, Measurement]) -> dict[int, float]:
+        """The numbers of those looks that have one."""
+        found = {number: self.value(each) for number, each in looks.items()}
+        return {number: value for number, value in found.items() if value is not None}
+
+    async def _ask(
+        self, key: str, files: Files, number: int, items: tuple[int, ...], *, sealed: bool = False
+    ) -> Measurement:
+        seed = draw(self._context.settings.seed, f"look/{number}").getrandbits(31)
+        look = Look(files=files, seed=seed, items=items, sealed=sealed, alone=self._research.timed)
+        return await self._context.ask(LookQuery(key=key, look=look))
+
+    def _items(self, number: int) -> tuple[int, ...]:
+        """Drawn anew for every look where there are more than a look takes."""
+        every = range(self._research.items)
+        taken = self._research.per_look
+        if not taken or taken >= len(every):
+            return tuple(every)
+        return tuple(
+            sorted(draw(self._context.settings.seed, f"items/{number}").sample(every, taken))
+        )
+
+
+async def in_order(looks: Iterable[Coroutine[Any, Any, Measurement]]) -> list[Measurement]:
+    """Looks side by side."""
+    results: list[Measurement] = []
+    await use_in_order(list(looks), results.append)
+    return results
+
+
+def split_sealed(items: int, groups: int, seed: int) -> list[list[int]]:
+    """Sealed items in groups of nearly the same size, drawn at random: one look for each."""
+    order = list(range(items))
+    draw(seed, "sealed").shuffle(order)
+    return [sorted(order[each::groups]) for each in range(min(groups, items))]

@@ -1,0 +1,174 @@
+"""Asks for the next change, and turns the answer into an artifact, or into the reason why it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from autoreason.artifacts.artifact import Edit, ProposalError, apply_edits
+from autoreason.artifacts.ledger import ledger_text
+from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.normal_form import fingerprint
+from autoreason.artifacts.proposals import Proposal, read_proposal
+from autoreason.artifacts.refusals import refusal
+from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.trial_events import ProposalSource, TrialDecided
+from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
+from autoreason.exchange import GuidanceQuery, Outcome, Reply
+from autoreason.jobs.context import JobContext, follow_up, repeat_request
+from autoreason.jobs.randomness import draw
+
+_TUNED = 3
+"""Every so many proposals one is the optimiser's, where constants are marked."""
+_TUNING_TRIES = 3
+_NO_REPLY = {
+    Outcome.TRUNCATED: "the reply was cut off; give less, in SEARCH and REPLACE blocks",
+    Outcome.EMPTY: "the reply was empty",
+    Outcome.REFUSED: "the model refused to answer",
+}
+
+
+class View(NamedTuple):
+    """What a proposal is made from: what was known when it began."""
+
+    number: int
+    files: Files
+    incumbent: int
+    """The trial the files come from; 0 is the start."""
+    ledger: Sequence[TrialDecided]
+    tried: Mapping[str, str]
+    """What became of artifacts, by their fingerprint."""
+    summary: str
+    """What is known of the incumbent and of the noise, in a sentence."""
+
+
+class MadeProposal(Struct, frozen=True, kw_only=True):
+    """A proposal as an artifact to be measured, or the reason why it is not."""
+
+    by: ProposalSource = "model"
+    hypothesis: str = ""
+    expected: str = ""
+    guidance: str = ""
+    edits: tuple[Edit, ...] = ()
+    base: Files = field(default_factory=dict)
+    files: Files | None = None
+    """The whole artifact after it; None where it is refused."""
+    reason: str = ""
+    """Why it is refused."""
+
+
+class Proposer:
+    """Makes the proposals of a job."""
+
+    def __init__(self, context: JobContext, research: ResearchTask) -> None:
+        self._context = context
+        self._research = research
+
+    async def propose(self, view: View) -> MadeProposal:
+        """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
+        key = f"trial/{view.number}"
+        guidance = await self._context.ask(GuidanceQuery(key=f"{key}/guidance"))
+        if view.number % _TUNED == 0 and not guidance and (tuned := await self._tune(view)):
+            return tuned
+        ledger = ledger_text(view.ledger)
+        prompt = self._context.prompt(
+            "proposer",
+            key,
+            (*view.files.values(), ledger, guidance),
+            files=[{"path": path, "text": text} for path, text in view.files.items()],
+            ledger=ledger,
+            summary=view.summary,
+            guidance=guidance,
+        )
+        request = self._context.request(
+            "author",
+            f"{key}/proposer/try/0",
+            self._context.settings.models.author,
+            prompt,
+            temperature=self._context.settings.author_temperature,
+        )
+        reply = await self._context.ask(request)
+        made, fault = self._read(reply, view, guidance)
+        if fault:
+            again = f"{key}/proposer/try/1"
+            if reply.outcome is Outcome.OK:
+                request = follow_up(
+                    request, again, reply.text, self._context.prompts.render("fix", fault=fault)
+                )
+            else:
+                request = repeat_request(request, again, longer=reply.needs_room)
+            made, fault = self._read(await self._context.ask(request), view, guidance)
+        return replace(made, reason=fault) if fault else made
+
+    async def _tune(self, view: View) -> MadeProposal | None:
+        """Other values of marked constants, from the optimiser; None where it has none that are new."""
+        knobs = tuple(find_knobs(view.files))
+        if not knobs:
+            return None
+        higher = self._research.better == "higher"
+        observations = observe(knobs, self._research.files, view.ledger, higher=higher)
+        seed = draw(self._context.settings.seed, f"tuning/{view.number}").getrandbits(31)
+        for attempt in range(_TUNING_TRIES):
+            query = TuningQuery(
+                key=f"trial/{view.number}/tuning/{attempt}",
+                knobs=knobs,
+                observations=observations,
+                seed=seed + attempt,
+            )
+            values = await self._context.ask(query)
+            if not values:
+                return None
+            made = MadeProposal(
+                by="optimiser",
+                hypothesis=", ".join(
+                    f"{knob.name} {knob.value} -> {value}"
+                    for knob, value in zip(knobs, values, strict=True)
+                    if knob.value != value
+                ),
+                edits=set_knobs(view.files, values),
+            )
+            made = self._apply(made, view.files, view.tried)
+            if made.files is not None:
+                return made
+        return None
+
+    def _read(self, reply: Reply, view: View, guidance: str) -> tuple[MadeProposal, str]:
+        """The proposal in a reply, and what is wrong with its form."""
+        made = MadeProposal(base=view.files, guidance=guidance)
+        if reply.outcome is not Outcome.OK:
+            return made, _NO_REPLY.get(reply.outcome, f"there was no reply ({reply.outcome})")
+        try:
+            proposal = read_proposal(reply.text, view.files)
+        except ProposalError as error:
+            return made, str(error)
+        made = _with_proposal(made, proposal)
+        try:
+            return self._apply(made, view.files, view.tried), ""
+        except ProposalError as error:
+            return made, str(error)
+
+    def _apply(self, made: MadeProposal, files: Files, tried: Mapping[str, str]) -> MadeProposal:
+        after = apply_edits(files, made.edits, self._research.artifact)
+        reason = refusal(files, after, tried, self._research.constraints)
+        if reason:
+            return replace(made, base=files, files=None, reason=reason)
+        return replace(made, base=files, files=after)
+
+    def apply_again(self, made: MadeProposal, files: Files) -> MadeProposal:
+        """The same change to another incumbent; as it was where it does not apply there."""
+        try:
+            return self._apply(made, files, {fingerprint(files): "it is the incumbent"})
+        except ProposalError:
+            return made
+
+
+def _with_proposal(made: MadeProposal, proposal: Proposal) -> MadeProposal:
+    return replace(
+        made,
+        hypothesis=proposal.hypothesis,
+        expected=proposal.expected,
+        edits=proposal.edits,
+    )

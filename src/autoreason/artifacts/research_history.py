@@ -1,0 +1,92 @@
+"""What a research run has done so far: its trials, its kept changes, and the artifact it leads to."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TypeVar
+
+from autoreason.artifacts.deliverable import Deliverable, deliverable
+from autoreason.artifacts.end_test import CorrectedKeeps, EndResult, correct_keeps, end_test
+from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.trial_events import (
+    EndTested,
+    FinalistsMeasured,
+    NoiseMeasured,
+    TrialDecided,
+)
+from autoreason.story import Story
+
+Kind = TypeVar("Kind")
+
+
+class ResearchHistory:
+    """The fold over the events of a research run; made anew when there are more."""
+
+    def __init__(self, story: Story) -> None:
+        research, delivered = research_of(story.task), deliverable(story)
+        assert research is not None
+        assert delivered is not None
+        self.research: ResearchTask = research
+        self.delivered: Deliverable = delivered
+        """The artifact at the start, and what it has become."""
+        self.trials = story.of(TrialDecided)
+        """In the order in which they were decided."""
+        self.noise = _last(story.of(NoiseMeasured))
+        self.playoff = _last(story.of(FinalistsMeasured))
+        self.end = _last(story.of(EndTested))
+
+    @cached_property
+    def kept(self) -> list[TrialDecided]:
+        """The trials that were kept, each on the one before."""
+        return [trial for trial in self.trials if trial.status == "kept"]
+
+    @property
+    def result(self) -> int:
+        """The trial whose artifact is the result so far; 0 is the start."""
+        return self.delivered.trials[-1].number if self.delivered.trials else 0
+
+    @property
+    def evaluations(self) -> int:
+        """Looks that were charged for what is decided."""
+        search = sum(trial.evaluations for trial in self.trials)
+        floor = len(self.noise.values) if self.noise else 0
+        playoff = self.playoff.looks * len(self.playoff.trials) if self.playoff else 0
+        end = len(self.end.result) + len(self.end.start) if self.end else 0
+        return floor + search + playoff + end
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of one look at the start; 0 where it is not known."""
+        return self.noise.spread if self.noise else 0.0
+
+    @property
+    def sign(self) -> int:
+        """What a number is multiplied by so that higher is better."""
+        return 1 if self.research.better == "higher" else -1
+
+    @cached_property
+    def end_result(self) -> EndResult | None:
+        """The end test over the pairs that have both numbers; None where there is none, or the result failed."""
+        if self.end is None or None in self.end.result:
+            return None
+        pairs = [
+            (self.sign * one, self.sign * other)
+            for one, other in zip(self.end.result, self.end.start, strict=True)
+            if one is not None and other is not None
+        ]
+        if not pairs:
+            return None
+        result, start = zip(*pairs, strict=True)
+        return end_test(result, start, self.spread)
+
+    @cached_property
+    def corrected(self) -> CorrectedKeeps | None:
+        """What the keeps that led to the result are worth; None where no end test says so."""
+        effects = [trial.effect for trial in self.delivered.trials if trial.effect]
+        if self.end_result is None or len(effects) < len(self.delivered.trials):
+            return None
+        return correct_keeps(effects, self.end_result.gain)
+
+
+def _last(events: list[Kind]) -> Kind | None:
+    return events[-1] if events else None

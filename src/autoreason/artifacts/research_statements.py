@@ -1,0 +1,264 @@
+"""What happens in research, and what it shows, in plain sentences."""
+
+from __future__ import annotations
+
+from math import floor, isfinite, log10
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from autoreason.report.numbers import count, duration
+
+if TYPE_CHECKING:
+    from autoreason.artifacts.end_test import EndResult
+    from autoreason.artifacts.research_history import ResearchHistory
+    from autoreason.artifacts.research_task import ResearchTask
+    from autoreason.artifacts.trial_events import (
+        Effect,
+        EndTested,
+        FinalistsMeasured,
+        NoiseMeasured,
+        TrialDecided,
+    )
+
+_NORMAL = 1.96
+_MAX_DIGITS = 12
+_MAX_IDEA = 100
+SELECTION = "which is selection, do not quote it"
+
+
+def figure(value: float, reach: float = 0.0) -> str:
+    """A number with as many digits as its uncertainty leaves; six where there is none."""
+    if not reach or not isfinite(reach):
+        return f"{value:.6g}"
+    digits = min(max(0, 1 - floor(log10(reach))), _MAX_DIGITS)
+    text = f"{value:,.{digits}f}"
+    return text if text.strip("-0.,") else text.lstrip("-")
+
+
+def signed(value: float, reach: float = 0.0) -> str:
+    """The same with its sign."""
+    text = figure(value, reach)
+    return text if text.startswith("-") or not text.strip("0.,") else f"+{text}"
+
+
+def gain(value: float, low: float, high: float) -> str:
+    """`+0.021 (0.009 to 0.033)`."""
+    reach = (high - low) / 2
+    if not reach or not isfinite(reach):
+        return signed(value)
+    return f"{signed(value, reach)} ({figure(low, reach)} to {figure(high, reach)})"
+
+
+def effect(found: Effect) -> str:
+    """An effect with its interval of 95 %."""
+    reach = _NORMAL * found.error
+    return gain(found.value, found.value - reach, found.value + reach)
+
+
+def noise_floor(event: NoiseMeasured, metric: str = "score") -> str:
+    """What looks at the start gave, and how much they differ."""
+    looks = count(len(event.values), "evaluation")
+    takes = f"{duration(event.seconds)} each"
+    mean = fmean(event.values)
+    if len(event.values) == 1:
+        return f"one evaluation of the start: {metric} {figure(mean)}, {takes}"
+    if not event.spread:
+        return f"{looks} of the start all gave {metric} {figure(mean)}: deterministic, {takes}"
+    return (
+        f"{looks} of the start: {metric} {figure(mean, event.spread)} on average, "
+        f"spread {figure(event.spread, event.spread)}, {takes}"
+    )
+
+
+def decision(event: TrialDecided) -> str:
+    """What became of a proposal."""
+    if event.effect is None or event.status in ("failed", "guarded"):
+        return f"{event.status}: {event.reason}"
+    return f"{event.status}: {effect(event.effect)}, {count(event.effect.looks, 'look')}"
+
+
+def idea(event: TrialDecided) -> str:
+    """What a proposal tries, in one line."""
+    words = " ".join(event.hypothesis.split()) or ", ".join(event.changes) or "no change"
+    return words if len(words) <= _MAX_IDEA else f"{words[: _MAX_IDEA - 1].rstrip()}…"
+
+
+def artifact(trial: int) -> str:
+    """The artifact after a trial, in words."""
+    return f"trial {trial}" if trial else "the start"
+
+
+def finalists(event: FinalistsMeasured) -> str:
+    """Which of the finalists fresh looks prefer."""
+    known = [mean for mean in event.means if mean is not None]
+    apart = max(known) - min(known) if known else 0.0
+    means = ", ".join(
+        f"{artifact(trial)} {'no number' if mean is None else figure(mean, apart / 10)}"
+        for trial, mean in zip(event.trials, event.means, strict=True)
+    )
+    looks = count(event.looks, "fresh evaluation")
+    return f"{artifact(event.chosen)} chosen, by {looks} each: {means}"
+
+
+def where_tested(event: EndTested) -> str:
+    """On what the end test was made."""
+    return "sealed items" if event.sealed else "fresh evaluations"
+
+
+def end_test(history: ResearchHistory) -> str:
+    """What the end test shows."""
+    event, found = history.end, history.end_result
+    assert event is not None
+    if found is None:
+        return f"nothing: {no_number(event)}"
+    pairs = count(found.n, "pair")
+    if found.deterministic:
+        return f"{_against(history, found)}, the same in every one of {pairs}"
+    if not isfinite(found.low):
+        return f"nothing: {pairs} of evaluations cannot show a gain"
+    return f"{_against(history, found)} over {pairs}, 95 % interval"
+
+
+def no_number(event: EndTested) -> str:
+    """Why an end test has no result."""
+    failures = sum(value is None for value in event.result)
+    looks = count(
+        len(event.result),
+        f"evaluation on {where_tested(event)}",
+        "evaluations on " + where_tested(event),
+    )
+    if failures:
+        return f"the result gave no number in {failures} of {looks}"
+    return f"the start gave no number in {looks}"
+
+
+def _against(history: ResearchHistory, found: EndResult) -> str:
+    assert history.end is not None
+    text = f"result against start on {where_tested(history.end)} {gain(found.gain, found.low, found.high)}"
+    return f"{text}{_unit(history.research)}"
+
+
+def _unit(research: ResearchTask) -> str:
+    return f" as a fall in {research.metric}" if research.better == "lower" else ""
+
+
+def conclusion(history: ResearchHistory, ending: str, *, accepted: bool = False) -> str:
+    """What is claimed of a run that has ended, and on what it rests; else that nothing is."""
+    tried = _tried(history)
+    if accepted:
+        return (
+            f"{artifact(history.result)} was accepted by a person before the end test, "
+            f"so no gain is claimed; {tried}{_loop_gain(history)}"
+        )
+    if ending:
+        return f"{ending}; no end test was made yet, so no gain is claimed; {tried}"
+    if history.end is None:
+        return f"{_only_start(history)}; {tried}"
+    return "; ".join(filter(None, [*_claim(history), tried, _idle(history), *_remarks(history)]))
+
+
+def _only_start(history: ResearchHistory) -> str:
+    if history.kept:
+        return (
+            "no gain: in the playoff, fresh evaluations preferred the start to what was kept, "
+            f"so the result is the start{_loop_gain(history)}"
+        )
+    return "no gain: no change was kept, so the result is the start"
+
+
+def _claim(history: ResearchHistory) -> list[str]:
+    """The one number that is claimed, or why none is, and what the loop itself saw."""
+    assert history.end is not None
+    found = history.end_result
+    if found is None:
+        return [f"no gain is claimed: {no_number(history.end)}", _loop_gain(history, "")]
+    if not isfinite(found.low):
+        return [
+            "no gain is claimed: one pair of evaluations cannot show one",
+            _loop_gain(history, ""),
+        ]
+    against = _against(history, found)
+    if found.deterministic:
+        return [_exact(history, found, against)]
+    if found.shown:
+        return [against, _loop_gain(history, "")]
+    if found.high < 0:
+        return [
+            f"the result is worse than the start, keep that: {against}",
+            _loop_gain(history, ""),
+        ]
+    return [f"no gain is shown: {against}", _loop_gain(history, "")]
+
+
+def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
+    """A claim without chance; on the items that chose the result it is none about others."""
+    research = history.research
+    if found.gain <= 0:
+        return f"no gain: {against}, without noise"
+    if research.items and not research.sealed:
+        return (
+            f"{against}, without noise, but on the items that chose it: "
+            "nothing is claimed of others; name `sealed` items in the task"
+        )
+    return f"{against}, exactly: the evaluator has no noise"
+
+
+def _loop_gain(history: ResearchHistory, before: str = "; ") -> str:
+    """What the loop itself saw of the result, which was chosen for it."""
+    seen = loop_gain(history)
+    return (
+        ""
+        if seen is None
+        else f"{before}the loop itself saw {signed(seen, history.spread or abs(seen))}, {SELECTION}"
+    )
+
+
+def loop_gain(history: ResearchHistory) -> float | None:
+    """The looks for which the result was kept against those at the start; None where nothing was kept."""
+    kept = [trial for trial in history.kept if trial.number == history.result] or history.kept[-1:]
+    if not kept or not kept[0].values or history.noise is None:
+        return None
+    return history.sign * (fmean(kept[0].values) - fmean(history.noise.values))
+
+
+def _tried(history: ResearchHistory) -> str:
+    kept = len(history.kept)
+    return f"{count(len(history.trials), 'proposal')}, {kept if kept else 'none'} kept"
+
+
+def _idle(history: ResearchHistory) -> str:
+    """How many keeps do nothing, as far as this noise lets one say."""
+    trials = history.delivered.trials
+    if history.corrected is None or not any(each.effect and each.effect.error for each in trials):
+        return ""
+    return idle_keeps(history.corrected.idle, len(trials), len(history.kept))
+
+
+def idle_keeps(idle: float, used: int, kept: int) -> str:
+    """About how many of the keeps in the result do nothing or harm, in words."""
+    number = round(idle)
+    them = "them" if used == kept else f"the {used} in the result"
+    if used == 1:
+        it = "it" if kept == 1 else "the one in the result"
+        which = f"{it} probably {'does nothing' if number else 'helps'}"
+    elif number == 0:
+        which = f"all of {them} probably help"
+    elif number == used:
+        which = f"probably none of {them} helps"
+    else:
+        which = f"about {number} of {them} {'does' if number == 1 else 'do'} nothing"
+    return f"with this noise {which}"
+
+
+def _remarks(history: ResearchHistory) -> list[str]:
+    assert history.end is not None
+    found, event = history.end_result, history.end
+    remarks = []
+    if found and not found.deterministic and isfinite(found.least):
+        remarks.append(f"smallest gain this test could show {figure(found.least, found.least)}")
+    if found and found.n < len(event.start):
+        missing = len(event.start) - found.n
+        remarks.append(f"{count(missing, 'pair')} left out, because the start gave no number there")
+    if event.opened > 1:
+        remarks.append(f"the sealed set has been opened {event.opened} times")
+    return remarks

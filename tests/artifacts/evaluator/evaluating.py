@@ -1,0 +1,72 @@
+"""Evaluators for tests, in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.command_jail import jail_problem
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
+from autoreason.artifacts.measurement import Look, Measurement
+from autoreason.artifacts.research_task import LookLimits
+
+needs_jail = pytest.mark.skipif(bool(jail_problem()), reason=f"needs bubblewrap: {jail_problem()}")
+
+RESULT = "import json, os\ndef give(v): os.write(3, json.dumps(v).encode())\n"
+"""Before a command's Python: how it returns its value."""
+
+
+def function(code: str, **fields: Any) -> EvaluationSource:
+    """An evaluator that is a function."""
+    files = {"evaluate.py": dedent(code).encode()}
+    return EvaluationSource(evaluate="evaluate.py:score", files=files, **fields)
+
+
+def command(code: str, *, limits: LookLimits | None = None, **fields: Any) -> EvaluationSource:
+    """An evaluator that is a command."""
+    files = {"evaluate.py": (RESULT + dedent(code)).encode()}
+    limits = limits or LookLimits(seconds=60)
+    return EvaluationSource(evaluate="python evaluate.py", files=files, limits=limits, **fields)
+
+
+def look(text: str = "", *, path: str = "pack.py", **fields: Any) -> Look:
+    """A look at an artifact of one file."""
+    return Look(files={path: dedent(text)}, **({"seed": 0} | fields))
+
+
+@asynccontextmanager
+async def opened(source: EvaluationSource, **options: Any) -> AsyncIterator[EvaluatorClient]:
+    """A client that is closed in the end."""
+    client = await EvaluatorClient.open(save_evaluation(source), **options)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def measure(
+    source: EvaluationSource, taken: Look | None = None, **options: Any
+) -> Measurement:
+    """One look."""
+    async with opened(source, **options) as client:
+        return await client.measure(taken or look())
+
+
+def processes_with(mark: str) -> list[str]:
+    """Processes of this machine whose command line contains a word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            text = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if mark in text:
+            found.append(text)
+    return found

@@ -1,0 +1,325 @@
+"""A command measures in a jail: nothing outlives it, nothing of the machine is written, the artifact has its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.artifacts.evaluator.evaluating import (
+    command,
+    look,
+    measure,
+    needs_jail,
+    opened,
+    processes_with,
+)
+from tests.patience import PATIENCE
+
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator import command_jail
+from autoreason.artifacts.evaluator.command_jail import resident_bytes
+from autoreason.artifacts.evaluator.evaluator_messages import OpenEvaluation
+from autoreason.artifacts.evaluator.evaluator_process import EvaluatorBench
+from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
+from autoreason.artifacts.measurement import LookOutcome
+from autoreason.artifacts.research_task import LookLimits
+from autoreason.errors import InvalidInput, ProviderFailed
+
+pytestmark = needs_jail
+
+RUNS_IT = """
+import subprocess, sys
+done = subprocess.run(["artifact", "python", "pack.py"], input="3", capture_output=True, text=True)
+sys.stderr.write(done.stderr)
+if done.returncode: sys.exit(done.returncode)
+give(float(done.stdout))
+"""
+
+
+OUTLIVES = """
+import os, signal, sys, time
+for number in range(1, 65):
+    try: signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+time.sleep(1000)
+"""
+"""A process that ignores every signal and leaves its parents."""
+
+
+async def wait_until_gone(mark: str) -> None:
+    """Wait for every process with a word in its command line to end."""
+    deadline = time.monotonic() + PATIENCE
+    while processes_with(mark):
+        assert time.monotonic() < deadline, processes_with(mark)
+        await asyncio.sleep(0.05)
+
+
+async def test_the_artifact_runs_in_a_jail_of_its_own_as_any_process() -> None:
+    for unsafe, level in ((False, "bubblewrap"), (True, "none")):
+        async with opened(command(RUNS_IT), unsafe=unsafe) as client:
+            result = await client.measure(look("print(int(input()) ** 2)"))
+            assert (result.value, result.level, client.level) == (9.0, level, level)
+            failed = await client.measure(look("raise ValueError('too small')"))
+            assert failed.outcome == LookOutcome.FAILED
+            assert "too small" in failed.detail
+
+
+async def test_seed_items_and_metrics_reach_and_leave_the_evaluator() -> None:
+    source = command(
+        """
+        items = [json.loads(line) for line in open(os.environ["AUTOREASON_ITEMS"])]
+        text = open(os.environ["AUTOREASON_ARTIFACT"] + "/prompt.md").read()
+        give({"score": len(text), "seed": int(os.environ["AUTOREASON_SEED"]), "items": items})
+        """,
+        items=(10, 20, 30),
+    )
+    result = await measure(source, look("four", path="prompt.md", seed=5, items=(2, 0)))
+    assert result.metrics == {"score": 4.0, "seed": 5.0}
+    assert result.by_item == (30.0, 10.0)
+
+
+async def test_a_shell_script_is_an_evaluator_too() -> None:
+    source = EvaluationSource(
+        evaluate="sh run.sh",
+        files={"run.sh": b"artifact cat pack.py; artifact sh -c 'exit 3'; echo $? >&3"},
+    )
+    result = await measure(source, look("hello"))
+    assert (result.value, result.tail) == (3.0, "hello")
+
+
+async def test_a_command_that_returns_nothing_is_told_where_to_write() -> None:
+    result = await measure(command("print(0.93)"))
+    assert result.outcome == LookOutcome.INVALID
+    assert "AUTOREASON_RESULT" in result.detail
+    assert result.tail == "0.93\n"
+
+
+async def test_the_jail_has_no_network_no_home_and_nothing_to_write_to(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    source = command(
+        f"""
+        import socket
+        faults = []
+        for path in ("{secret}", os.path.expanduser("~root/.bashrc"), "/etc/shadow"):
+            try: open(path).read(); faults.append(path)
+            except OSError: pass
+        for path in ("evaluate.py", "/task/new", "/artifact/pack.py", "/usr/x", "/x", "/dev/x"):
+            try: open(path, "a"); faults.append(path)
+            except OSError: pass
+        try: socket.create_connection(("127.0.0.1", 22), 1); faults.append("network")
+        except OSError: pass
+        open("/tmp/fine", "w").write("x")
+        if os.getuid() == 0 or len(os.listdir("/proc")) > 500: faults.append("root")
+        if any("KEY" in name for name in os.environ): faults.append("keys")
+        print(faults)
+        give(len(faults))
+        """
+    )
+    os.environ["SOME_API_KEY"] = "secret"
+    try:
+        result = await measure(source)
+    finally:
+        del os.environ["SOME_API_KEY"]
+    assert result.value == 0.0, result.tail
+
+
+async def test_an_evaluator_past_its_deadline_ends_with_all_that_it_started() -> None:
+    source = command(
+        """
+        import signal, subprocess, sys, time
+        child = sys.argv[1]
+        subprocess.Popen([sys.executable, "-c", child, "outlives-its-look"])
+        subprocess.Popen(["artifact", "python", "-c", child, "outlives-its-look"])
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if os.environ["AUTOREASON_SEED"] == "1":
+            time.sleep(1)
+            give(1)
+            sys.exit()
+        time.sleep(1000)
+        """,
+        limits=LookLimits(seconds=4),
+    )
+    source = replace(source, evaluate=f"python evaluate.py {shlex.quote(OUTLIVES)}")
+    async with opened(source) as client:
+        late = await client.measure(look())
+        assert late.outcome == LookOutcome.TIMEOUT
+        assert "4 s" in late.detail
+        await wait_until_gone("outlives-its-look")
+        ended = await client.measure(look(seed=1))
+        assert ended.value == 1.0
+        await wait_until_gone("outlives-its-look")
+
+
+async def test_a_killed_evaluator_leaves_no_process_of_its_jails() -> None:
+    source = EvaluationSource(evaluate="sleep 98765")
+    async with opened(source) as client:
+        looking = asyncio.create_task(client.measure(look()))
+        deadline = time.monotonic() + PATIENCE
+        while not any("bwrap" not in each for each in processes_with("sleep 98765")):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+        assert client._connection is not None
+        client._opening = OpenEvaluation(digest="not saved", run="r")
+        os.kill(client._connection._process.pid, 9)
+        with pytest.raises(ProviderFailed, match="died and cannot be started again"):
+            await looking
+        await wait_until_gone("sleep 98765")
+
+
+async def test_processes_that_fork_endlessly_are_limited() -> None:
+    source = command(
+        """
+        import time
+        started = 0
+        try:
+            for _ in range(500):
+                if os.fork() == 0: time.sleep(1000)
+                started += 1
+        except OSError:
+            pass
+        give(started)
+        """,
+        limits=LookLimits(seconds=60, processes=20),
+    )
+    result = await measure(source)
+    assert result.value is not None
+    assert result.value < 20
+
+
+async def test_a_disk_that_is_filled_is_the_looks_own() -> None:
+    source = command(
+        """
+        written = 0
+        try:
+            for number in range(100):
+                with open(f"/tmp/{number}", "wb") as file: written += file.write(bytes(1 << 20))
+        except OSError:
+            pass
+        give(written >> 20)
+        """,
+        limits=LookLimits(seconds=60, disk_mb=8),
+    )
+    result = await measure(source)
+    assert result.value is not None
+    assert result.value <= 8
+
+
+async def test_a_file_beyond_the_limit_ends_the_look() -> None:
+    source = EvaluationSource(
+        evaluate="dd if=/dev/zero of=/tmp/x bs=1M count=100",
+        limits=LookLimits(seconds=60, disk_mb=8),
+    )
+    result = await measure(source)
+    assert result.outcome == LookOutcome.FAILED
+
+
+async def test_endless_output_costs_no_memory() -> None:
+    source = EvaluationSource(evaluate="yes out-of-it", limits=LookLimits(seconds=3))
+    async with opened(source) as client:
+        assert client._connection is not None
+        pid = client._connection._process.pid
+        looking = asyncio.create_task(client.measure(look()))
+        before = resident_bytes(pid)
+        await asyncio.sleep(1.5)
+        grown = resident_bytes(pid) - before
+        result = await looking
+        assert result.outcome == LookOutcome.TIMEOUT
+        assert grown < 64 << 20
+
+
+async def test_memory_is_limited_for_one_process_and_for_all_together() -> None:
+    one = "give(len(bytearray(2 << 30)))"
+    several = """
+        import subprocess, sys, time
+        code = "x = bytearray(80 << 20); x[::4096] = b'1' * len(x[::4096]); import time; time.sleep(60)"
+        for _ in range(8): subprocess.Popen([sys.executable, "-c", code])
+        time.sleep(60)
+        """
+    for code in (one, several):
+        result = await measure(command(code, limits=LookLimits(seconds=60, memory_mb=256)))
+        assert result.outcome == LookOutcome.MEMORY
+        assert "256 MB" in result.detail
+
+
+async def test_the_jail_of_the_artifact_has_neither_evaluator_nor_items_nor_result() -> None:
+    artifact = """
+        import os
+        faults = []
+        for path in ("/task", "/items.jsonl", "/run/autoreason"):
+            if os.path.exists(path): faults.append(path)
+        for number in range(3, 64):
+            try: os.write(number, b"99"); faults.append(number)
+            except OSError: pass
+        for name in ("/artifact/pack.py", "/artifact/new"):
+            try: open(name, "a"); faults.append(name)
+            except OSError: pass
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try: line = open(f"/proc/{pid}/cmdline").read()
+            except OSError: continue
+            if "evaluate" in line: faults.append(line)
+        if any(name.startswith("AUTOREASON") for name in os.environ): faults.append("environment")
+        print(len(faults))
+        """
+    result = await measure(command(RUNS_IT, items=("a",)), look(artifact, items=(0,)))
+    assert result.value == 0.0, result
+
+
+async def test_an_evaluator_that_stops_waiting_for_the_artifact_ends_it() -> None:
+    source = command(
+        """
+        import subprocess
+        try:
+            subprocess.run(["artifact", "python", "pack.py", "never-ends-by-itself"], timeout=2)
+        except subprocess.TimeoutExpired:
+            give(1)
+        import time
+        time.sleep(float(os.environ["AUTOREASON_SEED"]))
+        """
+    )
+    async with opened(source) as client:
+        looking = asyncio.create_task(client.measure(look("import time; time.sleep(1000)", seed=1)))
+        assert (await looking).value == 1.0
+    await wait_until_gone("never-ends-by-itself")
+
+
+async def test_a_command_that_is_not_there_is_the_evaluators_fault() -> None:
+    result = await measure(EvaluationSource(evaluate="no-such-program --help"))
+    assert result.outcome == LookOutcome.EVALUATOR_ERROR
+    assert "no-such-program" in result.detail
+
+
+def test_without_a_jail_a_command_is_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "autoreason.artifacts.evaluator.command_jail.jail_problem", lambda: "bwrap is missing"
+    )
+    digest = save_evaluation(EvaluationSource(evaluate="true"))
+    with pytest.raises(InvalidInput, match=r"bwrap is missing.*--unsafe"):
+        EvaluatorBench(OpenEvaluation(digest=digest, run="r"))
+    bench = EvaluatorBench(OpenEvaluation(digest=digest, run="r", unsafe=True))
+    assert bench.level == "none"
+    asyncio.run(bench.close())
+
+
+def test_a_jail_never_shows_the_folder_of_saved_evaluations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = tmp_path / "data"
+    monkeypatch.setenv("XDG_DATA_HOME", str(prefix / "share"))
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "lib/python3.11").mkdir(parents=True)
+    (prefix / "lib/python3.11/os.py").touch()
+    tool = prefix / "bin" / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    assert {mount.source for mount in command_jail._mounts_for(tool)} == {str(tool)}

@@ -1,0 +1,197 @@
+"""`research check`: good evaluators pass, and each way to be cheated is found and named."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.artifacts.evaluator.evaluating import command, function, needs_jail
+
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.attacks import attacks_on, equal_copy
+from autoreason.artifacts.evaluator.caller import CallerEvaluator
+from autoreason.artifacts.evaluator.evaluator_check import CheckReport, _compare, check_evaluation
+from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
+from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.research_task import ResearchTask
+
+FIRST_FIT = """
+from __future__ import annotations
+import sys, json
+
+def place(size, rooms):
+    return next(i for i, room in enumerate(rooms) if room >= size)
+
+if __name__ == "__main__":
+    sizes, capacity = json.load(sys.stdin)
+    rooms = [capacity] * len(sizes)
+    chosen = []
+    for size in sizes:
+        bin = place(size, rooms)
+        rooms[bin] -= size
+        chosen.append(bin)
+    print(json.dumps(chosen))
+"""
+SIZES = "sizes = [random.Random(seed).choice((30, 40, 50, 60, 70)) for _ in range(40)]"
+PACKS = f"""
+import random
+def score(artifact, seed):
+    {SIZES}
+    rooms, used = [100] * 40, set()
+    for size in sizes:
+        bin = artifact.place(size, list(rooms))
+        if type(bin) is not int or not 0 <= bin < 40 or rooms[bin] < size:
+            raise ValueError("that bin has no room")
+        rooms[bin] -= size
+        used.add(bin)
+    return len(used)
+"""
+
+
+def task_of(source: EvaluationSource, files: Files | None = None, **fields: Any) -> ResearchTask:
+    """A task with its evaluation saved."""
+    usual: dict[str, Any] = {
+        "files": files or {"fit.py": FIRST_FIT},
+        "artifact": ("*.py",),
+        "evaluate": source.evaluate,
+        "evaluation": save_evaluation(source),
+        "items": len(source.items),
+        "better": "lower",
+    }
+    return ResearchTask(**usual | fields)
+
+
+def failed(report: CheckReport) -> dict[str, str]:
+    """What got through, and what to change."""
+    return {row.name: row.detail for row in report.rows if row.status == "FAILED"}
+
+
+async def test_a_good_function_passes_every_attack() -> None:
+    report = await check_evaluation(task_of(function(PACKS)), pairs=4)
+    assert failed(report) == {}
+    assert report.passed
+    assert "can be optimised against" in report.conclusion
+    assert len(report.rows) == 22
+    assert report.rows[0].detail == "the same number 4 times"
+
+
+@needs_jail
+async def test_a_good_command_passes_every_attack() -> None:
+    source = command(
+        f"""
+        import random, subprocess, sys
+        seed = int(os.environ["AUTOREASON_SEED"])
+        {SIZES}
+        done = subprocess.run(
+            ["artifact", "python", "-ISB", "fit.py"], input=json.dumps([sizes, 100]), capture_output=True, text=True
+        )
+        chosen = json.loads(done.stdout)
+        assert len(chosen) == len(sizes) and all(type(bin) is int for bin in chosen)
+        for bin in set(chosen):
+            assert sum(s for s, b in zip(sizes, chosen) if b == bin) <= 100
+        give(len(set(chosen)))
+        """,
+        items=("an item",),
+    )
+    report = await check_evaluation(task_of(source), pairs=2)
+    assert failed(report) == {}
+
+
+@needs_jail
+async def test_an_evaluator_that_imports_the_artifact_is_found_out() -> None:
+    source = command(
+        f"""
+        import random, sys
+        sys.path.insert(0, os.environ["AUTOREASON_ARTIFACT"])
+        import fit
+        seed = int(os.environ["AUTOREASON_SEED"])
+        {SIZES}
+        rooms = [100] * 40
+        for size in sizes: rooms[fit.place(size, rooms)] -= size
+        give(sum(room < 100 for room in rooms))
+        """,
+        items=("an item",),
+    )
+    report = await check_evaluation(task_of(source), pairs=2)
+    found = failed(report)
+    assert not report.passed
+    assert "artifact python" in found["the artifact runs apart from the evaluator"]
+    assert "an artifact that reads the evaluator" in found
+    assert "an artifact that looks for the items" in found
+    assert "-1e+300 beats" in found["an artifact that writes a score to every descriptor"]
+    assert "an artifact that looks at other processes and frames" in found
+    assert "not fit" in report.conclusion
+
+
+async def test_an_evaluator_that_believes_what_it_is_given_is_found_out() -> None:
+    source = function("def score(artifact, seed): return artifact.quality()")
+    files = {"a.py": "def quality(): return 0.5\n"}
+    report = await check_evaluation(task_of(source, files, better="higher"), pairs=2)
+    assert list(failed(report)) == ["an artifact that returns a huge number"]
+
+
+@needs_jail
+async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
+    source = command(
+        """
+        import subprocess
+        done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
+        give(float(done.stdout.split()[0]))
+        """
+    )
+    task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
+    found = failed(await check_evaluation(task, pairs=2))
+    assert "never from what the artifact prints" in found["an artifact that prints a score"]
+
+
+async def test_a_text_is_attacked_as_a_text() -> None:
+    source = function("def score(artifact): return len(artifact.text('prompt.md'))")
+    task = task_of(source, {"prompt.md": "short"}, better="higher")
+    report = await check_evaluation(task, pairs=2)
+    assert list(failed(report)) == ["a random artifact"]
+    assert report.rows[-1].status == "does not apply"
+
+
+async def test_a_function_of_the_caller_is_checked_as_well() -> None:
+    task = ResearchTask(files={"a.md": "x"}, artifact=("a.md",), evaluate="", timed=True)
+    calls = []
+
+    def evaluate(*_: object) -> float:
+        calls.append(1)
+        return float(len(calls))
+
+    report = await check_evaluation(task, CallerEvaluator(evaluate), pairs=10)
+    assert "first or second" in failed(report)
+    assert report.rows[2].status == "does not apply"
+    assert report.level == "caller"
+    assert report.evaluations == len(calls)
+
+
+def test_noise_alone_seldom_fails_a_comparison() -> None:
+    random, runs = Random(7), 1500
+    failures = sum(
+        _compare("x", [random.gauss(0, 1) for _ in range(10)], "").status == "FAILED"
+        for _ in range(runs)
+    )
+    assert failures <= 0.01 * runs
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a.py", "b/c.py", "d.md"]), st.text(max_size=80), min_size=1)
+)
+def test_attacks_are_made_of_whatever_the_start_is(start: Files) -> None:
+    attacks = list(attacks_on(start, Random(0), probe="/probe"))
+    assert all(attack.files.keys() == start.keys() for attack in attacks)
+    assert len({attack.name for attack in attacks}) == len(attacks)
+    assert equal_copy(start).keys() == start.keys()
+
+
+@pytest.mark.parametrize(
+    "attack", list(attacks_on({"fit.py": FIRST_FIT}, Random(0), probe="/probe"))
+)
+def test_attacks_on_python_are_python(attack: Any) -> None:
+    if "random" not in attack.name:
+        compile(attack.files["fit.py"], "fit.py", "exec")

@@ -1,0 +1,220 @@
+"""A function measures: the artifact runs in another jail, and only a finite number is a value."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.artifacts.evaluator.evaluating import function, look, measure, opened
+
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.command_jail import descendants
+from autoreason.artifacts.evaluator.function_look import FunctionBench
+from autoreason.artifacts.measurement import Look, LookOutcome
+from autoreason.artifacts.research_task import LookLimits
+from autoreason.programs.sandbox.base import RunLimits
+from autoreason.programs.sandbox.levels import open_sandbox
+
+PACK = "def pack(sizes):\n    return sorted(sizes)\n"
+
+
+async def test_the_function_calls_the_artifact_with_seed_and_items() -> None:
+    source = function(
+        """
+        import random
+        def score(artifact, seed, items):
+            print("measuring")
+            random.Random(seed).shuffle(items)
+            packed = artifact.pack([item["size"] for item in items])
+            return {"score": packed[0], "seed": seed, "items": packed}
+        """,
+        items=({"size": 3}, {"size": 1}, {"size": 2}),
+    )
+    async with opened(source) as client:
+        one = await client.measure(look(PACK, seed=7, items=(0, 2)))
+        assert (one.outcome, one.value) == (LookOutcome.OK, 2.0)
+        assert one.metrics == {"score": 2.0, "seed": 7.0}
+        assert one.by_item == (2.0, 3.0)
+        assert one.tail == "measuring\n"
+        assert one.level == client.level != "none"
+        assert one.seconds > 0
+
+
+async def test_files_of_an_artifact_import_each_other_and_texts_can_be_read() -> None:
+    source = function(
+        """
+        def score(artifact):
+            return artifact.pack.total([1, 2]) + len(artifact.text("solver/config.toml"))
+        """
+    )
+    files = {
+        "solver/pack.py": "from helpers.sums import add\ndef total(numbers):\n    return add(numbers)\n",
+        "solver/helpers/sums.py": "import bisect, zlib\ndef add(numbers):\n    return sum(numbers)\n",
+        "solver/config.toml": "a = 1",
+    }
+    assert (await measure(source, Look(files=files, seed=0))).value == 8.0
+
+
+async def test_an_artifact_without_python_needs_no_second_jail() -> None:
+    source = function("def score(artifact, seed): return len(artifact.files['prompt.md'])")
+    assert (await measure(source, look("four", path="prompt.md"))).value == 4.0
+
+
+async def test_the_evaluators_own_files_import_each_other() -> None:
+    source = EvaluationSource(
+        evaluate="checks/evaluate.py:score",
+        files={
+            "checks/evaluate.py": b"import limits\ndef score(artifact): return limits.BEST",
+            "checks/limits.py": b"BEST = 5",
+        },
+    )
+    assert (await measure(source, look(PACK))).value == 5.0
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "float('nan')",
+        "float('inf')",
+        "True",
+        "'0.9'",
+        "None",
+        "[1]",
+        "{'other': 1}",
+        "artifact.pack",
+    ],
+)
+async def test_what_is_no_finite_number_is_invalid_and_never_zero(returned: str) -> None:
+    source = function(f"def score(artifact, seed): return {returned}")
+    result = await measure(source, look(PACK))
+    assert result.outcome in (LookOutcome.INVALID, LookOutcome.FAILED)
+    assert result.value is None
+    assert result.detail
+
+
+async def test_each_way_to_fail_has_its_outcome() -> None:
+    source = function(
+        """
+        import time
+        def score(artifact, seed, items):
+            if seed == 0: return artifact.pack([])
+            if seed == 1: raise ValueError("wrong")
+            if seed == 2:
+                while True: pass
+            if seed == 3: time.sleep(100)
+            if seed == 4: return len(bytearray(10 << 30))
+            return 1
+        """,
+        limits=LookLimits(seconds=2, memory_mb=256),
+    )
+    async with opened(source) as client:
+        raised = await client.measure(look("def pack(x): return x[1]"))
+        assert raised.outcome == LookOutcome.FAILED
+        assert "IndexError" in raised.detail
+        assert "def pack" in raised.tail
+        outcomes = [(await client.measure(look(PACK, seed=seed))).outcome for seed in range(1, 6)]
+        assert outcomes == ["failed", "timeout", "timeout", "memory", "ok"]
+
+
+async def test_an_evaluator_that_cannot_be_run_is_no_result() -> None:
+    for code in ("import numpy\ndef score(artifact): return 1", "def other(): pass", "def score(:"):
+        result = await measure(function(code), look(PACK))
+        assert result.outcome == LookOutcome.EVALUATOR_ERROR
+        assert result.detail
+
+
+ATTACKS = {
+    "prints a score": "print(99.0)\ndef pack(x): return x",
+    "writes to every descriptor": """
+        import os
+        def pack(x):
+            for number in range(3, 64):
+                try: os.write(number, b'{"value": "99"}')
+                except OSError: pass
+            return x
+        """,
+    "exits early": "import os\ndef pack(x): os._exit(0)",
+    "raises the exit": "def pack(x): raise SystemExit(0)",
+    "patches the arithmetic": """
+        import builtins, json, random
+        builtins.len = lambda x: 99
+        json.dumps = lambda *a, **k: "99"
+        random.seed = random.random = lambda *a: 99
+        def pack(x): return x
+        """,
+    "looks at frames": """
+        import sys, gc
+        def pack(x):
+            frame = sys._getframe()
+            while frame is not None:
+                for name in list(frame.f_locals):
+                    if "secret" in str(frame.f_locals[name]): return [0] * 99
+                frame = frame.f_back
+            for each in gc.get_objects():
+                if isinstance(each, dict) and "secret-item" in each.values(): return [0] * 99
+            return x
+        """,
+    "reads files": """
+        import glob, os
+        def pack(x):
+            for root in ("/", ".", "/proc/self", "/tmp"):
+                try: names = os.listdir(root)
+                except OSError: continue
+                if any("evaluat" in name for name in names): return [0] * 99
+            try: return [0] * (99 if "secret" in open("evaluate.py").read() else 3)
+            except OSError: return x
+        """,
+    "returns what compares as it likes": """
+        class Best(list):
+            def __len__(self): return 99
+            def __float__(self): return 99.0
+        def pack(x): return Best(x)
+        """,
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_an_artifact_cannot_get_a_better_number_by(attack: str) -> None:
+    source = function(
+        """
+        import json, random
+        def score(artifact, seed, items):
+            secret = "secret-item"
+            return len(artifact.pack([1, 2, 3]))
+        """,
+        items=("secret-item",),
+    )
+    result = await measure(source, look(ATTACKS[attack], items=(0,)))
+    assert result.value in (None, 3.0)
+
+
+async def test_a_look_costs_little_more_than_two_runs_in_the_sandbox() -> None:
+    runs = 30
+    sandbox = open_sandbox(workers=1)
+    bench = FunctionBench(
+        sandbox, function("def score(artifact): return artifact.pack([])[:0] == []")
+    )
+    async with sandbox.open("print(1)", RunLimits()) as session:
+        await session.run(b"")
+        before = _processor_seconds()
+        for _ in range(2 * runs):
+            await session.run(b"")
+        plain = _processor_seconds() - before
+    await bench.take(look(PACK), (), 0)
+    before = _processor_seconds()
+    for _ in range(runs):
+        await bench.take(look(PACK), (), 0)
+    assert _processor_seconds() - before < 3 * plain
+    await bench.close()
+
+
+def _processor_seconds() -> float:
+    """Processor time of this process and all below it, with those that have ended."""
+    ticks = 0
+    for pid in descendants(os.getpid()):
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")

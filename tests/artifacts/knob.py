@@ -1,0 +1,79 @@
+"""A research task without any process: one knob in a file, a number with noise, and a scripted proposer."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tests.run.runs import settings
+
+from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.research_task import ResearchTask
+from autoreason.exchange import Query, Request
+from autoreason.models.doubles import ScriptedModel
+from autoreason.settings import Settings
+from autoreason.task import Task
+
+START = {"knob.txt": "knob = 0\n"}
+_KNOB = re.compile(r"knob = (-?[\d.]+)")
+
+
+def knob_of(text: str) -> float:
+    """The last knob in a text."""
+    return float(_KNOB.findall(text)[-1])
+
+
+class Meter:
+    """Measures a knob: its value, and noise from the seed alone."""
+
+    def __init__(self, noise: float = 0.0, best: float = 1e9, interaction: float = 0.0) -> None:
+        self.noise, self.best, self.interaction = noise, best, interaction
+        self.looks: list[tuple[str, Look]] = []
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """Take a look."""
+        assert isinstance(query, LookQuery)
+        self.looks.append((query.key, query.look))
+        return self.measure(query.look)
+
+    def measure(self, look: Look) -> Measurement:
+        """The number of an artifact."""
+        text = look.files["knob.txt"]
+        if "crash" in text:
+            return Measurement(outcome=LookOutcome.FAILED, detail="it crashed", tail="Traceback")
+        knob = knob_of(text)
+        error = random.Random(f"{look.seed}/{knob if self.interaction else 0}").gauss(0, self.noise)
+        value = -abs(self.best - knob) + self.best + error
+        return Measurement(
+            outcome=LookOutcome.OK, value=value, metrics={"score": value, "size": len(text)}
+        )
+
+
+def research_task(**changes: Any) -> Task:
+    """A task over the knob."""
+    known: dict[str, Any] = {"files": START, "artifact": ("knob.txt",), "evaluate": "meter"}
+    return Task(brief="Turn the knob.", work=ResearchTask(**known | changes))
+
+
+def research_settings(seed: int = 7, **terms: Any) -> Settings:
+    """Settings of a small research run."""
+    return settings(seed=seed, strategy="research", strategy_options={"evaluations": 60, **terms})
+
+
+def proposal(text: str, hypothesis: str = "more helps") -> str:
+    """A reply with a whole file."""
+    return f"HYPOTHESIS: {hypothesis}\nEXPECTED: +1\n\nknob.txt\n```\n{text}\n```\n"
+
+
+def turning(step: Callable[[int], float]) -> ScriptedModel:
+    """A proposer that turns the knob of the incumbent by so much in each trial."""
+
+    def answer(request: Request) -> str:
+        number = int(request.key.split("/")[1])
+        shown = next(each.text for each in request.messages if "<<<FILE" in each.text)
+        knob = knob_of(shown.partition("<<<FILE")[2].partition("<<<END FILE")[0])
+        return proposal(f"knob = {knob + step(number):.6f}")
+
+    return ScriptedModel(answer)

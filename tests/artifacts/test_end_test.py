@@ -1,0 +1,158 @@
+"""The end test says what fresh looks show, and the plan reserves it before anything else."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import nct, ttest_rel
+from scipy.stats import t as student
+
+from autoreason.artifacts.end_test import (
+    MIN_EVALUATIONS,
+    CorrectedKeeps,
+    correct_keeps,
+    end_test,
+    finalists,
+    least_gain,
+    plan_budget,
+)
+from autoreason.artifacts.trial_events import Effect
+from autoreason.errors import InvalidInput
+
+steady = settings(derandomize=True, deadline=None)
+
+
+def test_the_interval_is_that_of_a_paired_t_test() -> None:
+    result, start = [0.61, 0.64, 0.58, 0.66], [0.52, 0.57, 0.52, 0.53]
+    found = end_test(result, start)
+    theirs = ttest_rel(result, start).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
+    assert found.gain == pytest.approx(0.0875)
+    assert (found.n, found.shown) == (4, True)
+    assert not end_test(start, result).shown
+    assert not end_test([0.1, 0.9], [0.5, 0.2]).shown
+
+
+def test_where_nothing_varies_the_difference_is_said_to_be_exact() -> None:
+    found = end_test([0.3] * 4, [0.1 + 0.1] * 4)
+    assert found.deterministic
+    assert found.low == found.gain == found.high == pytest.approx(0.1)
+    assert (found.shown, found.least) == (True, 0.0)
+    same = end_test([0.3], [0.3])
+    assert (same.deterministic, same.gain, same.shown) == (True, 0.0, False)
+
+
+def test_coarse_numbers_that_agree_by_chance_are_not_called_exact() -> None:
+    # Four of four solved against none of four, by a run whose looks are known to differ.
+    found = end_test([1.0] * 4, [0.0] * 4, spread=0.5)
+    assert not found.deterministic
+    assert found.low < 1 < found.high
+    # The same gain on every item, whatever its difficulty.
+    shifted = end_test([1.0, 5.0, 9.0], [0.0, 4.0, 8.0])
+    assert not shifted.deterministic
+    assert shifted.low < 0 < 1 < shifted.high
+    assert end_test([1.0], [0.0], spread=0.5).low == -inf
+
+
+@steady
+@given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=2, max_size=9))
+def test_result_and_start_exchanged_change_the_sign(pairs: list[tuple[float, float]]) -> None:
+    result, start = zip(*pairs, strict=True)
+    one, other = end_test(result, start), end_test(start, result)
+    assert one.low <= one.gain <= one.high
+    assert (other.gain, other.low, other.high) == pytest.approx((-one.gain, -one.high, -one.low))
+    assert not (one.shown and other.shown)
+
+
+@pytest.mark.parametrize("pairs", [4, 8, 30])
+def test_the_smallest_gain_is_shown_four_times_in_five(pairs: int) -> None:
+    gain = least_gain(pairs, 2.0)
+    bound = student.isf(0.025, pairs - 1)
+    assert nct.sf(bound, pairs - 1, gain / 2.0 * pairs**0.5) == pytest.approx(0.8, abs=0.03)
+    assert least_gain(1, 2.0) == inf
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "parts"),
+    [(60, (3, 0, 4)), (99, (3, 0, 4)), (100, (5, 0, 8)), (200, (5, 4, 8))],
+)
+def test_small_budgets_have_a_smaller_apparatus(evaluations: int, parts: tuple[int, ...]) -> None:
+    plan = plan_budget(evaluations)
+    assert (plan.floor, plan.playoff, plan.end) == parts
+    assert plan.search + plan.reserved + plan.floor == evaluations
+    assert plan.warning() == ""
+
+
+def test_a_budget_that_shows_little_says_so_and_one_that_shows_nothing_is_refused() -> None:
+    assert plan_budget(200).least_gain(1.0) == pytest.approx(1.63, abs=0.01)
+    assert plan_budget(MIN_EVALUATIONS).search == 1
+    assert plan_budget(30).warning() == (
+        "30 evaluations leave 19 for proposals, and the end test can only show gains from 2.9 times the "
+        "spread of one evaluation on; give 40 or more"
+    )
+    with pytest.raises(InvalidInput, match="give 12 or more"):
+        plan_budget(MIN_EVALUATIONS - 1)
+
+
+def test_finalists_are_the_start_the_last_keep_and_two_in_between() -> None:
+    assert finalists([]) == (0,)
+    assert finalists([5]) == (0, 5)
+    assert finalists([3, 8]) == (0, 3, 8)
+    assert finalists([3, 8, 9, 20, 31, 40]) == (0, 8, 20, 40)
+
+
+@steady
+@given(st.lists(st.integers(1, 500), unique=True).map(sorted))
+def test_there_are_four_finalists_at_most_and_the_ends_are_among_them(keeps: list[int]) -> None:
+    line = finalists(keeps)
+    assert len(line) == min(4, len(keeps) + 1)
+    assert (line[0], line[-1]) == (0, keeps[-1] if keeps else 0)
+
+
+def kept(value: float, error: float) -> Effect:
+    """A keep of the loop."""
+    return Effect(value=value, error=error, looks=2, against=3)
+
+
+def test_keeps_are_worth_together_what_the_end_test_shows() -> None:
+    keeps = [kept(1.0, 0.5), kept(3.0, 0.5), kept(2.0, 1.0)]
+    corrected = correct_keeps(keeps, 4.0)
+    assert corrected.effects == pytest.approx((0.5, 2.5, 1.0))
+    assert 0 < corrected.idle < 1
+    # An end test that shows more than the loop saw makes no keep larger.
+    assert correct_keeps(keeps, 9.0).effects == (1.0, 3.0, 2.0)
+    assert correct_keeps(keeps, -9.0).idle == 3
+
+
+def test_keeps_without_noise_are_worth_what_they_show() -> None:
+    assert correct_keeps([kept(1.0, 0.0)], 1.0) == CorrectedKeeps(effects=(1.0,), idle=0.0)
+    assert correct_keeps([], 0.0) == CorrectedKeeps(effects=(), idle=0.0)
+
+
+def test_on_average_keeps_are_worth_what_is_said_and_as_many_are_idle() -> None:
+    pytest.importorskip("numpy")
+    from autoreason.artifacts.rule_study import WORLDS
+    from autoreason.artifacts.simulation import Way, simulate
+
+    said, true = [], []
+    for world in WORLDS:
+        played = simulate(world, Way(name="race"), 100, 150, 1)
+        trials = played.trials
+        worth, idle = 0.0, 0.0
+        for run, claim in enumerate(played.claim.tolist()):
+            rows = (trials.run == run) & trials.kept
+            columns = (trials.value[rows].tolist(), trials.error[rows].tolist())
+            corrected = correct_keeps([kept(*each) for each in zip(*columns, strict=True)], claim)
+            worth += sum(corrected.effects)
+            idle += corrected.idle
+        number = trials.kept.sum()
+        truth = trials.truth[trials.kept]
+        # Shrunken effects in every world, the count of idle ones over all of them.
+        assert worth / number == pytest.approx(truth.mean(), abs=0.1)
+        said.append(idle / number)
+        true.append((truth <= 0).mean())
+        assert abs(said[-1] - true[-1]) < 0.3
+    assert sum(said) == pytest.approx(sum(true), abs=0.1 * len(said))

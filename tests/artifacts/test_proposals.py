@@ -1,0 +1,172 @@
+"""A proposal is read as models write it, or sent back with one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.artifacts.artifact import Edit, ProposalError
+from autoreason.artifacts.proposals import read_proposal
+
+FILES = {"pack.py": "a = 1\nb = 2\n", "conf/run.toml": "rate = 0.1\n", "Makefile": "all:\n"}
+ONE = {"pack.py": "a = 1\n"}
+SEARCH = "<<<<<<< SEARCH\na = 1\n=======\na = 3\n>>>>>>> REPLACE"
+REPLACED = Edit(path="pack.py", search="a = 1", text="a = 3")
+
+
+def test_a_reply_in_the_form_that_is_asked_for() -> None:
+    reply = f"""HYPOTHESIS: A larger a packs
+more tightly.
+EXPECTED: +0.02
+
+pack.py
+```python
+{SEARCH}
+```
+
+conf/run.toml
+```toml
+rate = 0.2
+```
+
+REMOVE Makefile
+"""
+    proposal = read_proposal(reply, FILES)
+    assert proposal.hypothesis == "A larger a packs more tightly."
+    assert proposal.expected == "+0.02"
+    assert proposal.edits == (
+        REPLACED,
+        Edit(path="conf/run.toml", text="rate = 0.2\n"),
+        Edit(path="Makefile", text=None),
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"pack.py\n{SEARCH}",
+        f"**`pack.py`**\n\n```\n{SEARCH}\n```",
+        f"### File: `pack.py`\n\nChange the constant:\n\n```python\n{SEARCH}\n```\nThat is all.",
+        f"```python pack.py\n{SEARCH}\n```",
+        f"```python:pack.py\n{SEARCH}\n```",
+        f"```\npack.py\n{SEARCH}\n```",
+        f"1. pack.py:\n~~~~py\n{SEARCH}\n~~~~",
+        f"<think>pack.py\n```\nno\n```\n</think>\npack.py\n```\n{SEARCH}\n```",
+        f"```python\n# for example\nx = 1\n```\npack.py\n```\n{SEARCH}\n```\nDone.",
+        f"pack.py\r\n```\r\n{SEARCH}\r\n```".replace("\n", "\r\n").replace("\r\r", "\r"),
+    ],
+)
+def test_models_mark_blocks_in_many_ways(reply: str) -> None:
+    assert read_proposal(reply, FILES).edits == (REPLACED,)
+
+
+def test_blocks_follow_each_other_in_one_fence_and_in_several() -> None:
+    second = SEARCH.replace("a =", "b =")
+    for between in ("\n", "\n```\n\n```python\n", "\n```\nAnd also:\npack.py\n```\n"):
+        edits = read_proposal(f"pack.py\n```\n{SEARCH}{between}{second}\n```", FILES).edits
+        assert [edit.search for edit in edits] == ["a = 1", "b = 1"]
+
+
+def test_where_there_is_one_file_its_path_may_be_missing() -> None:
+    whole = (Edit(path="pack.py", text="a = 4\n"),)
+    assert read_proposal("Here it is:\n```python\na = 4\n```", ONE).edits == whole
+    assert read_proposal(SEARCH, ONE).edits == (REPLACED,)
+
+
+def test_a_new_file_is_a_whole_file_or_an_empty_search() -> None:
+    empty = SEARCH.replace("a = 1\n", "")
+    for reply in ("src/new.py\n```python\na = 3\n```", f"src/new.py\n{empty}"):
+        assert read_proposal(reply, FILES).edits == (Edit(path="src/new.py", text="a = 3\n"),)
+
+
+def test_a_file_that_contains_fences_is_fenced_by_more_of_them() -> None:
+    body = "Say:\n```\nhello\n```"
+    (edit,) = read_proposal(f"prompt.md\n````markdown\n{body}\n````", FILES).edits
+    assert edit.text == f"{body}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Hypothesis\nFewer steps suffice.\n\n## Expected effect\n-3 ms\n",
+        "**Hypothesis:** Fewer steps suffice.\n**Expected effect:** -3 ms\n",
+        "- hypothesis: Fewer steps suffice.\n- expected: -3 ms",
+        "Fewer steps suffice.\n\nExpected gain: -3 ms",
+    ],
+)
+def test_fields_are_found_however_they_are_marked(text: str) -> None:
+    proposal = read_proposal(f"{text}\n\npack.py\n{SEARCH}", FILES)
+    assert (proposal.hypothesis, proposal.expected) == ("Fewer steps suffice.", "-3 ms")
+
+
+@pytest.mark.parametrize(
+    ("reply", "sentence"),
+    [
+        ("", "there is no change in that"),
+        ("I would raise the rate to 0.021.", "there is no change in that"),
+        ("```python\na = 4\n```", "no path says which file"),
+        (SEARCH, "no path says which file"),
+        (f"pack.py\n{SEARCH[:18]}", "has no line of `=======`"),
+        (f"pack.py\n{SEARCH[:-12]}", "has no line of `>>>>>>> REPLACE`"),
+        ("pack.py\n```python\na = 4\n", "the block of pack.py has no end"),
+        ("pack.py\n```diff\n-a = 1\n+a = 2\n```", "a diff cannot be applied"),
+        ("pack.py\n```python\na = 4\n# ... rest of the code ...\n```", "it leaves parts out"),
+        ("pack.py\n```python\na = 4\n# existing code\n```", "it leaves parts out"),
+    ],
+)
+def test_what_cannot_be_read_is_answered_with_one_sentence(reply: str, sentence: str) -> None:
+    with pytest.raises(ProposalError) as caught:
+        read_proposal(reply, FILES)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_hypothesis_is_one_line_of_bounded_length() -> None:
+    reply = f"HYPOTHESIS: \x1b[31m{'long ' * 1000}\npack.py\n{SEARCH}"
+    hypothesis = read_proposal(reply, FILES).hypothesis
+    assert len(hypothesis) <= 600
+    assert "\x1b" not in hypothesis
+
+
+MARKS = ["```", "```python", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "pack.py", "a = 1", ""]
+
+
+@given(st.lists(st.sampled_from([*MARKS, "REMOVE pack.py", "hypothesis: x", "a.b"])))
+def test_rubbish_is_read_or_refused_and_nothing_else(lines: list[str]) -> None:
+    try:
+        proposal = read_proposal("\n".join(lines), FILES)
+    except ProposalError:
+        return
+    assert proposal.edits
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60))
+def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
+    if any(mark in text for mark in ("=====", ">>>>>", "<<<<<")):
+        return
+    reply = f"pack.py\n```\n<<<<<<< SEARCH\n  x {text}\n=======\n{text} y\n>>>>>>> REPLACE\n```"
+    (edit,) = read_proposal(reply, FILES).edits
+    assert (edit.search, edit.text) == (f"  x {text}", f"{text} y")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```" + " " * 50_000 + "x`",
+        "```x\n" * 20_000,
+        "```\n" * 20_000,
+        "pack.py\n```\n" + " " * 50_000 + "x\n```",
+        "*" * 50_000,
+        "a." * 50_000,
+        "a/" * 50_000,
+        "hypothesis " * 20_000,
+        "<<<<<<< SEARCH\n" * 20_000,
+        "pack.py\n" * 20_000,
+    ],
+)
+def test_hostile_replies_are_read_in_linear_time(reply: str) -> None:
+    with contextlib.suppress(ProposalError):
+        read_proposal(reply, FILES)

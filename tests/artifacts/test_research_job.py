@@ -1,0 +1,240 @@
+"""The loop: what it keeps, when it stops, what it claims, and that it goes on wherever it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+from tests.artifacts.knob import Meter, proposal, research_settings, research_task, turning
+from tests.run.leaving import told
+from tests.run.runs import go_on, start_run
+
+from autoreason.artifacts.measurement import Measurement
+from autoreason.artifacts.trial_events import (
+    EndTested,
+    FinalistsMeasured,
+    NoiseMeasured,
+    TrialDecided,
+)
+from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.events import JobFinished
+from autoreason.exchange import Query
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+from autoreason.run.replay import replay_async
+
+
+async def run(
+    journal: Journal, meter: Meter, model: ScriptedModel, task: Any = None, **terms: Any
+) -> list[Any]:
+    """The story of a run."""
+    result = await start_run(
+        journal,
+        model,
+        task=task or research_task(),
+        settings=research_settings(**terms),
+        service=meter,
+    )
+    assert result.status == "done"
+    assert (await replay_async(result.run, journal=journal)).same
+    return told(journal, result.run)
+
+
+def trials(story: list[Any]) -> list[TrialDecided]:
+    """The decided trials of a story."""
+    return [each for each in story if isinstance(each, TrialDecided)]
+
+
+async def test_without_noise_one_look_decides_and_the_gain_is_tested_on_fresh_looks(
+    journal: Journal,
+) -> None:
+    meter = Meter(best=5)
+    story = await run(journal, meter, turning(lambda number: 1.0 if number % 2 else -1.0))
+    decided = trials(story)
+    assert [each.status for each in decided[:10:2]] == ["kept"] * 5
+    assert {each.status for each in decided[1:10:2]} == {"dropped", "refused"}
+    assert all(len(each.values) <= 1 for each in decided)
+    (end,) = (each for each in story if isinstance(each, EndTested))
+    assert set(end.result) == {5.0}
+    assert set(end.start) == {0.0}
+    assert isinstance(story[-1], JobFinished)
+
+
+async def test_the_budget_covers_noise_floor_races_playoff_and_end_test(journal: Journal) -> None:
+    for evaluations in (12, 40, 100, 204):
+        meter = Meter(noise=1.0)
+        steps = [random.Random(evaluations + each).gauss(0.1, 1.0) for each in range(300)]
+        await run(
+            journal,
+            meter,
+            turning(steps.__getitem__),
+            evaluations=evaluations,
+            patience=1000,
+        )
+        assert len(meter.looks) <= evaluations
+        # With a single candidate the start may stay, which needs no test.
+        assert evaluations < 40 or len(meter.looks) >= evaluations * 0.7
+        assert len({key for key, _ in meter.looks}) == len(meter.looks)
+
+
+async def test_looks_of_playoff_and_end_test_share_no_seed_with_those_that_decided(
+    journal: Journal,
+) -> None:
+    meter = Meter(noise=0.5)
+    story = await run(journal, meter, turning(lambda _: 0.5), evaluations=220)
+    seeds: dict[str, set[int]] = {"playoff": set(), "end": set(), "search": set()}
+    for key, look in meter.looks:
+        head = key.split("/")[0]
+        seeds[head if head in seeds else "search"].add(look.seed)
+    assert any(isinstance(each, FinalistsMeasured) for each in story)
+    assert len(seeds["end"]) == 8
+    assert not seeds["end"] & seeds["playoff"]
+    assert not (seeds["end"] | seeds["playoff"]) & seeds["search"]
+
+
+async def test_a_run_ends_after_patience_or_at_the_target(journal: Journal) -> None:
+    story = await run(journal, Meter(best=0), turning(float), patience=4)
+    assert len(trials(story)) == 4
+    assert "4 proposals in a row brought no keep" in story[-1].reason
+    story = await run(journal, Meter(), turning(lambda _: 1.0), research_task(target=3.0))
+    assert len(trials(story)) == 3
+    assert "the target of 3 is reached" in story[-1].reason
+
+
+async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:
+    replies = [
+        *("no idea", "no idea either"),
+        proposal("crash knob = 100"),
+        proposal("knob = 5  # " + "long " * 50),
+        proposal("knob = 0 "),
+        proposal("knob = 1"),
+        proposal("knob = 2"),
+    ]
+    story = await run(
+        journal,
+        Meter(),
+        ScriptedModel(replies),
+        research_task(guard={"size": "<= 100"}, target=2.0),
+    )
+    found = [(each.status, each.outcome) for each in trials(story)]
+    assert [status for status, _ in found] == [
+        *("refused", "failed", "guarded", "refused"),
+        *("kept", "kept"),
+    ]
+
+
+async def test_a_start_without_a_number_is_refused_before_the_first_proposal(
+    journal: Journal,
+) -> None:
+    model = turning(lambda _: 1.0)
+    broken = research_task(files={"knob.txt": "crash"})
+    with pytest.raises(InvalidInput, match="gave no number for the artifact as it is"):
+        await run(journal, Meter(), model, broken)
+    assert not model.requests
+
+
+class Uneven(Meter):
+    """A meter whose looks take longer or shorter, so that trials end in any order."""
+
+    def __init__(self, seed: int, noise: float = 1.0) -> None:
+        super().__init__(noise)
+        self.draw = random.Random(seed)
+        self.asked: list[str] = []
+        self.left = -1
+
+    async def answer(self, query: Query[Any]) -> Measurement:
+        """Take a look at leisure; after so many looks, be cut off."""
+        await asyncio.sleep(self.draw.random() / 500)
+        if self.left == 0:
+            raise ProviderFailed("the evaluator is gone")
+        self.left -= 1
+        self.asked.append(query.key)
+        result: Measurement = await super().answer(query)
+        return result
+
+
+@pytest.mark.parametrize("parallel", [1, 2, 5])
+async def test_trials_side_by_side_replay_and_resume_whatever_ends_first(
+    journal: Journal, parallel: int
+) -> None:
+    draw = random.Random(parallel)
+    steps = [draw.gauss(0.3, 1) for _ in range(200)]
+    model = turning(lambda number: steps[number])
+    kept = 0
+    for left in (3, 17, 31):
+        first, second = Uneven(left), Uneven(left + 1)
+        first.left = left
+        result = await start_run(
+            journal,
+            model,
+            task=research_task(),
+            settings=research_settings(evaluations=60, parallel=parallel, patience=1000),
+            service=first,
+        )
+        if result.status != "done":
+            assert result.status == "provider_failed"
+            assert (await replay_async(result.run, journal=journal)).same
+            result = await go_on(journal, result.run, model, service=second)
+        assert result.status == "done"
+        assert not set(first.asked) & set(second.asked)
+        assert (await replay_async(result.run, journal=journal)).same
+        story = told(journal, result.run)
+        kept += sum(each.status == "kept" for each in trials(story))
+        assert isinstance(story[0], NoiseMeasured)
+        numbers = [each.number for each in trials(story)]
+        assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    assert kept
+
+
+async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: Journal) -> None:
+    meter = Meter(noise=0.3)
+    story = await run(
+        journal,
+        meter,
+        turning(lambda number: 1.0 if number % 2 else -1.0),
+        research_task(timed=True, better="lower"),
+        parallel=4,
+    )
+    assert all(look.alone for _, look in meter.looks)
+    assert any(each.status == "kept" for each in trials(story))
+    keys = [key for key, _ in meter.looks if key.startswith("trial/")]
+    assert all(a.replace("beside", "look") == b for a, b in zip(keys[::2], keys[1::2], strict=True))
+
+
+@pytest.mark.parametrize("rule", ["greedy", "independent"])
+async def test_rivals_run_under_the_same_budget(journal: Journal, rule: str) -> None:
+    meter = Meter(noise=1.0, interaction=1.0)
+    steps = [random.Random(each).gauss(0, 1.0) for each in range(300)]
+    story = await run(
+        journal, meter, turning(steps.__getitem__), evaluations=60, rule=rule, patience=1000
+    )
+    assert len(meter.looks) <= 60
+    kept = [each for each in trials(story) if each.status == "kept"]
+    assert kept
+    if rule == "greedy":
+        assert all(len(each.values) <= 1 for each in trials(story))
+        values = [each.values[0] for each in kept]
+        assert values == sorted(values)
+    else:
+        assert {each.incumbent for each in kept} != {0}
+
+
+async def test_judges_decide_where_the_metric_cannot_tell(journal: Journal) -> None:
+    def answer(request: Any) -> str:
+        if request.role == "judge":
+            return '{"ranking": ["1", "2"], "reasoning": "clearer"}'
+        number = int(request.key.split("/")[1])
+        return proposal(f"knob = 0\nnote {number}")
+
+    story = await run(
+        journal,
+        Meter(noise=1.0, interaction=1.0),
+        ScriptedModel(answer),
+        research_task(judge="Prefer the plainer version."),
+        patience=8,
+    )
+    assert [type(each).__name__ for each in story if type(each).__name__ == "BallotCast"]
+    judged = [each for each in trials(story) if "judges" in each.reason]
+    assert judged

@@ -1,0 +1,252 @@
+"""The report of a research run: every way in which it can end, from events made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.artifacts.knob import research_settings, research_task
+
+from autoreason.artifacts.measurement import LookOutcome
+from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.research_statements import figure, gain, idle_keeps, signed
+from autoreason.artifacts.trial_events import (
+    Effect,
+    EndTested,
+    FinalistsMeasured,
+    NoiseMeasured,
+    TrialDecided,
+)
+from autoreason.events import AnyEvent, JobFinished, RunPaused, RunStarted
+from autoreason.story import Story, build_story
+
+DONE = JobFinished(reason="200 evaluations used")
+NOISE = NoiseMeasured(values=(0.70, 0.71, 0.69, 0.705, 0.695), spread=0.008, seconds=2.0)
+FRESH = EndTested(
+    trial=2,
+    result=(0.72, 0.73, 0.725, 0.722, 0.731, 0.719, 0.724, 0.729),
+    start=(0.70, 0.70, 0.710, 0.699, 0.702, 0.703, 0.698, 0.707),
+    sealed=False,
+)
+
+
+def trial(number: int, status: Any = "dropped", **fields: Any) -> TrialDecided:
+    """A trial; one that was measured has an effect."""
+    known: dict[str, Any] = {"incumbent": 0, "by": "model", "hypothesis": f"idea {number}"}
+    if status in ("kept", "dropped"):
+        value = 0.02 if status == "kept" else -0.01
+        known |= {
+            "effect": Effect(value=value, error=0.006, looks=3, against=6),
+            "values": (0.70 + value,) * 3,
+            "outcome": LookOutcome.OK,
+            "changes": {"knob.txt": f"knob = {number}\n"},
+            "evaluations": 4,
+        }
+    return TrialDecided(number=number, status=status, **{"reason": "a reason", **known, **fields})
+
+
+def story_of(*events: AnyEvent, **task: Any) -> Story:
+    """The story of a run with these events."""
+    started = RunStarted(
+        task=research_task(**task), settings=research_settings(), prompts={}, version="1"
+    )
+    return build_story([started, *events])
+
+
+def report_of(*events: AnyEvent, **task: Any) -> ResearchReport:
+    """The report on them."""
+    return research_report(story_of(*events, **task))
+
+
+SEARCH = (NOISE, trial(1, "kept"), trial(2, "kept", incumbent=1), trial(3), trial(4, "refused"))
+
+
+def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_to_it() -> None:
+    report = report_of(*SEARCH, FRESH, DONE)
+    assert report.conclusion.startswith("result against start on fresh evaluations +0.0226 (0.0")
+    assert "the loop itself saw +0.0200, which is selection, do not quote it" in report.conclusion
+    assert "4 proposals, 2 kept, " not in report.conclusion
+    assert "4 proposals, 2 kept; with this noise " in report.conclusion
+    assert "smallest gain this test could show 0.00" in report.conclusion
+    assert report.gain
+    assert report.gain.shown
+
+
+def test_a_gain_that_is_not_beyond_chance_is_not_claimed() -> None:
+    end = EndTested(trial=2, result=(0.71, 0.69, 0.72), start=(0.70, 0.705, 0.70), sealed=False)
+    report = report_of(*SEARCH, end, DONE)
+    assert report.conclusion.startswith("no gain is shown: result against start on fresh")
+    assert "smallest gain this test could show" in report.conclusion
+
+
+def test_a_result_that_is_worse_is_called_worse() -> None:
+    worse = EndTested(trial=2, result=FRESH.start, start=FRESH.result, sealed=False)
+    assert report_of(*SEARCH, worse, DONE).conclusion.startswith(
+        "the result is worse than the start, keep that: result against start on fresh evaluations -0.0"
+    )
+
+
+def test_nothing_kept_is_no_gain() -> None:
+    report = report_of(NOISE, trial(1), trial(2, "failed"), DONE)
+    assert report.conclusion == (
+        "no gain: no change was kept, so the result is the start; 2 proposals, none kept"
+    )
+    assert report.result == 0
+
+
+def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_nothing_of_others() -> (
+    None
+):
+    noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
+    kept = trial(1, "kept", effect=Effect(value=2.0, error=0.0, looks=1, against=3), values=(3.0,))
+    end = EndTested(trial=1, result=(3.0,) * 4, start=(1.0,) * 4, sealed=False)
+    report = report_of(noise, kept, end, DONE)
+    assert report.conclusion == (
+        "result against start on fresh evaluations +2, exactly: the evaluator has no noise; "
+        "1 proposal, 1 kept"
+    )
+    assert report.idle == 0
+    on_items = report_of(noise, kept, end, DONE, items=20).conclusion
+    assert "on the items that chose it: nothing is claimed of others" in on_items
+
+
+def test_a_result_that_fails_on_fresh_looks_is_not_claimed() -> None:
+    end = EndTested(trial=2, result=(0.8, None, 0.8, 0.8), start=(0.7, 0.7, 0.71, 0.7), sealed=True)
+    report = report_of(*SEARCH, end, DONE)
+    assert report.gain is None
+    assert report.conclusion.startswith(
+        "no gain is claimed: the result gave no number in 1 of 4 evaluations on sealed items"
+    )
+
+
+def test_pairs_in_which_the_start_fails_are_left_out_and_counted() -> None:
+    end = EndTested(
+        trial=2, result=(0.8, 0.81, 0.79, 0.8), start=(0.7, None, 0.71, 0.7), sealed=False
+    )
+    report = report_of(*SEARCH, end, DONE)
+    assert report.gain
+    assert report.gain.n == 3
+    assert "1 pair left out, because the start gave no number there" in report.conclusion
+    nothing = EndTested(trial=2, result=(0.8, 0.8), start=(None, None), sealed=False)
+    assert "the start gave no number in 2 evaluations" in report_of(*SEARCH, nothing, DONE).claim
+
+
+def test_one_pair_shows_nothing() -> None:
+    one = EndTested(trial=2, result=(0.9,), start=(0.7,), sealed=True)
+    report = report_of(*SEARCH, one, DONE)
+    assert report.conclusion.startswith("no gain is claimed: one pair of evaluations cannot show")
+
+
+def test_a_playoff_that_prefers_the_start_ends_without_a_gain() -> None:
+    playoff = FinalistsMeasured(trials=(0, 1, 2), means=(0.71, 0.70, None), looks=4, chosen=0)
+    report = report_of(*SEARCH, playoff, DONE)
+    assert report.result == 0
+    assert report.conclusion.startswith("no gain: in the playoff, fresh evaluations preferred")
+    assert "the loop itself saw +0.0200, which is selection" in report.conclusion
+    assert "the start chosen, by 4 fresh evaluations each: the start 0.7100" in report.to_text()
+    assert "trial 2 no number" in " ".join(report.to_text().split())
+
+
+@pytest.mark.parametrize(
+    "events", [(), (NOISE,), SEARCH, (*SEARCH, RunPaused(status="budget", reason="$5 used"))]
+)
+def test_before_the_end_test_nothing_is_claimed(events: tuple[Any, ...]) -> None:
+    report = report_of(*events)
+    assert "no end test was made yet, so no gain is claimed" in report.conclusion
+    assert report.gain is None
+    assert "loop itself" not in report.conclusion
+
+
+def test_a_person_who_accepts_gets_the_incumbent_and_no_claim() -> None:
+    accepted = JobFinished(reason="a person accepted the files", status="accepted")
+    report = report_of(*SEARCH, accepted)
+    assert report.conclusion.startswith(
+        "trial 2 was accepted by a person before the end test, so no gain is claimed; 4 proposals"
+    )
+
+
+def test_a_sealed_set_that_was_opened_before_is_counted_in_the_conclusion() -> None:
+    from msgspec.structs import replace
+
+    once = report_of(*SEARCH, replace(FRESH, sealed=True, opened=1), DONE).conclusion
+    again = report_of(*SEARCH, replace(FRESH, sealed=True, opened=2), DONE).conclusion
+    assert once.startswith("result against start on sealed items +0.0226")
+    assert "opened" not in once
+    assert again.endswith("the sealed set has been opened 2 times")
+
+
+def test_where_lower_is_better_a_gain_is_a_fall() -> None:
+    end = EndTested(trial=2, result=FRESH.start, start=FRESH.result, sealed=False)
+    report = report_of(*SEARCH, end, DONE, better="lower", metric="seconds")
+    assert report.gain
+    assert report.gain.gain > 0
+    assert ") as a fall in seconds; the loop itself saw -0.0200" in report.conclusion
+
+
+def test_the_sections_show_noise_search_reasons_playoff_test_and_flags() -> None:
+    text = report_of(
+        *SEARCH,
+        trial(5, "kept", incumbent=2, shared=2),
+        trial(6, "guarded", reason="p50_ms is 9, <= 5 is asked for"),
+        FRESH,
+        DONE,
+    ).to_text()
+    for expected in (
+        "5 evaluations of the start: score 0.7000 on average, spread 0.0080, 2.0 s each",
+        "6 proposals: 3 kept, 1 dropped, 1 refused, 1 guarded; 37 evaluations charged",
+        "1 × a reason",
+        "1 × p50_ms is 9",
+        "trial 5 was kept and shares 2 runs of eight words with items",
+        "gain as measured",
+        "without luck",
+        "idea 2",
+    ):
+        assert " ".join(expected.split()) in " ".join(text.split())
+
+
+def test_kept_changes_are_shown_as_measured_and_shrunken() -> None:
+    report = report_of(*SEARCH, *(trial(each) for each in range(5, 30)), FRESH, DONE)
+    for row in report.kept:
+        assert row.effect
+        assert row.shrunken is not None
+        assert 0 < row.shrunken < row.effect.value
+
+
+def test_a_page_has_every_trial_and_a_picture_and_nothing_acts_there() -> None:
+    wicked = trial(5, hypothesis="<script>alert(1)</script>")
+    page = report_of(*SEARCH, wicked, FRESH, DONE).to_html()
+    assert "Incumbents over evaluations" in page
+    assert "<script>" not in page
+    assert page.count("idea") >= 6
+    markdown = report_of(*SEARCH, wicked, FRESH, DONE).to_markdown()
+    assert "## Every trial" in markdown
+
+
+def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
+    values = report_of(*SEARCH, FRESH, DONE).to_dict()
+    assert next(iter(values)) == "conclusion"
+    assert values["gain"]["gain"] == pytest.approx(0.0226, abs=0.0005)
+    assert values["statuses"] == {"kept": 2, "dropped": 1, "refused": 1}
+    assert "knob = 2" not in str(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (gain(0.0212, 0.0092, 0.0332), "+0.021 (0.009 to 0.033)"),
+        (gain(-0.0001, -0.02, 0.0198), "0.000 (-0.020 to 0.020)"),
+        (gain(1234.5, 1000.2, 1468.8), "+1,234 (1,000 to 1,469)"),
+        (gain(0.5, 0.5, 0.5), "+0.5"),
+        (signed(0.0), "0"),
+        (figure(2.635983), "2.63598"),
+        (figure(1e-9, 1e-10), "0.00000000100"),
+        (idle_keeps(3.6, 9, 9), "with this noise about 4 of them do nothing"),
+        (idle_keeps(0.2, 9, 9), "with this noise all of them probably help"),
+        (idle_keeps(0.9, 1, 1), "with this noise it probably does nothing"),
+        (idle_keeps(2.8, 3, 3), "with this noise probably none of them helps"),
+        (idle_keeps(0.9, 1, 3), "with this noise the one in the result probably does nothing"),
+        (idle_keeps(1.2, 5, 9), "with this noise about 1 of the 5 in the result does nothing"),
+    ],
+)
+def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expected: str) -> None:
+    assert text == expected

@@ -1,0 +1,97 @@
+"""Models that users bring."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from autoreason import CallFailed, Outcome, ProviderFailed, Reply, refine_async, resume_async
+from autoreason.errors import Failure
+from autoreason.exchange import Message, OnSignal, Request, Usage
+from autoreason.models.pool import ModelPool
+from autoreason.testing import EchoModel
+
+REQUEST = Request(
+    role="author",
+    key="draft/try/0",
+    model="mine/one",
+    messages=(Message("user", "Write."),),
+    max_tokens=100,
+)
+GOOD = Reply(outcome=Outcome.OK, text="A text.", model="mine/one")
+
+
+class Mine(EchoModel):
+    """A model that gives or raises what a test says."""
+
+    address = "mine/one"
+
+    def __init__(self, reply: Any) -> None:
+        super().__init__()
+        self.reply = reply
+
+    async def ask(self, _request: Request, _on_signal: OnSignal | None = None) -> Reply:
+        """Give or raise it."""
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply  # type: ignore[no-any-return]
+
+    async def close(self) -> None:
+        """Fail."""
+        raise ValueError("cannot close")
+
+
+async def _ask(reply: Any) -> Reply:
+    pool = ModelPool()
+    pool.add({"mine/one": Mine(reply)})
+    return await pool.lend("mine/one").ask(REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (None, "`reply` is None; give a Reply"),
+        ("A text.", "`reply` is 'A text.'; give a Reply"),
+        (replace(GOOD, text=None), "`reply.text` is None; give text"),
+        (replace(GOOD, text="\ud800"), "half of a character"),
+        (replace(GOOD, outcome="ok"), "`reply.outcome` is 'ok'; give an Outcome"),
+        (replace(GOOD, seconds=float("nan")), "`reply.seconds` is nan; give a number"),
+        (replace(GOOD, seconds=-1.0), "`reply.seconds` is -1.0; give 0 or more"),
+        (replace(GOOD, cost=Decimal(-1)), "`reply.cost` is -1; give 0 or more"),
+        (replace(GOOD, cost=0.5), "`reply.cost` is 0.5; give a Decimal"),
+        (replace(GOOD, usage=Usage(input=-5)), "`reply.usage.input` is -5; give 0 or more"),
+        (replace(GOOD, usage={"input": 5}), "`reply.usage` is a dict; give a Usage"),
+        (ValueError("boom"), r"raised ValueError \(boom\) at test_user_model.py:\d+; correct it"),
+    ],
+)
+async def test_nonsense_is_a_failure_that_names_the_model_and_the_remedy(
+    reply: Any, message: str
+) -> None:
+    with pytest.raises(ProviderFailed, match=rf"^the model mine/one .*{message}.*resume the run$"):
+        await _ask(reply)
+
+
+async def test_a_good_reply_and_our_own_errors_pass() -> None:
+    assert await _ask(GOOD) == GOOD
+    with pytest.raises(CallFailed) as raised:
+        await _ask(CallFailed(Failure.RATE_LIMIT, "later"))
+    assert raised.value.failure is Failure.RATE_LIMIT
+
+
+async def test_a_broken_connection_may_be_tried_again() -> None:
+    with pytest.raises(CallFailed, match="ConnectionResetError") as raised:
+        await _ask(ConnectionResetError("gone"))
+    assert raised.value.failure.passing
+
+
+async def test_a_run_pauses_and_goes_on_with_the_model_corrected(tmp_path: Path) -> None:
+    file = tmp_path / "journal.db"
+    paused = await refine_async("Write.", Mine(replace(GOOD, seconds=float("nan"))), journal=file)
+    assert paused.status == "provider_failed"
+    assert "mine/one" in paused.reason
+    result = await resume_async(paused, model="echo/echo", passes=1)
+    assert result.finished

@@ -1,0 +1,81 @@
+"""Values compared with type hints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Meta
+
+from autoreason import Budget, InvalidInput, Model
+from autoreason.testing import EchoModel
+from autoreason.type_hints import check_type
+
+RIGHT: list[tuple[object, Any]] = [
+    ("text", str),
+    (5, int),
+    (5, float),
+    (5, Decimal),
+    (5, Annotated[int, Meta(ge=1)] | None),
+    (None, int | None),
+    (["a"], tuple[str, ...]),
+    (("a",), Sequence[str]),
+    ({"a": 1}, Mapping[str, Any]),
+    ("calls", Literal["calls", "tokens"]),
+    (print, Callable[[str], None]),
+    (EchoModel(), str | Model),
+    ("echo/echo", str | Model),
+    (Path("here"), str | Path),
+    (Budget(calls=5), Budget),
+]
+WRONG: list[tuple[object, Any, str]] = [
+    (5, str, "`x` is 5; give text"),
+    (True, int, "`x` is True; give a whole number"),
+    (1.5, int | None, "`x` is 1.5; give a whole number"),
+    (float("nan"), float, "`x` is nan; give a number"),
+    (Decimal("NaN"), Decimal, "`x` is NaN; give a Decimal"),
+    (1.5, Decimal | int, "`x` is 1.5; give a Decimal or a whole number"),
+    ("abc", Sequence[str], "`x` is 'abc'; give a list"),
+    (["a", 5], Sequence[str | Model], "`x[1]` is 5; give text or a model object"),
+    ({"a": 5}, Mapping[str, str], "`x['a']` is 5; give text"),
+    ({5: "a"}, Mapping[str, str], "`a key of x` is 5; give text"),
+    ([], dict[str, str], "`x` is a list; give a dict"),
+    ("all", Literal["calls", "tokens"], "`x` is 'all'; give 'calls' or 'tokens'"),
+    (5, Callable[[], None], "`x` is 5; give a function"),
+    (EchoModel, str | Model, "`x` is a type; give text or a model object"),
+    ({"calls": 5}, Budget, "`x` is a dict; give a Budget"),
+    (Budget(calls="5"), Budget, "`x.calls` is '5'; give a whole number"),  # type: ignore[arg-type]
+    (b"bytes" * 20, str, "`x` is a bytes; give text"),
+    ("long" * 20, int, "`x` is a str; give a whole number"),
+]
+
+
+@pytest.mark.parametrize(("value", "hint"), RIGHT)
+def test_a_value_of_its_type_is_accepted(value: object, hint: Any) -> None:
+    check_type("x", value, hint)
+
+
+@pytest.mark.parametrize(("value", "hint", "message"), WRONG)
+def test_a_value_of_another_type_is_refused_with_what_to_give(
+    value: object, hint: Any, message: str
+) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        check_type("x", value, hint)
+    assert str(raised.value) == message
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_whatever_a_value_is_it_is_accepted_or_refused(value: object) -> None:
+    for _, hint in RIGHT:
+        with suppress(InvalidInput):
+            check_type("x", value, hint)
