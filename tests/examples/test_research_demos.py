@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -11,11 +10,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.examples.demos import DEMOS, load
 
 from autoreason.artifacts.artifact import Edit, ProposalError, apply_edits
 from autoreason.artifacts.evaluator.evaluator_check import check_evaluation
@@ -27,7 +27,6 @@ from autoreason.artifacts.task_file import read_research_task
 from autoreason.run.research import research
 from autoreason.run.research_result import ResearchResult
 
-DEMOS = Path(__file__).parents[2] / "examples" / "research"
 PROPOSER = f"{DEMOS / 'scripted.py'}:Proposer"
 NAMES = ("circles", "bins", "bytes", "digits", "salesman")
 SMALLER: dict[str, tuple[str, str]] = {
@@ -41,16 +40,6 @@ FEWER: dict[str, list[dict[str, int]]] = {
 }
 
 in_sandbox = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
-
-
-def load(path: Path) -> ModuleType:
-    """A file of a demonstration as a module of its own."""
-    spec = importlib.util.spec_from_file_location(f"demo_{path.parent.name}_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def small(name: str, folder: Path) -> Path:
