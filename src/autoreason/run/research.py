@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 from msgspec.structs import asdict, replace
 
@@ -35,7 +35,7 @@ from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import ResearchOptions, RunHooks, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.research_result import ResearchResult, research_result
+from autoreason.run.research_result import ResearchResult
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.task import Task
@@ -129,7 +129,7 @@ class PreparedResearch(PreparedRun, frozen=True, kw_only=True):
                 on_started(run)
 
         hooks["on_ready"], hooks["on_started"] = ready, started
-        return research_result(await super().run_async(**hooks))
+        return cast(ResearchResult, await super().run_async(**hooks))
 
     async def measure_noise_async(self) -> NoiseMeasured:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.job import Plan
 from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
+from autoreason.task import Task
 from autoreason.tournament.authors import violations
 from autoreason.tournament.challengers import challenge, write_rival
 from autoreason.tournament.confirmation import confirm
@@ -52,6 +55,18 @@ class Tournament(Strategy):
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """From critics who find nothing to every request repeated as often as possible."""
         return min_plan(settings), likely_plan(settings), max_plan(settings)
+
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:
+        """Up to the end of the first pass, and what comes after the last one; no pass begins without those."""
+        if not settings.playoff + settings.confirmation:
+            return 0
+        drafts = 1 if task.draft is not None else settings.drafts
+        one = replace(
+            settings, passes=1, drafts=drafts, max_drafts=max(drafts, settings.max_drafts)
+        )
+        grown = pass_size(settings).limit - settings.judges
+        return sum(likely_plan(one).values()) - (task.draft is not None) + grown
 
     async def _can_begin(self, number: int) -> bool:
         after = self._calls_after
