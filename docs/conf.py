@@ -46,6 +46,7 @@ docs/prompts
 docs/programs
 docs/problems
 docs/research
+docs/overfitting
 ```
 
 ```{toctree}

@@ -39,7 +39,7 @@ from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, Pan
 from autoreason.studies.panels.rejudge import RejudgeReport
 from autoreason.studies.raters.agreement import TaskAgreement
 from autoreason.studies.raters.ratings import Person, RatingsReport, Standing, TaskResult
-from autoreason.task import FRONT_MATTER
+from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -245,3 +245,10 @@ def test_the_extensions_that_are_shown_work_together(
     arguments = shlex.split(command.replace("\\\n", " "))
     done = Inside(tmp_path, capsys)(*arguments, "--journal", "j.db", "--seed", "1", "--json")
     assert done.status == 0, done.err
+
+
+def test_the_example_brief_does_not_accept_a_greeting_in_place_of_its_facts() -> None:
+    contract = read_task(str(ROOT / "examples" / "brief.md")).contract
+    welcome = "Welcome to Tern Lighthouse. Breakfast is at eight in the lantern room."
+    assert contract.violations(welcome) == ()
+    assert contract.violations("I'm ready to help. What can I do for you today?") != ()

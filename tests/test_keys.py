@@ -125,6 +125,7 @@ def test_requests_are_listed_by_their_part_or_by_the_judge_they_are_asked_of() -
         ("pass/3/critic/1/try/0", "pass/3/critic/2/try/1"),
         ("pass/10/judge/9/fresh/1/try/1", "pass/10/judge/10/fresh/1/try/2"),
         ("playoff/judge/0/try/0", "playoff/judge/1/try/1"),
+        ("pair/2/judge/13/try/0", "pair/2/judge/7/reversed/try/1"),
         ("pass/2/reviser/repair", "pass/2/reviser/repair"),
         ("3/judge/1/draft/try/0", "3/judge/1/draft/try/1"),
     ],

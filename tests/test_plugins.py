@@ -76,6 +76,19 @@ def sentences(text):
 def raises(*_):
     raise ValueError("no")
 
+def exits(*_):
+    raise SystemExit(3)
+
+def half(*_):
+    return "half \\ud800"
+
+def halves(text):
+    return ["half \\ud800"]
+
+class Exits(EchoModel):
+    def __init__(self, address):
+        raise SystemExit(3)
+
 class Mine(EchoModel):
     def __init__(self, address):
         self.address = address
@@ -193,6 +206,11 @@ def test_a_model_of_ones_own_is_opened_by_file_and_name(own: Path) -> None:
     assert open_model(address).address == address
 
 
+def test_a_model_that_ends_the_process_instead_of_opening_is_refused(own: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"Exits raised SystemExit \(3\)"):
+        open_model(f"{own}:Exits/one")
+
+
 def test_a_model_of_an_installed_package_is_opened_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -227,11 +245,23 @@ def test_a_check_gives_sentences_and_nothing_else(own: Path) -> None:
     for name, result in {"abc": "'abc'", "five": "5"}.items():
         with pytest.raises(InvalidInput, match=f"{name} has no valid result: `result` is {result}"):
             Contract(checks=(f"{own}:{name}",)).violations("Text.")
+    with pytest.raises(
+        InvalidInput, match=r"halves has no valid result: `result\[0\]` contains half"
+    ):
+        Contract(checks=(f"{own}:halves",)).violations("Text.")
+    with pytest.raises(
+        InvalidInput, match=r"exits raised SystemExit \(3\) at own.py:\d+; correct it"
+    ):
+        Contract(checks=(f"{own}:exits",)).violations("Text.")
 
 
 async def test_a_stop_rule_gives_a_reason_and_nothing_else(own: Path) -> None:
     with pytest.raises(InvalidInput, match="five has no valid result: `result` is 5; give text"):
         await play({}, stop_rules=(f"{own}:five",))
+    with pytest.raises(InvalidInput, match="half has no valid result: `result` contains half of"):
+        await play({}, stop_rules=(f"{own}:half",))
+    with pytest.raises(InvalidInput, match=r"the stop rule .*:exits raised SystemExit"):
+        await play({}, stop_rules=(f"{own}:exits",))
 
 
 # All of them
@@ -256,7 +286,9 @@ async def test_a_stop_rule_gives_a_reason_and_nothing_else(own: Path) -> None:
         ({"voting": "own.py:huge"}, "gives 1000000000000 points; give at most 100,000"),
         ({"style": "own.py:five"}, "no valid result: `result` is 5; give text"),
         ({"voting": "own.py:raises"}, r"raised ValueError \(no\) at own.py"),
+        ({"voting": "own.py:exits"}, r"the voting rule .* raised SystemExit \(3\) at own.py"),
         ({"voting": "own.py:number"}, "is no function"),
+        ({"style": "own.py:half"}, "the judge style .* no valid result: `result` contains half"),
         ({"style": "own.py:raises"}, r"the judge style .* raised ValueError \(no\)"),
         (
             {"style": "stern"},

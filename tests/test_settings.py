@@ -22,6 +22,13 @@ def test_one_model_plays_every_role_unless_others_are_named() -> None:
     assert mixed.all() == ("a/x", "b/x", "c/x")
 
 
+def test_settings_that_cannot_be_read_are_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match="`models` is 5; give a Models"):
+        Settings(models=5, seed="x")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="`budget` is 5; give a Budget"):
+        Settings(models=ONE, seed=1, budget=5)  # type: ignore[arg-type]
+
+
 def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
     models = Models.judging("a/x", "b/x", "a/x")
     assert models.all() == ("a/x", "b/x")

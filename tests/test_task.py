@@ -82,7 +82,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         (f"---\nmax_words: {'9' * 5000}\n---\nWrite.", "not valid YAML"),
         (f"---\nsections: {'[' * 3000}\n---\nWrite.", "not valid YAML"),
         ("---\nmax_words: !!int ''\n---\nWrite.", "not valid YAML"),
-        ('---\nfacts: "\\ud800"\n---\nWrite.', "characters of the facts"),
+        ('---\nfacts: "\\ud800"\n---\nWrite.', "`facts` contains half of a character"),
         ("---\nmax_words: 20\nWrite it.", "no --- at its end"),
     ],
 )
@@ -125,12 +125,12 @@ def test_a_draft_of_an_unknown_user_is_not_there() -> None:
 
 @pytest.mark.parametrize("brief", ["x \udcff", "x \0 y"])
 def test_a_brief_that_cannot_be_written_down_is_refused(brief: str) -> None:
-    with pytest.raises(InvalidInput, match="characters of the brief"):
+    with pytest.raises(InvalidInput, match=r"characters of the brief|contains (half of|a null)"):
         read_task(brief)
 
 
 def test_a_contract_that_cannot_be_written_down_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="characters of the contract"):
+    with pytest.raises(InvalidInput, match=r"`must_include\[0\]` contains half of"):
         read_task("Write it.", contract={"must_include": ["\udcff"]})
 
 

@@ -32,8 +32,11 @@ RIGHT: list[tuple[object, Any]] = [
     (EchoModel(), str | Model),
     ("echo/echo", str | Model),
     (Path("here"), str | Path),
+    ("not\udcffUTF-8.md", str | Path),
+    ("a\0b", str),
     (Budget(calls=5), Budget),
 ]
+HALF = "contains half of a character (a lone surrogate); give UTF-8 text"
 WRONG: list[tuple[object, Any, str]] = [
     (5, str, "`x` is 5; give text"),
     (True, int, "`x` is True; give a whole number"),
@@ -53,6 +56,14 @@ WRONG: list[tuple[object, Any, str]] = [
     (Budget(calls="5"), Budget, "`x.calls` is '5'; give a whole number"),  # type: ignore[arg-type]
     (b"bytes" * 20, str, "`x` is a bytes; give text"),
     ("long" * 20, int, "`x` is a str; give a whole number"),
+    (Decimal("sNaN"), Decimal, "`x` is sNaN; give a Decimal"),
+    (Decimal("1E+400"), Decimal | int, "`x` is too large; give less"),
+    (10**400, float, "`x` is too large; give less"),
+    ("a\ud800", str, f"`x` {HALF}"),
+    (["a\ud800"], Sequence[str], f"`x[0]` {HALF}"),
+    ({"a": "\ud800"}, Mapping[str, Any], f"`x['a']` {HALF}"),
+    ("a\ud800", str | Path, f"`x` {HALF}"),
+    (Path("a\0b"), str | Path, "`x` contains a null character; leave it out"),
 ]
 
 

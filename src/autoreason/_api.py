@@ -124,6 +124,7 @@ from autoreason.run.refine import refine_async as refine_async
 from autoreason.run.replay import ReplayResult as ReplayResult
 from autoreason.run.replay import replay as replay
 from autoreason.run.replay import replay_async as replay_async
+from autoreason.run.reports import StudyResult as StudyResult
 from autoreason.run.research import PreparedResearch as PreparedResearch
 from autoreason.run.research import prepare_research as prepare_research
 from autoreason.run.research import research as research

@@ -10,13 +10,14 @@ from msgspec import Struct
 _REPEAT = "repeat"
 _ATTEMPT = "attempt"
 _TRY = "try"
+_JUDGE = "judge"
 PASS = "pass"
 """The first step of whatever belongs to a pass."""
 PAIR = "pair"
 """The first step of a panel over two of several texts."""
 PANEL = "panel"
 """The part in which a comparison judges what its other parts delivered."""
-_FROM_ZERO = frozenset({"judge", "critic", _TRY, "draft"})
+_FROM_ZERO = frozenset({"critic", _TRY, "draft"})
 """Steps whose numbers begin at 0, and are shown from 1, as passes are."""
 _COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)
 _RERUN = re.compile(rf"(.+)@({_COUNT.pattern})", re.ASCII)
@@ -92,10 +93,14 @@ class Key(Struct, frozen=True):
 
     def for_readers(self) -> str:
         """The key as people count: judges, critics and tries from 1, as passes are."""
-        steps = [
-            str(int(step) + 1) if before in _FROM_ZERO and step.isdecimal() else step
-            for before, step in zip(("", *self.steps), self.steps, strict=False)
-        ]
+        steps: list[str] = []
+        for before, step in zip(("", *self.steps), self.steps, strict=False):
+            if before == _JUDGE and step.isdecimal():
+                judge, is_reversed = judge_of(str(self), int(step))
+                steps += [str(judge), *(["reversed"] if is_reversed else [])]
+            else:
+                counted = before in _FROM_ZERO and step.isdecimal()
+                steps.append(str(int(step) + 1) if counted else step)
         return str(Key(tuple(steps), self.part))
 
 
@@ -153,7 +158,14 @@ def first_attempt(stage: str) -> str:
 
 def judge_key(stage: str, seat: int, fresh: int = 0) -> str:
     """What the keys of a judge begin with; a seat's second judge is `fresh`."""
-    return sub_key(stage, "judge", seat, *(("fresh", fresh) if fresh else ()))
+    return sub_key(stage, _JUDGE, seat, *(("fresh", fresh) if fresh else ()))
+
+
+def judge_of(stage: str, seat: int) -> tuple[int, bool]:
+    """Which judge has a seat, from 1, and whether it is the second of two, for a pair in reversed order."""
+    if Key.parse(stage).head != PAIR:
+        return seat + 1, False
+    return seat // 2 + 1, bool(seat % 2)
 
 
 def order_by_number(name: str) -> list[tuple[int, str]]:

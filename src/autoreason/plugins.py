@@ -72,7 +72,7 @@ def load_function(
             result = function(*arguments)
             if isinstance(result, Iterator):
                 result = list(result)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InvalidInput(f"{what} raised {describe(error, file)}; correct it") from error
         if problem := type_problem("result", result, returns):
             raise InvalidInput(f"{what} has no valid result: {problem}")
@@ -111,8 +111,16 @@ def describe(error: BaseException, file: str | None = None) -> str:
     places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     inside = [place for place in places if place[0] == file] or places
     at = f" at {Path(inside[-1][0]).name}:{inside[-1][1]}" if inside else ""
-    message = str(error).splitlines()[0] if str(error) else "no message"
-    return f"{type(error).__name__} ({message}){at}"
+    return f"{type(error).__name__} ({first_line(error)}){at}"
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, whatever a user's class makes of that, as text that can be recorded."""
+    try:
+        lines = str(error).splitlines()
+    except Exception:
+        lines = ["its message cannot be shown"]
+    return lines[0].encode(errors="backslashreplace").decode() if lines else "no message"
 
 
 def _entry_points(kind: Kind) -> EntryPoints:

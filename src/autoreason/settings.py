@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Effort, Role
 from autoreason.plugins import absolute, is_in_file
+from autoreason.type_hints import check_fields
 
 Protocol = Literal["robust", "paper"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*)/(.+)")
@@ -84,6 +85,21 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Longest time at work; calls under way are waited for, and pauses do not count."""
 
 
+def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
+    """A budget, also from its limits by name."""
+    if isinstance(limits, Budget):
+        return limits
+    unknown = set(limits) - set(Budget.__struct_fields__)
+    if unknown:
+        raise InvalidInput(
+            f"`budget` has no limit `{min(unknown)}`; known are {', '.join(Budget.__struct_fields__)}"
+        )
+    try:
+        return msgspec.convert(dict(limits), Budget)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"`budget`: {plainly(error)}; change it") from None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything about a run that is not its task; the help of the command line quotes these sentences."""
 
@@ -93,8 +109,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     protocol: Protocol = "robust"
     """`robust`, or `paper`, the published procedure."""
     strategy: str = "autoreason"
-    """`autoreason`, or a rival that judges nothing on the way: `single`, `conservative`, `improve`, `harsh`,
-    `critique_revise`, `best_of_n`, `self_refine`; or your own, `file.py:Class`."""
+    """`autoreason`, or a rival: `single`, `conservative`, `improve`, `harsh`, `critique_revise` and `self_refine`, in
+    which no one judges, `best_of_n`, in which a panel chooses a draft; or your own, `file.py:Class`."""
     strategy_options: dict[str, Any] = {}
     """What only this strategy understands, such as n=4 for `best_of_n`."""
 
@@ -169,6 +185,14 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.critic_effort if role == "critic" else self.author_effort
 
     def __post_init__(self) -> None:
+        try:
+            self._check()
+        except (AttributeError, TypeError):
+            # Looked at only now: every run has many settings, nearly all of the right types.
+            check_fields(self)
+            raise
+
+    def _check(self) -> None:
         # Code of the user's own is recorded so that it is found again from another folder.
         for name in ("style", "voting"):
             msgspec.structs.force_setattr(self, name, absolute(getattr(self, name)))

@@ -47,6 +47,8 @@ class _Fault(NamedTuple):
     name: str
     value: object
     hint: Any
+    problem: str = ""
+    """What is wrong although the type is right, and what to give."""
 
 
 def check_call(
@@ -64,7 +66,11 @@ def check_call(
         known = _hints(unpacked)
         for name, value in options.items():
             if name not in known:
-                raise InvalidInput(f"unknown option `{name}`; known are {', '.join(known)}")
+                from difflib import get_close_matches
+
+                close = get_close_matches(name, known, 1)
+                meant = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(known)}"
+                raise InvalidInput(f"unknown option `{name}`; {meant}")
             if value is not None:
                 check_type(name, value, known[name])
 
@@ -78,7 +84,8 @@ def check_type(name: str, value: object, hint: Any) -> None:
 def type_problem(name: str, value: object, hint: Any) -> str:
     """What of a value is not of its type, and what to give in its place; empty where all is."""
     if fault := _find_fault(name, value, hint):
-        return f"`{fault.name}` is {_show(fault.value)}; give {_describe(fault.hint)}"
+        problem = fault.problem or f"is {_show(fault.value)}; give {_describe(fault.hint)}"
+        return f"`{fault.name}` {problem}"
     return ""
 
 
@@ -95,11 +102,29 @@ def _hints(of: Any) -> dict[str, Any]:
 
 
 def _find_fault(name: str, value: object, hint: Any) -> _Fault | None:
-    possible = [each for each in _alternatives(hint) if _is_kind(value, each)]
+    alternatives = _alternatives(hint)
+    possible = [each for each in alternatives if _is_kind(value, each)]
     if not possible:
-        return _Fault(name, value, hint)
+        too_large = any(each in (float, Decimal) for each in alternatives) and _is_too_large(value)
+        return _Fault(name, value, hint, "is too large; give less" if too_large else "")
+    if problem := _character_problem(value, in_path=Path in alternatives):
+        return _Fault(name, value, hint, problem)
     faults = [_find_inner_fault(name, value, each) for each in possible]
     return None if None in faults else faults[0]
+
+
+def _character_problem(value: object, *, in_path: bool) -> str:
+    """What no text that is recorded and no path of a file may contain."""
+    if not isinstance(value, str | Path):
+        return ""
+    try:
+        # A name of a file may have bytes that are no text.
+        str(value).encode(errors="surrogateescape" if in_path else "strict")
+    except UnicodeEncodeError:
+        return "contains half of a character (a lone surrogate); give UTF-8 text"
+    if in_path and "\0" in str(value):
+        return "contains a null character; leave it out"
+    return ""
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
@@ -122,14 +147,26 @@ def _is_kind(value: object, hint: Any) -> bool:
     if kind in (Sequence, tuple):
         return isinstance(value, Sequence) and not isinstance(value, str | bytes)
     if kind in (float, Decimal):
-        number = isinstance(value, kind) or _is_kind(value, int)
-        return number and math.isfinite(value)  # type: ignore[arg-type]
+        return (isinstance(value, kind) or _is_kind(value, int)) and _is_finite(value)
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if getattr(kind, "_is_protocol", False):
         names = [name for name in vars(kind) if not name.startswith("_")]
         return not isinstance(value, type) and all(hasattr(value, name) for name in names)
     return isinstance(value, kind)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number is one, and not too large for a float."""
+    try:
+        return math.isfinite(value)
+    except (ValueError, OverflowError):
+        return False
+
+
+def _is_too_large(value: object) -> bool:
+    finite = value.is_finite() if isinstance(value, Decimal) else isinstance(value, int)
+    return finite and not _is_finite(value)
 
 
 def _find_inner_fault(name: str, value: Any, hint: Any) -> _Fault | None:

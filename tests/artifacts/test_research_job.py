@@ -56,6 +56,7 @@ async def test_without_noise_one_look_decides_and_the_gain_is_tested_on_fresh_lo
     assert [each.status for each in decided[:10:2]] == ["kept"] * 5
     assert {each.status for each in decided[1:10:2]} == {"dropped", "refused"}
     assert all(len(each.values) <= 1 for each in decided)
+    assert {each.evaluations for each in decided if each.status == "kept"} == {1, 2}
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert set(end.result) == {5.0}
     assert set(end.start) == {0.0}
@@ -199,6 +200,7 @@ async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: 
     )
     assert all(look.alone for _, look in meter.looks)
     assert any(each.status == "kept" for each in trials(story))
+    assert not any("without noise" in each.reason for each in trials(story))
     keys = [key for key, _ in meter.looks if key.startswith("trial/")]
     assert all(a.replace("beside", "look") == b for a, b in zip(keys[::2], keys[1::2], strict=True))
 
@@ -215,6 +217,8 @@ async def test_rivals_run_under_the_same_budget(journal: Journal, rule: str) -> 
     assert kept
     if rule == "greedy":
         assert all(len(each.values) <= 1 for each in trials(story))
+        numbers = [each.seeds for each in trials(story)]
+        assert len(set(numbers)) == len(numbers)
         values = [each.values[0] for each in kept]
         assert values == sorted(values)
     else:

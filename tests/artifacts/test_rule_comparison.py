@@ -19,7 +19,7 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.replay import replay_async
-from autoreason.run.reports import report_of
+from autoreason.run.reports import StudyResult, reported_result
 from autoreason.run.research import prepare_rule_comparison
 from autoreason.settings import Settings
 
@@ -44,7 +44,9 @@ async def compare(journal: Journal, meter: Meter, **terms: Any) -> tuple[str, Ru
         journal, proposer(), task=research_task(), settings=settings(**terms), service=meter
     )
     assert result.status == "done"
-    report = report_of(result.run, journal.story(result.run), journal)
+    found = reported_result(result, journal)
+    assert isinstance(found, StudyResult)
+    report = found.report
     assert isinstance(report, RuleComparisonReport)
     return result.run, report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
 
 
 def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2").returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
     configure(shell, 'model = "nosuch/model"\n[limits]\ncalls = 1\n')
     assert shell("resume", "-q", "--call-limit", "99").returncode == 0
 

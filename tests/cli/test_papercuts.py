@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 
 from autoreason.events import CandidateDropped
@@ -64,7 +64,7 @@ def test_a_strategy_of_ones_own_has_one_name_in_a_comparison(inside: Inside) -> 
 
 
 def test_a_spent_budget_is_said_once(inside: Inside) -> None:
-    spent = inside("run", BRIEF, *FAST, "-q", "--call-limit", "1")
+    spent = inside("run", BRIEF, *FAST, "-q", "--call-limit", "1", *NO_END)
     assert spent.status == 3
     assert spent.err.count("resume") == 1
     assert "raise the limit" not in spent.err

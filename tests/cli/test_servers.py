@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
-from tests.cli.conftest import BRIEF, Shell
+from tests.cli.conftest import BRIEF, NO_END, Shell
 from tests.cli.server import Server, serving
 
 ROLES = ("--author-model", "--critic-model", "--synthesizer-model")
@@ -184,7 +184,8 @@ def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 def paused(shell: Shell, server: Server, *more: str) -> None:
     """A run that waits to be resumed."""
     address = ("-m", "test/slow", "--base-url", server.url, *more)
-    done = shell("run", BRIEF, *address, "--passes", "1", "-q", "--call-limit", "2", **KEYS)
+    limits = ("--passes", "1", "--call-limit", "2", *NO_END)
+    done = shell("run", BRIEF, *address, *limits, "-q", **KEYS)
     assert done.returncode == 3
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.journal.samples import a_process
 from tests.patience import PATIENCE
 
-from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.errors import InvalidInput, RunLocked, WritingFailed
 from autoreason.events import DraftReady
 from autoreason.journal import Journal
 from autoreason.journal.locks import LockOwner, lock_owner, lock_run, locked_runs
@@ -170,6 +170,7 @@ def test_a_full_disk_is_one_clear_sentence_and_leaves_no_lock(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(JournalError, match=r"cannot lock .*No space left"), lock_run(locks, RUN):
+    sentence = r"cannot lock .*No space left on device; free some space, then try again$"
+    with pytest.raises(WritingFailed, match=sentence), lock_run(locks, RUN):
         pytest.fail("locked without its owner written down")
     assert list(locks.iterdir()) == []

@@ -90,6 +90,19 @@ def test_the_usual_place_and_how_to_name_another(
     assert locate("here.db") == tmp_path / "here.db"
 
 
+def test_a_journal_is_opened_by_any_name_of_its_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Journal.open("here.db", create=True) as journal:
+        create_run(journal, RUN)
+    for name in ("here.db", Path("here.db"), tmp_path / "here.db"):
+        with Journal(name) as journal:
+            assert [run.id for run in journal.runs()] == [RUN]
+    with pytest.raises(InvalidInput, match="`path` is 5; give text or a path"):
+        Journal(5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("url", ["postgresql://host/name", "sqlite://host/x.db", "sqlite:x.db"])
 def test_only_sqlite_is_known(url: str) -> None:
     with pytest.raises(InvalidInput, match=f"{url}; only sqlite is known"):

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import (
     Message,
@@ -305,3 +306,10 @@ async def test_the_echo_always_has_something_to_say(text: str, structured: bool)
     reply = await EchoModel().ask(request(text=text, schema=schema))
     assert reply.outcome is Outcome.OK
     assert not structured or json.loads(reply.text)["message"]
+
+
+async def test_the_echo_model_writes_the_sections_that_the_limits_name() -> None:
+    contract = Contract(sections=("Risks", "Cost", "Who does what?", "Later"))
+    limits = "\n".join(f"- {rule}" for rule in contract.rules())
+    reply = await EchoModel().ask(request(text=f"{BRIEF}\n\nLimits:\n\n{limits}"))
+    assert contract.violations(reply.text) == ()

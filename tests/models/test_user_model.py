@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autoreason import CallFailed, Outcome, ProviderFailed, Reply, refine_async, resume_async
+from autoreason import (
+    Accepted,
+    BudgetReached,
+    CallFailed,
+    InvalidInput,
+    Outcome,
+    ProviderFailed,
+    Reply,
+    refine_async,
+    resume_async,
+)
 from autoreason.errors import Failure
 from autoreason.exchange import Message, OnSignal, Request, Usage
 from autoreason.models.pool import ModelPool
+from autoreason.models.user_model import UserModel
 from autoreason.testing import EchoModel
 
 REQUEST = Request(
@@ -25,24 +37,32 @@ REQUEST = Request(
 GOOD = Reply(outcome=Outcome.OK, text="A text.", model="mine/one")
 
 
+class Unspeakable(Exception):
+    """Cannot even be shown."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
 class Mine(EchoModel):
     """A model that gives or raises what a test says."""
 
     address = "mine/one"
 
-    def __init__(self, reply: Any) -> None:
+    def __init__(self, reply: Any, on_close: BaseException | None = None) -> None:
         super().__init__()
         self.reply = reply
+        self.on_close = on_close or ValueError("cannot close")
 
     async def ask(self, _request: Request, _on_signal: OnSignal | None = None) -> Reply:
         """Give or raise it."""
-        if isinstance(self.reply, Exception):
+        if isinstance(self.reply, BaseException):
             raise self.reply
         return self.reply  # type: ignore[no-any-return]
 
     async def close(self) -> None:
         """Fail."""
-        raise ValueError("cannot close")
+        raise self.on_close
 
 
 async def _ask(reply: Any) -> Reply:
@@ -65,6 +85,18 @@ async def _ask(reply: Any) -> Reply:
         (replace(GOOD, cost=0.5), "`reply.cost` is 0.5; give a Decimal"),
         (replace(GOOD, usage=Usage(input=-5)), "`reply.usage.input` is -5; give 0 or more"),
         (replace(GOOD, usage={"input": 5}), "`reply.usage` is a dict; give a Usage"),
+        (replace(GOOD, usage=Usage(output=2**63)), "`reply.usage.output` is too large"),
+        (replace(GOOD, cost=Decimal("sNaN")), "`reply.cost` is sNaN; give a Decimal"),
+        (replace(GOOD, cost=Decimal("1E+999999")), "`reply.cost` is too large"),
+        (replace(GOOD, cost=Decimal("1E+200")), "`reply.cost` is too large"),
+        (ValueError("a \ud800"), r"raised ValueError \(a \\ud800\)"),
+        (ProviderFailed("the model mine/one a \ud800; resume the run"), r"a \\ud800"),
+        (Unspeakable(), r"raised Unspeakable \(its message cannot be shown\)"),
+        (asyncio.CancelledError(), r"raised CancelledError \(no message\)"),
+        (SystemExit(3), r"raised SystemExit \(3\)"),
+        (Accepted("done"), r"raised Accepted \(done\)"),
+        (BudgetReached("no more"), r"raised BudgetReached \(no more\)"),
+        (InvalidInput("no"), r"raised InvalidInput \(no\)"),
         (ValueError("boom"), r"raised ValueError \(boom\) at test_user_model.py:\d+; correct it"),
     ],
 )
@@ -80,6 +112,24 @@ async def test_a_good_reply_and_our_own_errors_pass() -> None:
     with pytest.raises(CallFailed) as raised:
         await _ask(CallFailed(Failure.RATE_LIMIT, "later"))
     assert raised.value.failure is Failure.RATE_LIMIT
+
+
+async def test_a_call_that_is_cancelled_is_no_failure_of_its_model() -> None:
+    class Waiting(Mine):
+        async def ask(self, _request: Request, _on_signal: OnSignal | None = None) -> Reply:
+            await asyncio.sleep(60)
+            return GOOD
+
+    asking = asyncio.create_task(UserModel(Waiting(GOOD)).ask(REQUEST))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(1), Accepted("no")])
+async def test_whatever_closing_raises_the_run_is_over(error: BaseException) -> None:
+    await UserModel(Mine(GOOD, error)).close()
 
 
 async def test_a_broken_connection_may_be_tried_again() -> None:

@@ -71,7 +71,7 @@ async def test_a_revision_that_repeats_the_request_is_not_judged_nor_a_repair_ta
     played = await play({"reviser": REAL[1]}, passes=1, max_drafts=1)
     dropped = [each for each in played.of(CandidateDropped) if each.slot == "B"]
     assert [each.reason for each in dropped] == ["contract"]
-    assert "is of the request and no part of the text" in dropped[0].detail
+    assert "repeats the request and does not belong in the text" in dropped[0].detail
     short = {"draft/try/0": "Too short.", "draft/repair": REAL[1]}
     played = await play(short, contract=Contract(min_words=5), passes=1, max_drafts=1)
     (ready,) = played.of(DraftReady)

@@ -272,6 +272,7 @@ def test_a_handful_of_problems_can_show_nothing_and_says_so(problems: int) -> No
     assert report.winner is None
     assert report.duels[0].detectable.value is None
     assert "too few" in report.conclusion
+    assert ("Paired tests" in str(report)) == (problems > 1), "one problem has no pairs to test"
 
 
 # ---- the sentence ------------------------------------------------------------------------------

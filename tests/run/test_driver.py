@@ -261,8 +261,10 @@ async def test_a_pass_cap_that_does_not_fit_the_record_is_refused_and_nothing_is
     assert paused.status == "provider_failed"
     again = scripted()
     changes = {"passes": passes}
-    with pytest.raises(InvalidInput, match="leave them out, or fork the run"):
+    with pytest.raises(InvalidInput, match="leave them out, or fork the run") as refused:
         await go_on(journal, paused.run, again, changes=changes)
+    assert "cannot go on with these changes of `passes` (" in str(refused.value)
+    assert "another version" not in str(refused.value)
     assert not again.requests
     assert (await go_on(journal, paused.run, scripted({"judge": newest}))).text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -10,12 +12,16 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.run.runs import TASK, scripted, settings, start_run
+from tests.studies.compare.rivals import plug_in
+from tests.studies.compare.test_comparison import OWN
 
 from autoreason import (
     InvalidInput,
     PreparedRun,
     Report,
+    StrategyError,
     estimate,
+    prepare_compare,
     prepare_judge,
     prepare_refine,
     prepare_rejudge,
@@ -99,6 +105,92 @@ async def test_judging_a_run_again_takes_a_panel_for_each_recorded_one(journal: 
     calls = [(await prepare(model).run_async()).calls for model in (EchoModel(), DEAF)]
     assert calls == [span.low, span.high]
     assert span.low == 3 * recorded.passes
+
+
+STRATEGIES = ("autoreason", "improve", "critique_revise", "best_of_n", "self_refine", "single")
+
+
+@pytest.mark.parametrize("allowance", [3, 12, 60])
+@pytest.mark.parametrize("first", ["autoreason", "improve", "best_of_n"])
+async def test_a_comparison_takes_what_its_allowance_permits(
+    journal: Journal, first: str, allowance: int
+) -> None:
+    strategies = (first, *(name for name in STRATEGIES if name != first))
+    prepared = prepare_compare(
+        *("Tides.", "echo/echo"),
+        strategies=strategies,
+        repeats=2,
+        allowance=Decimal(allowance),
+        passes=2,
+        judges=2,
+        playoff=2,
+        seed=1,
+    )
+    span = (await prepared.estimate_async()).calls
+    assert span is not None
+    assert span.low <= (await prepared.run_async(journal=journal)).calls <= span.high
+
+
+async def test_an_allowance_in_tokens_says_nothing_about_calls() -> None:
+    prepared = prepare_compare(
+        "Tides.",
+        "echo/echo",
+        strategies=("improve", "harsh"),
+        match="tokens",
+        allowance=Decimal(9000),
+    )
+    estimated = await prepared.estimate_async()
+    assert estimated.calls is None
+    assert "unknown" in str(estimated)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+async def test_a_given_draft_saves_one_in_every_repeat(journal: Journal, repeats: int) -> None:
+    def prepare(draft: str | None) -> PreparedRun:
+        return prepare_compare(
+            *("Tides.", "echo/echo"),
+            strategies=("improve", "single"),
+            draft=draft,
+            repeats=repeats,
+            passes=1,
+            seed=1,
+        )
+
+    drafting, given_one = [
+        (await prepare(draft).estimate_async()).calls for draft in (None, "A draft.")
+    ]
+    assert drafting is not None
+    assert given_one is not None
+    assert drafting.likely - given_one.likely == repeats
+    result = await prepare("A draft.").run_async(journal=journal)
+    assert given_one.low <= result.calls == given_one.likely
+
+
+PLANS = {
+    "5": "`plans` is 5; give a list",
+    "[{}, {}]": "their calls are [0, 0]; give three plans",
+    "({'author': 1}, {'author': 2}, {'writer': 3})": "`a key of plans[2]` is 'writer'; give 'author'",
+    "({'author': None}, {}, {})": "`plans[0]['author']` is None; give a whole number",
+    "({'author': 3}, {'author': 2}, {'author': 1})": "their calls are [3, 2, 1]; give three plans",
+    "({'author': -1}, {}, {})": "a number of calls is negative",
+}
+
+
+@pytest.mark.parametrize("plans", PLANS)
+def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
+    tmp_path: Path, plans: str
+) -> None:
+    body = f"    @classmethod\n    def plans(cls, settings):\n        return {plans}\n"
+    mine = plug_in(tmp_path, "mine", body + OWN)
+    for prepared in (
+        prepare_refine("Tides.", "echo/echo", strategy=mine),
+        prepare_compare("Tides.", "echo/echo", strategies=(mine, "improve")),
+    ):
+        with pytest.raises(StrategyError) as refused:
+            prepared.estimate()
+        message = str(refused.value)
+        assert message.startswith(f"the strategy {mine} has no valid plans: {PLANS[plans]}")
+        assert "\n" not in message
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
@@ -15,7 +16,8 @@ from autoreason import errors
 from autoreason.run import parameters
 from autoreason.run.option_docs import read_options
 from autoreason.run.parameters import RefineOptions, check_arguments
-from autoreason.settings import PANEL_JUDGES, Models, Settings
+from autoreason.run.resume import resumed_settings
+from autoreason.settings import PANEL_JUDGES, Budget, Models, Settings
 from autoreason.testing import EchoModel
 
 BESIDES = {
@@ -37,6 +39,7 @@ def test_the_settings_of_a_run_can_all_be_given_by_their_names_and_types() -> No
     models = {f"{role}_model{'s' * (role == 'judge')}" for role in ("judge", *_writers())}
     names = set(fields) - {"models"}
     assert set(given) == names | models | BESIDES
+    names -= {"budget"}
     assert {name: given[name] for name in names} == {name: fields[name] for name in names}
 
 
@@ -47,7 +50,7 @@ def _writers() -> set[str]:
 @pytest.mark.parametrize("dictionary", DICTIONARIES, ids=lambda each: each.__name__)
 def test_a_setting_has_the_same_type_wherever_it_can_be_given(dictionary: Any) -> None:
     fields = get_type_hints(Settings)
-    different = {"strategy"} if dictionary.__name__ == "SolveOptions" else set()
+    different = {"budget", *(["strategy"] if dictionary.__name__ == "SolveOptions" else [])}
     for name, kind in get_type_hints(dictionary).items():
         if name in fields and name not in different:
             assert kind == fields[name], name
@@ -75,9 +78,32 @@ def test_options_name_the_defaults_of_their_own_function() -> None:
     assert read_options(parameters.ResumeOptions)["passes"].default == "", "that of the run"
 
 
-def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(errors.InvalidInput, match=r"^unknown option `pases`; known are journal, "):
+def test_an_unknown_name_is_refused_with_the_one_that_was_meant_or_all_there_are() -> None:
+    with pytest.raises(
+        errors.InvalidInput, match=r"^unknown option `pases`; did you mean `passes`\?$"
+    ):
         check_arguments(autoreason.refine, {"pases": 3})
+    with pytest.raises(errors.InvalidInput, match=r"^unknown option `zzz`; known are journal, "):
+        check_arguments(autoreason.refine, {"zzz": 3})
+
+
+def test_a_budget_may_be_a_dict_and_a_judge_one_name() -> None:
+    texts = {"a": "One.", "b": "Two."}
+    limits = {"calls": 9, "cost": 0.5}
+    settings = autoreason.prepare_judge(
+        "Write.", texts, judge_models="echo/echo", budget=limits
+    ).settings
+    assert settings.models.judges == ("echo/echo",)
+    assert settings.budget == Budget(calls=9, cost=Decimal("0.5"))
+    one = autoreason.prepare_judge("Write.", texts, judge_models=EchoModel())
+    assert one.settings.models.judges == ("echo/echo",)
+    assert resumed_settings(settings, {"budget": {"calls": 20}}).budget == Budget(
+        calls=20, cost=Decimal("0.5")
+    )
+    with pytest.raises(errors.InvalidInput, match="`budget` has no limit `call`; known are cost, "):
+        autoreason.prepare_refine("Write.", budget={"call": 9})
+    with pytest.raises(errors.InvalidInput, match="`calls` must be a whole number, not text"):
+        autoreason.prepare_refine("Write.", budget={"calls": "9"})
 
 
 def test_servers_are_not_given_next_to_a_pool() -> None:
@@ -139,6 +165,7 @@ async def test_what_is_of_no_type_is_refused_with_the_name_of_its_parameter(
 NONSENSE: list[Any] = [
     *(None, 5, -1, 0, 1.5, float("nan"), True, "", "nonsense", "\ud800", b"nonsense"),
     *([], {}, [5], ["nonsense"], {"a": 5}, {"a": "nonsense"}, EchoModel),
+    *("x\0y", "x" * 10_000, ["\ud800"], 10**400, Decimal("sNaN"), Decimal("1E+400")),
 ]
 
 
@@ -156,6 +183,27 @@ async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
             )
             with suppress(errors.AutoreasonError):
                 await _call(PREPARING[name], **changes)
+
+
+@pytest.mark.parametrize("wrong", ["x\0y", "\ud800", "x" * 10_000])
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("refine_async", "journal"),
+        ("refine_async", "prompts"),
+        ("replay_async", "journal"),
+        ("resume_async", "journal"),
+        ("export", "folder"),
+    ],
+)
+async def test_what_can_name_no_file_is_refused(
+    name: str, parameter: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
+    result = await autoreason.refine_async("Write.", "echo/echo", passes=1)
+    changes = {parameter: wrong} if name == "refine_async" else {"run": result, parameter: wrong}
+    with pytest.raises(errors.AutoreasonError):
+        await _call(FUNCTIONS[name], **changes)
 
 
 async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: Path) -> None:

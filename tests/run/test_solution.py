@@ -10,6 +10,8 @@ from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
+from autoreason.programs.program_statements import lines
+from autoreason.run.result import Result
 from autoreason.run.solution import Solution, solution_of
 from autoreason.settings import Budget
 
@@ -37,6 +39,13 @@ async def test_one_problem_ends_with_its_tests_and_its_program(journal: Journal)
     assert fields["program"] == found.program
     assert fields["private"]["verdict"] == "accepted"
     assert fields["report"]["problems"] == 1
+
+
+async def test_the_length_of_a_program_is_counted_in_lines(journal: Journal) -> None:
+    found = await solve(journal, 1, "best_of_n")
+    result = Result(**{name: vars(found)[name] for name in Result.__dataclass_fields__})
+    text = dict(result.sections()[0].sentences)["Text"]
+    assert text.endswith(lines(found.program or ""))
 
 
 async def test_a_set_ends_with_its_tables_and_has_them_on_its_page(journal: Journal) -> None:

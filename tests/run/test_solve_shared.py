@@ -283,9 +283,7 @@ async def test_a_mapping_that_is_no_problem_is_refused_without_naming_a_file(wha
 
 
 async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(
-        InvalidInput, match=r"^unknown option `cals`; known are .* strategy, calls, r"
-    ):
+    with pytest.raises(InvalidInput, match=r"^unknown option `cals`; did you mean `calls`\?$"):
         await solve_async(EASY[1], ScriptedModel({}), cals=3)  # type: ignore[call-arg]
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.run.runs import open_journal, scripted, start_run
+from tests.run.runs import scripted, start_run
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import BudgetReached, Stopped
 from autoreason.journal import Journal
 from autoreason.run.certificate_storage import store_certificate
+from autoreason.run.export import export
+from autoreason.run.refine import refine_async
+from autoreason.run.replay import replay_async
+from autoreason.run.reports import StudyResult, reported_result
+from autoreason.run.result import StopSwitch, recorded_result
+from autoreason.run.resume import resume_async
 from autoreason.run.studies import (
     certify_async,
     compare_async,
@@ -29,14 +35,14 @@ async def test_judges_alone_are_asked_and_play_every_role(tmp_path: Path) -> Non
     judge = EchoModel()
     prepared = prepare_judge("Explain tides.", TEXTS, judge_models=[judge], judges=3)
     assert prepared.settings.models.all() == ("echo/echo",)
-    report = await judge_async(
+    result = await judge_async(
         "Explain tides.", TEXTS, judge_models=[judge], journal=tmp_path / "j.db", seed=1
     )
-    assert {each.name for each in report.standings} == set(TEXTS)
+    assert {each.name for each in result.report.standings} == set(TEXTS)
 
 
 async def test_a_comparison_has_what_each_strategy_took(tmp_path: Path) -> None:
-    report = await compare_async(
+    result = await compare_async(
         "Explain tides.",
         "echo/echo",
         strategies=("critique_revise", "single"),
@@ -46,25 +52,25 @@ async def test_a_comparison_has_what_each_strategy_took(tmp_path: Path) -> None:
         seed=1,
         journal=tmp_path / "j.db",
     )
-    assert [each.spent.calls for each in report.strategies] == [4, 0], "drafts are shared"
+    assert [each.spent.calls for each in result.report.strategies] == [4, 0], "drafts are shared"
 
 
 async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
     journal: Journal,
 ) -> None:
     result = await start_run(journal, scripted(), changes={"voting": "majority"})
-    report = await rejudge_async(result.run, "echo/echo", journal=journal, judges=2, seed=1)
-    assert report.rejudged_run == result.run
+    again = await rejudge_async(result.run, "echo/echo", journal=journal, judges=2, seed=1)
+    assert again.report.rejudged_run == result.run
     settings = journal.settings(journal.runs()[0].id)
     assert settings
     assert (settings.voting, settings.judges) == ("majority", 2)
 
 
 async def test_a_certificate_is_stored_by_the_library(tmp_path: Path) -> None:
-    certificate = await certify_async("echo/echo", seed=1, journal=tmp_path / "j.db")
+    certified = await certify_async("echo/echo", seed=1, journal=tmp_path / "j.db")
     stored = find_certificate("echo/echo")
     assert stored
-    assert stored.certificate == certificate
+    assert stored.certificate == certified.report
 
 
 async def test_a_certificate_that_cannot_be_stored_is_a_warning(
@@ -85,18 +91,61 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
         store_certificate(result)
 
 
-async def test_a_study_that_paused_has_no_report_and_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"paused \(budget: .*\); resume it for its report"):
-        await judge_async(
-            "Explain tides.",
-            TEXTS,
-            "echo/echo",
-            judges=9,
-            budget=Budget(calls=2),
-            journal=tmp_path / "j.db",
-        )
-    with open_journal(tmp_path) as other:
-        assert other.runs() == []
+async def test_a_study_knows_its_run_and_prints_what_its_command_prints(tmp_path: Path) -> None:
+    place = tmp_path / "j.db"
+    result = await judge_async("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
+    assert (await replay_async(result)).same
+    export(result, tmp_path / "out")
+    with Journal.open(str(place), create=False) as journal:
+        row = journal.find(result.run)
+        shown = reported_result(recorded_result(row, journal.story(row.id), journal), journal)
+    assert str(result) == str(shown)
+    assert f"autoreason show {result.run}" in str(result)
+    assert result.report.conclusion == result.conclusion
+
+
+async def test_a_result_is_short_where_it_is_typed_and_so_is_its_report(tmp_path: Path) -> None:
+    place = tmp_path / "j.db"
+    result = await judge_async("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
+    assert repr(result) == f"<StudyResult {result.run}, done: {result.sentence}>"
+    assert repr(result.report) == f"<PanelReport: {result.sentence}>"
+    written = await refine_async("Explain tides.", "echo/echo", passes=1, journal=place)
+    assert repr(written) == f"<Result {written.run}, {written.status}: {written.sentence}>"
+
+
+async def test_a_study_that_paused_is_a_paused_result_that_can_be_resumed(tmp_path: Path) -> None:
+    switch = StopSwitch()
+    paused = await judge_async(
+        "Explain tides.",
+        TEXTS,
+        "echo/echo",
+        judges=40,
+        journal=tmp_path / "j.db",
+        on_signal=lambda _: switch.stop(),
+        stop_switch=switch,
+    )
+    assert (paused.status, paused.finished) == ("stopped", False)
+    assert "autoreason resume" in str(paused)
+    assert paused.to_dict()["reason"] == paused.reason
+    with pytest.raises(Stopped, match=rf"run {paused.run} has no report yet .*autoreason resume"):
+        _ = paused.report
+    resumed = await resume_async(paused)
+    assert isinstance(resumed, StudyResult)
+    assert {each.name for each in resumed.report.standings} == set(TEXTS)
+
+
+async def test_a_study_at_its_limit_names_the_limit(tmp_path: Path) -> None:
+    paused = await judge_async(
+        "Explain tides.",
+        TEXTS,
+        "echo/echo",
+        judges=9,
+        budget=Budget(tokens=1),
+        journal=tmp_path / "j.db",
+    )
+    with pytest.raises(BudgetReached, match="with a higher --token-limit") as reached:
+        _ = paused.report
+    assert reached.value.limit == "tokens"
 
 
 def test_a_judge_in_a_file_is_certified_under_its_whole_path(

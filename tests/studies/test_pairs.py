@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.journal.samples import create_run
 from tests.run.comparisons import comparison, duel
-from tests.run.runs import scripted, start_run
+from tests.run.runs import scripted, settings, start_run
 from tests.tournament.stage import vote
 
 from autoreason.contract import Contract
@@ -21,7 +21,7 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.story import build_story
 from autoreason.studies.pairs import Pairs, TrainingPair, count_pairs, find_pairs
-from autoreason.task import Task
+from autoreason.task import Entry, Task
 
 FOR_TWO_PASSES = {
     "passes": 2,
@@ -126,6 +126,28 @@ async def test_only_winners_can_be_asked_for(journal: Journal) -> None:
     assert found.not_won == 1
 
 
+@pytest.mark.parametrize("strategy", ["judge", "judge_pairs"])
+async def test_a_text_that_breaks_the_contract_is_not_chosen_over_one_that_keeps_it(
+    journal: Journal, strategy: str
+) -> None:
+    texts = {
+        "broken.md": "First of all, synergy.",
+        "kept.md": "Second.",
+        "long.md": "Third synergy.",
+    }
+    entries = tuple(Entry(name=name, text=text) for name, text in texts.items())
+    task = Task(brief="x", contract=Contract(must_not_include=("synergy",)), entries=entries)
+    model = scripted({"judge": vote("First", "Second", "Third")})
+    result = await start_run(
+        journal, model, task=task, settings=settings(strategy=strategy, judges=3)
+    )
+    found = find_pairs([result.run], journal=journal)
+    assert names(found) == {("kept.md", "long.md", 3, 0), ("broken.md", "long.md", 3, 0)}
+    assert count_pairs(found)["in_breach"] == 1
+    assert "throws out" not in found.pairs[0].prompt
+    assert "1 pair whose chosen text breaks the contract that the other keeps" in found.conclusion
+
+
 async def test_a_panel_without_a_verdict_decides_no_pair(journal: Journal) -> None:
     model = scripted({"judge": "I cannot decide."})
     result = await start_run(journal, model, changes=FOR_TWO_PASSES)
@@ -184,6 +206,7 @@ async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> N
         "ties": 0,
         "below_agreement": 0,
         "not_won": 0,
+        "in_breach": 0,
     }
 
 

@@ -53,8 +53,13 @@ class KeepRule(Struct, frozen=True, kw_only=True):
             keep_last=max(self.keep_last, self.step),
         )
 
-    def incumbent_needs(self, looks: int, survived: int = 0) -> int:
-        """The looks an incumbent must have before a candidate with so many is decided, after so many trials."""
+    def incumbent_needs(self, looks: int, survived: int = 0, *, noisy: bool = True) -> int:
+        """The looks an incumbent must have before a candidate with so many is decided, after so many trials.
+
+        Without noise a second look shows that a new incumbent has none either.
+        """
+        if not noisy:
+            return min(self.incumbent_looks, _REPEATED)
         needs = max(self.incumbent_least, ceil(self.incumbent_ratio * looks))
         return min(self.incumbent_looks, needs + survived // self.incumbent_every)
 

@@ -91,8 +91,13 @@ class Race:
         incumbent: Contender,
         known: LooksSoFar,
         most: int,
+        *,
+        own_look: int | None = None,
     ) -> RaceResult:
-        """Look at a candidate until it is decided, with at most so many evaluations."""
+        """Look at a candidate until it is decided, with at most so many evaluations.
+
+        With `own_look` its only look has this number, and shares nothing with the incumbent's.
+        """
         rule = self._rule
         plan = incumbent.numbers(rule.incumbent_looks)
         looks: dict[int, Measurement] = {}
@@ -102,14 +107,14 @@ class Race:
         spent = 0
         effect: Effect | None = None
         for turn in range(rule.looks):
-            needed = self._needed(plan, turn, other, known.survived)
+            needed = self._needed(plan, turn, other, known)
             spent += 1 + len(needed)
             if spent > most and effect:
                 break
             for each in needed:
                 other[each] = await self._look_at_incumbent(stage, turn, incumbent, each)
             unused = [number for number in other if number not in looks]
-            (number,) = rule.look_numbers(unused, 1)
+            (number,) = [own_look] if own_look is not None else rule.look_numbers(unused, 1)
             measurement = await self._looker.look(f"{stage}/look/{turn}", files, number)
             looks[number] = measurement
             value = self._looker.value(measurement)
@@ -142,12 +147,14 @@ class Race:
         return self._result("kept" if kept else "dropped", reason, looks, other, effect)
 
     def _needed(
-        self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement], survived: int
+        self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement], known: LooksSoFar
     ) -> list[int]:
         """Looks at the incumbent before this turn: until it has enough, and one that the candidate can share."""
         if self._research.timed:
             return [plan[turn]]
-        lacking = max(self._rule.incumbent_needs(turn + 1, survived), turn + 1) - len(other)
+        noisy = known.noise(self._looker.values(other)).spread > 0
+        needs = self._rule.incumbent_needs(turn + 1, known.survived, noisy=noisy)
+        lacking = max(needs, turn + 1) - len(other)
         return [each for each in plan if each not in other][: max(0, lacking)]
 
     async def _look_at_incumbent(

@@ -203,6 +203,9 @@ class Research(Job):
                 f"the artifact as it is breaks a guard: {broken}; change one of them"
             )
         known = LooksSoFar(incumbent=numbers)
+        if self._research.timed:
+            # The incumbent is timed anew in every race, so what its first looks show of the noise counts here.
+            known = changed(known, others=known.others.with_looks(values.values()))
         self.emit(
             NoiseMeasured(
                 values=tuple(each.value or 0.0 for each in measured),
@@ -272,7 +275,8 @@ class Research(Job):
         """Evaluations that a race needs: a look, and those that the incumbent lacks."""
         if self._research.timed:
             return 2
-        needed = self._rule.incumbent_needs(1, state.known.survived)
+        noisy = state.known.noise(self._incumbent_values(state)).spread > 0
+        needed = self._rule.incumbent_needs(1, state.known.survived, noisy=noisy)
         return 1 + max(0, needed - len(state.known.incumbent))
 
     def _reached(self, state: _State, target: float) -> bool:
@@ -304,7 +308,15 @@ class Research(Job):
             events: list[AnyEvent] = []
             race = None
             if made.files is not None and most >= self._least(state):
-                race = await self._race.run(stage, made.files, state.incumbent, state.known, most)
+                race = await self._race.run(
+                    stage,
+                    made.files,
+                    state.incumbent,
+                    state.known,
+                    most,
+                    # The published loop compares each number with the record, whatever its seed.
+                    own_look=number if self._terms.rule == "greedy" else None,
+                )
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
             order = await self.context.ask(OrderQuery(key=f"{stage}/decision", decides=True))

@@ -55,17 +55,18 @@ def effect(found: Effect) -> str:
     return gain(found.value, found.value - reach, found.value + reach)
 
 
-def noise_floor(event: NoiseMeasured, metric: str = "score") -> str:
+def noise_floor(event: NoiseMeasured, metric: str = "") -> str:
     """What looks at the start gave, and how much they differ."""
     looks = count(len(event.values), "evaluation")
     takes = f"{duration(event.seconds)} each"
     mean = fmean(event.values)
+    metric = f"{metric} " if metric else ""
     if len(event.values) == 1:
-        return f"one evaluation of the start: {metric} {figure(mean)}, {takes}"
+        return f"one evaluation of the start: {metric}{figure(mean)}, {takes}"
     if not event.spread:
-        return f"{looks} of the start all gave {metric} {figure(mean)}: deterministic, {takes}"
+        return f"{looks} of the start all gave {metric}{figure(mean)}: deterministic, {takes}"
     return (
-        f"{looks} of the start: {metric} {figure(mean, event.spread)} on average, "
+        f"{looks} of the start: {metric}{figure(mean, event.spread)} on average, "
         f"spread {figure(event.spread, event.spread)}, {takes}"
     )
 

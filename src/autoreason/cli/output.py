@@ -15,7 +15,6 @@ class OutputOptions(Struct, frozen=True):
     as_json: bool = False
     quiet: bool = False
     live: bool = True
-    journal: str | None = None
     report: Path | None = None
     """The folder for a report on programs."""
     html: Path | None = None
@@ -31,7 +30,6 @@ class OutputOptions(Struct, frozen=True):
             values["as_json"],
             values["quiet"],
             not values["no_live"],
-            values["journal"],
             values.get("report"),
             values.get("html"),
             values.get("fail_on_contract", False),

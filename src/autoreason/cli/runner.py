@@ -9,10 +9,9 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from autoreason.cli.embedded import model_notes, require_weights
-from autoreason.cli.lookup import open_journal
 from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
 from autoreason.cli.views.certificates import warn_of_failed_judges
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.run.prepared import PreparedRun
+    from autoreason.run.research_result import ResearchResult
+    from autoreason.run.solution import Solution
 
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
@@ -98,20 +99,14 @@ def drive_run(
     if view.live.solving:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
-        from autoreason.run.solution import solution_of
 
-        return solution_set.end(solution_of(result), output, console or stderr_console())
+        return solution_set.end(cast("Solution", result), output, console or stderr_console())
     if view.live.researching:
         from autoreason.cli.views import research_outcome
-        from autoreason.run.research_result import research_result
 
-        return research_outcome.end(research_result(result), output, console)
+        return research_outcome.end(cast("ResearchResult", result), output, console)
     if view.live.study and result.finished:
-        from autoreason.run.reports import reported_result
-
-        with open_journal(output.journal) as journal:
-            report = reported_result(result, journal)
-        outcome.show_report(report, as_json=output.as_json, html=output.html)
+        outcome.show_report(result, as_json=output.as_json, html=output.html)
         return 0
     return outcome.end_run(result, output, console)
 

@@ -91,6 +91,8 @@ class JobContext:
             brief=task.brief,
             facts=task.facts,
             rules=task.contract.rules(),
+            # Texts of recorded passes have a stage, and kept their contract to be judged.
+            finished=any(not entry.stage for entry in task.entries),
         )
         return (
             Message("system", self.prompts.render("system"), stable=True),

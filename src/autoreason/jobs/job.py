@@ -20,6 +20,8 @@ from autoreason.task import Task
 Options = TypeVar("Options", bound=Struct)
 Plan = Mapping[str, int]
 """Calls by role."""
+Plans = tuple[Plan, Plan, Plan]
+"""The least, the most likely and the most."""
 Product = Literal["text", "programs", "files"]
 
 
@@ -56,9 +58,14 @@ class Job:
         raise NotImplementedError
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:  # noqa: ARG003
+    def plans(cls, settings: Settings) -> Plans | None:  # noqa: ARG003
         """Calls by role, from the least to the most, without a given draft; None where that is not known."""
         return None
+
+    @classmethod
+    def draft_count(cls, settings: Settings) -> int:  # noqa: ARG003
+        """How many first drafts are planned, which a given draft saves."""
+        return 1
 
     @classmethod
     def plan_count(cls, task: Task) -> int:  # noqa: ARG003
@@ -69,6 +76,11 @@ class Job:
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:  # noqa: ARG003
         """What a dry run is answered on its way to the first request; None where it cannot go on."""
         return "" if isinstance(query, GuidanceQuery | BudgetQuery) else None
+
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003
+        """The limit of calls below which it would pause before its first pass; 0 where there is none."""
+        return 0
 
     @classmethod
     def check(cls, settings: Settings) -> None:

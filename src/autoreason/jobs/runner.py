@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from autoreason.errors import AutoreasonError, StrategyError
 from autoreason.events import Delivered, JobFinished
+from autoreason.exchange import Role
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job
+from autoreason.jobs.job import Job, Plans
 from autoreason.plugins import describe
 from autoreason.settings import Settings
 from autoreason.task import Task
+from autoreason.type_hints import type_problem
 
 _BUILT_IN_PREFIX = "autoreason."
 Kind = TypeVar("Kind", bound=Job)
@@ -24,6 +26,26 @@ def check_job(task: Task, settings: Settings, kind: type[Job]) -> None:
     kind.check_task(task, settings)
     with user_code_errors(kind, settings.strategy):
         kind.check(settings)
+
+
+def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
+    """The plans of a job: calls by role, from the least to the most; None where it does not say."""
+    name = settings.strategy
+    with user_code_errors(kind, name):
+        # A user's class may return anything.
+        plans: Any = kind.plans(settings)
+    if plans is None:
+        return None
+    if not (problem := type_problem("plans", plans, tuple[Mapping[Role, int], ...])):
+        totals = [sum(plan.values()) for plan in plans]
+        if len(plans) != 3 or totals != sorted(totals):
+            problem = f"their calls are {totals}; give three plans, from the least to the most"
+        elif any(calls < 0 for plan in plans for calls in plan.values()):
+            problem = "a number of calls is negative; give 0 or more"
+    if problem:
+        raise StrategyError(f"the strategy {name} has no valid plans: {problem}")
+    low, likely, high = plans
+    return low, likely, high
 
 
 def build_job(kind: type[Kind], context: JobContext) -> Kind:

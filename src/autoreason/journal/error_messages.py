@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.errors import JournalError
+from autoreason.errors import JournalError, WritingFailed
 
 NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
 _MAX_DETAIL = 100
@@ -34,7 +35,7 @@ def explain_sqlite_error(error: sqlite3.Error, path: Path, run: str | None = Non
         return JournalError(f"{path} was closed; open the journal again")
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return JournalError(f"no space is left for {path}; free some, then resume")
+        return WritingFailed(f"no space is left for {path}; free some, then resume")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return JournalError(f"{path} is locked by another program; close that, then try again")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
@@ -44,6 +45,13 @@ def explain_sqlite_error(error: sqlite3.Error, path: Path, run: str | None = Non
     if code == sqlite3.SQLITE_IOERR:
         return JournalError(f"the disk under {path} failed ({error}); repair it, then resume")
     return damage_error(path, str(error), run)
+
+
+def explain_disk_error(error: OSError, what: str, remedy: str) -> JournalError:
+    """An error of the disk as one sentence; a full one needs space, whatever else would help."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return WritingFailed(f"{what}: {error.strerror}; free some space, then try again")
+    return JournalError(f"{what}: {error.strerror}; {remedy}")
 
 
 def damage_error(path: Path, how: str, run: str | None = None) -> JournalError:

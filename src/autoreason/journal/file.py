@@ -9,7 +9,12 @@ from pathlib import Path
 
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.journal import sql
-from autoreason.journal.error_messages import NAME_ANOTHER, explain_sqlite_error, journal_errors
+from autoreason.journal.error_messages import (
+    NAME_ANOTHER,
+    explain_disk_error,
+    explain_sqlite_error,
+    journal_errors,
+)
 from autoreason.journal.location import locks_folder
 from autoreason.journal.locks import lock_file, make_folder
 from autoreason.journal.shared_texts import JournalConnection
@@ -65,8 +70,8 @@ def create(path: Path) -> None:
             if not exists(path):
                 _build(path)
     except OSError as error:
-        raise JournalError(
-            f"cannot create {path}: {error.strerror}; allow writing there or {NAME_ANOTHER}"
+        raise explain_disk_error(
+            error, f"cannot create {path}", f"allow writing there or {NAME_ANOTHER}"
         ) from None
 
 

@@ -37,6 +37,7 @@ from autoreason.journal.records import (
 from autoreason.journal.writer import Writer
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
+from autoreason.type_hints import check_type
 
 T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
@@ -50,10 +51,11 @@ _COMMAND_REFRESH = 0.1
 class Journal:
     """What happened in every run. Reads see what is committed; one process at a time locks a run."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._locks = location.locks_folder(path)
-        self._reader = Reader(path)
+    def __init__(self, path: str | Path) -> None:
+        check_type("path", path, str | Path)
+        self.path = location.locate(str(path))
+        self._locks = location.locks_folder(self.path)
+        self._reader = Reader(self.path)
         self._reader_lock = threading.Lock()
         self._writer: Writer | None = None
         self._writer_lock = threading.Lock()
@@ -315,6 +317,10 @@ class Journal:
     ) -> list[Command]:
         """Pending commands, oldest first."""
         return self._with_reader(lambda connection: writes.pending(connection, run, kinds))
+
+    def was_accepted(self, run: str) -> bool:
+        """Whether a person accepted the text of a run, even if its process has not read that yet."""
+        return bool(list(self._read(sql.ACCEPTED, (run,))))
 
     def runs_with_commands(self) -> frozenset[str]:
         """Runs with pending commands, as of a tenth of a second ago at most."""

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import JournalError, RunLocked
+from autoreason.journal.error_messages import explain_disk_error
 from autoreason.journal.run_names import check_name
 
 _PATIENCE = 0.2
@@ -77,9 +78,10 @@ def lock_file(path: Path, patience: float) -> Iterator[int | None]:
 
 
 def _cannot_lock(path: Path, error: OSError) -> JournalError:
-    return JournalError(
-        f"cannot lock {path}: {error.strerror}; allow writing there or name another journal"
-        " with AUTOREASON_JOURNAL"
+    return explain_disk_error(
+        error,
+        f"cannot lock {path}",
+        "allow writing there or name another journal with AUTOREASON_JOURNAL",
     )
 
 

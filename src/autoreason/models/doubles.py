@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from hashlib import blake2b
+from itertools import zip_longest
 from typing import Any
 
 from autoreason.errors import InvalidInput
@@ -145,6 +146,8 @@ _GUESSES = (
     "min(map(str, given), default=None)",
     "sorted(map(str, given))",
 )
+_SECTIONS = re.compile(r"^- Has a section headed “(.+)”\.$", re.MULTILINE)
+"""As the limits in a prompt name them."""
 _VERBS = ("rests on", "needs", "leads to", "depends on", "comes before", "makes room for")
 
 
@@ -243,13 +246,15 @@ def _program(echo: _Echo) -> str:
 
 
 def _document(echo: _Echo) -> str:
-    """A title and three short paragraphs in the words of the brief."""
+    """A title and three short paragraphs in the words of the brief, under the headings it must have."""
     words = list(dict.fromkeys(_WORD.findall(echo.brief))) or ["nothing"]
     paragraphs = (
         " ".join(_sentence(words, echo, paragraph, line) for line in range(4))
         for paragraph in range(3)
     )
-    text = "\n\n".join((f"# {' '.join(words[:6])}", *paragraphs))
+    headings = [f"## {name}" for name in _SECTIONS.findall("\n".join(echo.user_texts))]
+    parts = (part for pair in zip_longest(headings, paragraphs) for part in pair if part)
+    text = "\n\n".join((f"# {' '.join(words[:6])}", *parts))
     marked = "<document>" in echo.user_texts[-1]
     return f"<document>\n{text}\n</document>" if marked else text
 

@@ -83,7 +83,7 @@ def _open_own(name: str, address: str) -> Model:
     try:
         model: Model = factory(address)
         is_model = all(hasattr(model, each) for each in ("address", "ask", "close"))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidInput(f"{name} raised {describe(error)}; correct it") from error
     if not is_model:
         raise InvalidInput(f"{name} gives no model; it needs `address`, `ask` and `close`")

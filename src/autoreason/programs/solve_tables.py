@@ -134,10 +134,11 @@ def sections(report: SolveReport) -> list[Section]:
     if report.by_difficulty:
         few = all(each.problems < _ENOUGH for each in report.by_difficulty)
         shown.append(Section("By difficulty", tables=[by_difficulty(report)], detail=few))
-    if report.duels:
+    # On one problem every row would be the same, with an interval over all there is; the conclusion says so.
+    if any(each.problems > 1 for each in report.duels):
         title = "Paired tests on the problems both were scored on"
         shown.append(Section(title, tables=[duels(report.duels)]))
-    if any(each.problems for each in report.duels_after_failure):
+    if any(each.problems > 1 for each in report.duels_after_failure):
         few = all(each.problems < _ENOUGH for each in report.duels_after_failure)
         title = "The same where the first attempt of both failed"
         shown.append(Section(title, tables=[duels(report.duels_after_failure)], detail=few))

@@ -114,7 +114,11 @@ def load(folder: Path | None, *, small: bool = False, writes: str | None = None)
     usual = built_in(small=small, writes=writes)
     if folder is None:
         return usual
-    if not folder.is_dir():
+    try:
+        found = folder.is_dir()
+    except OSError as error:
+        raise InvalidInput(f"cannot read the prompt folder: {error.strerror}") from None
+    if not found:
         raise InvalidInput(f"no prompt folder at {folder}; check the name")
     own = {path.stem: path for path in sorted(folder.glob("*.md"))}
     if not own:

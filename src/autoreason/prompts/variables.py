@@ -49,6 +49,9 @@ VARIABLES = {
     "findings": Variable(
         "the critic's or analyst's findings; may be empty", "It adds too much.", ""
     ),
+    "finished": Variable(
+        "whether finished texts are judged as they are, those that break a limit too", True, False
+    ),
     "fixes": Variable(
         "those limits, each with its place or how far off it is",
         ["12 words, at most 9 allowed; cut 3 or more"],

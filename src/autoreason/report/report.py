@@ -109,6 +109,10 @@ class Report:
 
         return self.to_text(min(WIDEST, shutil.get_terminal_size((WIDEST, 0)).columns))
 
+    def __repr__(self) -> str:
+        """Short, for a prompt; `print` shows the report."""
+        return f"<{type(self).__name__}: {self.sentence}>"
+
     def _repr_html_(self) -> str:
         """The report in a notebook."""
         from autoreason.report.page import body

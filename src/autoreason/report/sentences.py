@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from autoreason.report.numbers import percent
 
@@ -11,6 +11,12 @@ def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def describe_tie(scores: Mapping[str, int], winner: str) -> str:
+    """The texts at the top of a list, and which of them is taken."""
+    leaders = [name for name, score in scores.items() if score == scores[winner]]
+    return f"no text leads: {listed(leaders)} are equal, and {winner} is first on the list"
 
 
 def describe_losers(names: Sequence[str]) -> str:
@@ -23,7 +29,7 @@ def describe_losers(names: Sequence[str]) -> str:
 def by_chance(result: str, share: float, who: str = "judges") -> str:
     """`judges ranking at random give as much 31 % of the time`; a result that is certain is called that."""
     if share == 1:
-        return f"{who} ranking at random always give {result}"
+        return f"{who} ranking at random would always give {result} or more"
     return f"{who} ranking at random give {result} {percent(share)} of the time"
 
 

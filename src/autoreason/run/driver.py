@@ -39,6 +39,7 @@ from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
+from autoreason.report.sentences import listed
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, rerun
@@ -125,14 +126,15 @@ async def resume(
         memory = Memory(replies, answers)
         rerun_result = await rerun(task, changed, prompts, emitted, memory, recovery)
         if rerun_result.difference and changes:
+            names = listed([f"`{name}`" for name in changes])
             raise InvalidInput(
-                f"run {run} cannot go on with these changes ({rerun_result.difference}); "
-                "leave them out, or fork the run"
+                f"run {run} cannot go on with these changes of {names} "
+                f"({rerun_result.difference}); leave them out, or fork the run"
             )
         if rerun_result.difference:
             raise ReplayMismatch(
-                f"run {run} cannot go on: {rerun_result.difference}; put it back as it was, or go on "
-                f"from its text with `autoreason fork {run}`"
+                f"run {run} cannot go on: {rerun_result.difference}; {rerun_result.likely_cause}; "
+                f"put it back as it was, or go on from its text with `autoreason fork {run}`"
             )
         # A stop that came too late was meant for the process that drove the run before.
         journal.take_command(run, kinds=_STALE_COMMANDS)

@@ -41,7 +41,7 @@ _DESCRIBED = (
 _OF_STUDIES = ("strategy", "strategy_options")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DryRun(Report):
     """The estimate, the settings and the first prompt of a run that was not started."""
 

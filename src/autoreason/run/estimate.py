@@ -16,7 +16,7 @@ from autoreason.errors import AutoreasonError
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan
-from autoreason.jobs.runner import build_job, run_job, user_code_errors
+from autoreason.jobs.runner import build_job, plan_calls, run_job
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
@@ -27,7 +27,7 @@ from autoreason.report.sentences import listed
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
+from autoreason.tournament.plan import without_drafts
 
 _TOKENS_PER_WORD = 1.4
 _BYTES_PER_TOKEN = 4
@@ -48,7 +48,7 @@ class Span(NamedTuple, Generic[Number]):
     high: Number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunEstimate(Report):
     """What a run may take. Rough by nature: the number of passes is not known."""
 
@@ -143,18 +143,11 @@ async def estimate_run(
     if task.draft is not None:
         # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
-    with user_code_errors(kind, settings.strategy):
-        plans, times = kind.plans(settings), kind.plan_count(task)
+    plans, times = plan_calls(kind, settings), kind.plan_count(task)
     if not requests or plans is None:
         return unknown
     if task.draft is not None:
-        low, likely, high = plans
-        # A given draft is one text less to write.
-        plans = (
-            _without_draft(low, 1),
-            _without_draft(likely, 1),
-            _without_draft(high, MAX_CALLS_PER_TEXT),
-        )
+        plans = without_drafts(plans, kind.draft_count(settings))
     low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
     plans = low, likely, high
     sizes = _sizes(task, requests)
@@ -166,10 +159,6 @@ async def estimate_run(
         ),
         cost=_cost(settings, sizes, plans),
     )
-
-
-def _without_draft(plan: Plan, calls: int) -> Plan:
-    return {**plan, "author": plan.get("author", 0) - calls}
 
 
 async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:

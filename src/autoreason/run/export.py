@@ -288,8 +288,11 @@ def _run_json(run: str, story: Story, journal: Journal) -> str:
     )
 
 
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
 def _pretty(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return msgspec.json.format(_JSON.encode(value), indent=2).decode()
 
 
 def _file_name(key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autoreason.errors import InvalidInput
@@ -42,7 +42,11 @@ class ModelChoice:
         )
 
     def _judges(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        return tuple(self.address(model) for model in options.get("judge_models") or ())
+        models = options.get("judge_models") or ()
+        several = (
+            models if isinstance(models, Sequence) and not isinstance(models, str) else [models]
+        )
+        return tuple(self.address(model) for model in several)
 
     def address(self, model: str | Model) -> str:
         """The address of a model; an object is remembered under it."""

@@ -51,7 +51,7 @@ class AskOptions(RunHooks, total=False):
     judge_temperature: float | None
     judge_effort: Effort | None
     max_tokens: int
-    budget: Budget
+    budget: Budget | Mapping[str, Any]
     base_url: str | dict[str, str] | None
     allow_http: bool
 
@@ -59,7 +59,7 @@ class AskOptions(RunHooks, total=False):
 class PanelOptions(AskOptions, total=False):
     """Who judges, and how votes are counted."""
 
-    judge_models: Sequence[str | Model]
+    judge_models: str | Model | Sequence[str | Model]
     """Taken in turn, seat by seat: a mixed panel."""
     judges: int
     voting: str
@@ -210,10 +210,10 @@ class ResumeOptions(RunHooks, total=False):
     author_model: str | Model
     critic_model: str | Model
     synthesizer_model: str | Model
-    judge_models: Sequence[str | Model]
+    judge_models: str | Model | Sequence[str | Model]
     passes: int
     max_tokens: int
-    budget: Budget
+    budget: Budget | Mapping[str, Any]
     """Limits that it does not set stay as they were."""
     base_url: str | dict[str, str] | None
     allow_http: bool

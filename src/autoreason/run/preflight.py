@@ -6,7 +6,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.jobs.runner import check_job
+from autoreason.jobs.runner import check_job, user_code_errors
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -39,6 +39,19 @@ def check_settings(task: Task, settings: Settings) -> None:
     check_rule(settings.voting)
     lens_of(settings.style, 0)
     user_rules(settings)
+
+
+def check_call_limit(task: Task, settings: Settings) -> None:
+    """Refuse a limit of calls that would be spent without coming to anything."""
+    kind = job_class(settings)
+    limit = settings.budget.calls
+    with user_code_errors(kind, settings.strategy):
+        least = kind.min_calls(task, settings)
+    if limit is not None and limit < least:
+        raise InvalidInput(
+            f"`budget.calls` is {limit}, and this run needs {least} to begin its first pass; "
+            "give so many, or lower `playoff`, `confirmation` or `max_judges`"
+        )
 
 
 async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:

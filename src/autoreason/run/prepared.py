@@ -19,12 +19,13 @@ from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.kinds import job_class
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import RunHooks, check_arguments
-from autoreason.run.preflight import check, check_models, check_settings
+from autoreason.run.preflight import check, check_call_limit, check_models, check_settings
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
+from autoreason.run.reports import reported_result
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
-from autoreason.settings import Models, Settings, make_settings
+from autoreason.settings import Models, Settings, make_settings, read_budget
 from autoreason.task import Task
 
 
@@ -51,13 +52,14 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
         return await estimate_run(self.task, self.settings, self.prompts)
 
     def check_models(self) -> None:
-        """Raise `InvalidInput` where its models could not run it, as far as that is known without reaching them."""
+        """Raise `InvalidInput` where models or limits could not run it, as far as is known without reaching any."""
         wait_for(self._check_models, "check_models")
 
     async def _check_models(self) -> None:
         async with AsyncExitStack() as exits:
             pool = use_pool(self.hooks.get("pool"), self.settings, self.models, exits)
             await check_models(self.task, self.settings, pool, self.prompts)
+        check_call_limit(self.task, self.settings)
 
     def run(self, **hooks: Unpack[RunHooks]) -> Result:
         """Check everything, then run until the end or a pause; hooks given here come first."""
@@ -70,12 +72,14 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
         async with AsyncExitStack() as exits:
             pool = use_pool(hooks.get("pool"), self.settings, self.models, exits)
             await check(self.task, self.settings, pool, self.prompts)
+            check_call_limit(self.task, self.settings)
             if on_ready := hooks.get("on_ready"):
                 on_ready()
+            journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
             result = await start(
                 self.task,
                 self.settings,
-                journal=exits.enter_context(use_journal(hooks.get("journal"), create=True)),
+                journal=journal,
                 prompts=self.prompts,
                 pool=pool,
                 on_event=hooks.get("on_event"),
@@ -85,8 +89,8 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
                 on_started=hooks.get("on_started"),
                 service=self.service,
             )
-        store_certificate(result, hooks.get("on_warning"))
-        return result
+            store_certificate(result, hooks.get("on_warning"))
+            return reported_result(result, journal)
 
 
 def prepare(
@@ -95,6 +99,8 @@ def prepare(
     """A run of `task` under the settings among `options`; `own` are those that the caller decides."""
     fields = set(Settings.__struct_fields__) - {"seed", "protocol"}
     changes = {name: value for name, value in options.items() if name in fields} | own
+    if (limits := options.get("budget")) is not None:
+        changes["budget"] = read_budget(limits)
     seed = options.get("seed")
     settings = make_settings(
         models,

@@ -40,7 +40,7 @@ _BAD: dict[str, Tone] = {verdict.replace("_", " "): "bad" for verdict in CodeVer
 _TONES: dict[str, Tone] = {**_BAD, "accepted": "good", "sandbox error": "warning"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SetReport(Report):
     """What is in a set of problems."""
 
@@ -94,7 +94,7 @@ class SetReport(Report):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProblemReport(Report):
     """One problem without its private tests."""
 
@@ -187,7 +187,7 @@ def _remarks(share: Share) -> str:
     return ", ".join(f"{number:,} {remark}" for number, remark in counted if number)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SolutionsReport(Report):
     """How the known solutions of a set did."""
 
@@ -260,7 +260,7 @@ async def check_solutions(
     return SolutionsReport(found, tuple(tried), tuple(unfair))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProgramReport(Report):
     """How one program did on the tests of its problem."""
 

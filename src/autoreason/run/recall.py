@@ -17,7 +17,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import RecordedAnswer, RecordedReply
 from autoreason.keys import Key
-from autoreason.plugins import is_in_file
+from autoreason.plugins import is_in_file, short
 from autoreason.programs.events import Solved
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class
@@ -164,6 +164,7 @@ class RerunResult(NamedTuple):
     """Events that came again as recorded."""
     difference: str | None
     """Where it first differed; None where it did not."""
+    likely_cause: str = ""
 
 
 class _EndOfRecord(Interruption):
@@ -202,18 +203,25 @@ async def rerun(
     except Interruption:
         pass
     except ReplayMismatch as diverged:
-        return RerunResult(recorder.repeated, f"{diverged}; {_likely_cause(settings)}")
+        return RerunResult(recorder.repeated, str(diverged), _likely_cause(task, settings))
     difference = _difference(recorded, recorder, extra, memory)
-    return RerunResult(recorder.repeated, difference and f"{difference}; {_likely_cause(settings)}")
+    return RerunResult(recorder.repeated, difference, _likely_cause(task, settings))
 
 
-def _likely_cause(settings: Settings) -> str:
-    """The most likely reason why running a record again differs."""
+def _likely_cause(task: Task, settings: Settings) -> str:
+    """The most likely reason why running a record again differs: a user's code, where there is any."""
+    changed = "was changed since, or it draws at random or reads the clock"
     if is_in_file(settings.strategy):
-        return (
-            "the strategy was changed since, or it draws at random or reads the clock: "
-            "it must draw from `self.settings.seed` alone"
-        )
+        return f"the strategy {changed}: it must draw from `self.settings.seed` alone"
+    functions = [
+        ("voting rule", settings.voting),
+        ("judge style", settings.style),
+        *(("stop rule", name) for name in settings.stop_rules),
+        *(("check", name) for name in task.contract.checks),
+    ]
+    own = [f"the {noun} {short(name)}" for noun, name in functions if is_in_file(name)]
+    if own:
+        return f"{' or '.join(own)} {changed}: the same input must give the same result"
     return "the run was recorded by another version of autoreason or its record was changed"
 
 

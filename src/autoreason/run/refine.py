@@ -74,7 +74,8 @@ def estimate(
         options: See `RefineOptions`.
 
     Returns:
-        Calls, tokens and cost, from the least to the most, and the first request. Other runs are
+        Calls, tokens and cost, from the least to the most, and the first request. Whether its models
+        can be used here is not looked at; `prepare_refine(...).check_models()` does. Other runs are
         estimated by the `estimate` method of what `prepare_judge` and its siblings return.
 
     Raises:

@@ -16,7 +16,7 @@ from autoreason.run.sync import wait_for
 from autoreason.story import build_story
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReplayResult(Report):
     """The result of a replay."""
 
@@ -90,4 +90,5 @@ async def replay_async(run: RecordedRun, *, journal: JournalPlace = None) -> Rep
     emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
     prompts = PromptSet(story.prompts)
     result = await rerun(task, settings, prompts, emitted, memory, story.recovery)
-    return ReplayResult(run, *result)
+    difference = result.difference and f"{result.difference}; {result.likely_cause}"
+    return ReplayResult(run, result.events, difference)

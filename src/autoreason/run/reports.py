@@ -4,49 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from autoreason.errors import BudgetReached, Interruption, PanelFailed, ProviderFailed, Stopped
 from autoreason.journal import Journal
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.kinds import written_by
-from autoreason.run.result import Result
+from autoreason.run.result import Result, how_to_go_on, result_fields
 from autoreason.story import Story
 
-_FIELDS = ("run", "status", "calls", "tokens", "cost", "seed")
+AnyReport = TypeVar("AnyReport", bound=Report)
+
+_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
+_INTERRUPTIONS: dict[str, type[Interruption]] = {
+    each.status: each for each in (BudgetReached, ProviderFailed, PanelFailed, Stopped)
+}
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyResult(Result):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StudyResult(Result, Generic[AnyReport]):
     """The result of a run that judged texts: its report, and what the run took."""
 
-    report: Report
+    final_report: AnyReport | None = None
+    """None where the run paused."""
+
+    @property
+    def report(self) -> AnyReport:
+        """What the run found; raises the `Interruption` that keeps a paused run from having one."""
+        if self.final_report is None:
+            steps = how_to_go_on(self.run, self.story, has_text=False)
+            error = _INTERRUPTIONS[self.status](
+                f"run {self.run} has no report yet ({self.ending}); {steps}"
+            )
+            error.limit = self.story.limit
+            raise error
+        return self.final_report
 
     @property
     def heading(self) -> str:  # type: ignore[override]
         """That of the report."""
-        return self.report.heading
+        return self.final_report.heading if self.final_report else super().heading
 
     @property
     def conclusion(self) -> str:
-        """That of the report."""
-        return self.report.conclusion
+        """That of the report, or why there is none."""
+        return self.final_report.conclusion if self.final_report else self.ending
 
     def names(self) -> Sequence[str]:
         """Those of the report."""
-        return self.report.names()
+        return self.final_report.names() if self.final_report else ()
 
     def sections(self) -> list[Section]:
         """Those of the report, then what the run took."""
-        return [*self.report.sections(), Section(sentences=[self.took, *self.next_steps()])]
+        if self.final_report is None:
+            return super().sections()
+        return [*self.final_report.sections(), Section(sentences=[self.took, *self.next_steps()])]
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, and the report under the names of its kind."""
         fields = {name: getattr(self, name) for name in _FIELDS}
-        return plain_values(fields | self.report.run_fields())
+        found = self.final_report.run_fields() if self.final_report else {}
+        return plain_values({"conclusion": self.conclusion} | fields | found)
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
-    """The result of any finished run as the report on what it was for."""
+    """The result of any run as the report on what it was for."""
     product = written_by(result.story.settings)
     if product == "programs":
         from autoreason.run.solution import solution_of
@@ -58,10 +80,11 @@ def reported_result(result: Result, journal: Journal) -> Result:
         return research_result(result)
     if product == "text":
         return result
-    return StudyResult(**vars(result), report=report_of(result.run, result.story, journal))
+    report = _report(result.run, result.story, journal) if result.finished else None
+    return StudyResult(**result_fields(result), final_report=report)
 
 
-def report_of(run: str, story: Story, journal: Journal) -> Report:
+def _report(run: str, story: Story, journal: Journal) -> Report:
     """The report of a job that judges."""
     assert story.settings is not None
     return _REPORTS[story.settings.strategy](run, story, journal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from msgspec.structs import asdict, replace
 
@@ -38,7 +38,7 @@ from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import ResearchOptions, RunHooks, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.research_result import ResearchResult, research_result
+from autoreason.run.research_result import ResearchResult
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
@@ -148,7 +148,7 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
         """Save what measures, then run until the end or a pause."""
-        return research_result(await super().run_async(**hooks))
+        return cast(ResearchResult, await super().run_async(**hooks))
 
     async def measure_noise_async(self) -> NoiseMeasured:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from autoreason.contract import Violation, count_words
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
+from autoreason.programs.program_statements import lines
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
@@ -34,7 +35,7 @@ _LIMITS = {
 """The option of each field of a budget."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Report):
     """The result of a run when it has ended or paused."""
 
@@ -98,6 +99,10 @@ class Result(Report):
         """Whether it delivered; a run that paused can be resumed."""
         return self.status in FINISHED
 
+    def __repr__(self) -> str:
+        """The run, how it stands and what it came to; `print` shows the report."""
+        return f"<{type(self).__name__} {self.run}, {self.status}: {self.sentence}>"
+
     @property
     def heading(self) -> str:  # type: ignore[override]
         """What was written, and in which run."""
@@ -149,12 +154,10 @@ class Result(Report):
             settings = self.story.settings
             judged = settings is None or settings.strategy == "autoreason"
             shown = f"won by {statements.winners(won, _WINNERS)}"
-            rows.append(
-                (
-                    "Passes",
-                    f"{len(won)}, {shown if judged else 'each text accepted without a vote'}",
-                )
-            )
+            how = shown if judged else "each text accepted without a vote"
+            if self.story.playoff and not judged:
+                how = "each another text for the panel to choose from"
+            rows.append(("Passes", f"{len(won)}, {how}"))
         work = self.story.task.work if self.story.task else None
         if isinstance(work, Metric):
             rows.append(("Metric", statements.metric(work.evaluate, self.story)))
@@ -163,7 +166,10 @@ class Result(Report):
         return [*rows, self.took]
 
     def _origin(self) -> str:
-        origin = f"{self.origin}, {count(count_words(self.text or ''), 'word')}"
+        text = self.text or ""
+        is_program = self.story.task is not None and self.story.task.work is not None
+        length = lines(text) if is_program else count(count_words(text), "word")
+        origin = f"{self.origin}, {length}"
         draft = self.story.draft
         if draft is None or self.origin == "draft":
             return origin
@@ -234,6 +240,11 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         seconds=working_time(row.id, journal=journal).seconds,
         journal=journal.path,
     )
+
+
+def result_fields(result: Result) -> dict[str, Any]:
+    """What every result has, to make one of a kind from it."""
+    return {each.name: getattr(result, each.name) for each in fields(Result)}
 
 
 class StopSwitch:

@@ -14,15 +14,15 @@ from autoreason.exchange import Service
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
 from autoreason.run.certificate_storage import store_certificate
-from autoreason.run.kinds import written_by
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import RecordedRun, ResumeOptions, check_arguments
 from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
+from autoreason.run.reports import reported_result
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
-from autoreason.settings import Budget, Settings
+from autoreason.settings import Budget, Settings, read_budget
 from autoreason.task import Task
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         options: See `ResumeOptions`: what is different from here on, and who follows the run.
 
     Returns:
-        As of `refine`; calls, tokens and cost are those of the whole run.
+        As of the function that started it; calls, tokens and cost are those of the whole run.
 
     Raises:
         UnknownRun: No run has that name.
@@ -85,12 +85,8 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
             switch=options.get("stop_switch"),
             service=service,
         )
-    store_certificate(result, options.get("on_warning"))
-    if written_by(result.story.settings) == "files":
-        from autoreason.run.research_result import research_result
-
-        return research_result(result)
-    return result
+        store_certificate(result, options.get("on_warning"))
+        return reported_result(result, journal)
 
 
 def _caller_service(
@@ -119,9 +115,9 @@ def resumed_settings(
     )
 
 
-def change_budget(before: Budget, budget: Budget | None) -> Budget:
+def change_budget(before: Budget, budget: Budget | Mapping[str, Any] | None) -> Budget:
     """Limits that are not set stay as they were."""
-    limits = asdict(budget) if budget else {}
+    limits = asdict(read_budget(budget)) if budget else {}
     return replace(before, **{name: value for name, value in limits.items() if value is not None})
 
 

@@ -14,7 +14,7 @@ from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.progress import SolveProgress
 from autoreason.programs.task import assignments_of
 from autoreason.report.report import Section, plain_values
-from autoreason.run.result import Result
+from autoreason.run.result import Result, result_fields
 
 if TYPE_CHECKING:
     from autoreason.programs.solve_report import SolveReport
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution(Result):
     """The result for a problem, or for a set of them."""
 
@@ -151,4 +151,4 @@ class Solution(Result):
 
 def solution_of(result: Result) -> Solution:
     """A run that solved problems, as its caller sees it."""
-    return Solution(**vars(result))
+    return Solution(**result_fields(result))

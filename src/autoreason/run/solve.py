@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from autoreason.programs.task import Assignments
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import SolveOptions, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.solution import Solution, solution_of
+from autoreason.run.solution import Solution
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.task import Task
@@ -72,7 +72,7 @@ async def solve_async(
     """Like `solve`, in an event loop."""
     prepared = prepare_solve(model, **options)
     async with open_problems(prepared, problem, **options) as assigned:
-        return solution_of(await assigned.run_async())
+        return cast(Solution, await assigned.run_async())
 
 
 def prepare_solve(

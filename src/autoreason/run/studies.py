@@ -1,18 +1,15 @@
-"""Studies: texts, strategies, recorded passes or a judge in, the report out."""
+"""Studies: texts, strategies, recorded passes or a judge in, the run with its report out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar, Unpack
+from typing import Unpack, cast
 
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
-from autoreason.events import FINISHED
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.prompts import load
-from autoreason.report.report import Report
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
     CertifyOptions,
@@ -25,7 +22,7 @@ from autoreason.run.parameters import (
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
-from autoreason.run.reports import report_of
+from autoreason.run.reports import StudyResult
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
 from autoreason.studies.certify.certificate import Certificate
@@ -37,15 +34,13 @@ from autoreason.studies.panels.panel_report import PanelReport, require_statisti
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task
 
-AnyReport = TypeVar("AnyReport", bound=Report)
-
 
 def judge(
     brief: str | Task,
     texts: Mapping[str, str],
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[JudgeOptions],
-) -> PanelReport:
+) -> StudyResult[PanelReport]:
     """Let a blind panel rank 2 to 10 texts for the same brief.
 
     Args:
@@ -55,18 +50,19 @@ def judge(
         options: See `JudgeOptions`; there are 7 judges unless `judges` gives another number.
 
     Returns:
-        Points with intervals, who beats whom, and one sentence that says who wins, or that no text
-        does beyond chance.
+        Its `report` has points with intervals, who beats whom, and one sentence that says who wins,
+        or that no text does beyond chance. A run that paused, as at a limit of its budget, has none
+        yet: `report` then raises the `Interruption`, and `resume` goes on.
 
     Raises:
-        InvalidInput: Something cannot be used, or the run paused and has no report yet.
+        InvalidInput: Something cannot be used.
         JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import judge
         >>> texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
-        >>> report = judge("Explain tides.", texts, "echo/echo", judges=3, seed=1)
-        >>> [standing.name for standing in report.standings]
+        >>> result = judge("Explain tides.", texts, "echo/echo", judges=3, seed=1)
+        >>> [standing.name for standing in result.report.standings]
         ['a', 'b']
     """
     return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
@@ -77,9 +73,11 @@ async def judge_async(
     texts: Mapping[str, str],
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[JudgeOptions],
-) -> PanelReport:
+) -> StudyResult[PanelReport]:
     """Like `judge`, in an event loop."""
-    return await _report(PanelReport, prepare_judge(brief, texts, model, **options))
+    return cast(
+        StudyResult[PanelReport], await prepare_judge(brief, texts, model, **options).run_async()
+    )
 
 
 def prepare_judge(
@@ -125,7 +123,7 @@ def prepare_judge(
 
 def rejudge(
     run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
-) -> RejudgeReport:
+) -> StudyResult[RejudgeReport]:
     """Let another panel judge the recorded passes of a run; no text is written.
 
     Args:
@@ -135,17 +133,19 @@ def rejudge(
             votes are counted as they were.
 
     Returns:
-        Which decisions would have been others.
+        Its `report` says which decisions would have been others; a run that paused has none yet, as
+        with `judge`.
 
     Raises:
         UnknownRun: No run has that name.
-        InvalidInput: Something cannot be used, or the run paused and has no report yet.
+        InvalidInput: Something cannot be used.
         JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import refine, rejudge
         >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=2)
-        >>> [decision.stage for decision in rejudge(result.run, "echo/echo", judges=3).decisions]
+        >>> report = rejudge(result, "echo/echo", judges=3).report
+        >>> [decision.stage for decision in report.decisions]
         ['pass 1', 'playoff']
     """
     return wait_for(lambda: rejudge_async(run, model, **options), "rejudge")
@@ -153,9 +153,11 @@ def rejudge(
 
 async def rejudge_async(
     run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
-) -> RejudgeReport:
+) -> StudyResult[RejudgeReport]:
     """Like `rejudge`, in an event loop."""
-    return await _report(RejudgeReport, prepare_rejudge(run, model, **options))
+    return cast(
+        StudyResult[RejudgeReport], await prepare_rejudge(run, model, **options).run_async()
+    )
 
 
 def prepare_rejudge(
@@ -203,7 +205,7 @@ def prepare_rejudge(
 
 def compare(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> ComparisonReport:
+) -> StudyResult[ComparisonReport]:
     """Compare strategies on one brief, from one shared draft and with matched budgets.
 
     Args:
@@ -213,16 +215,17 @@ def compare(
             unless `strategies` names others.
 
     Returns:
-        Points with intervals, paired tests, what each strategy took, and one sentence that says
-        which wins, or that none does beyond chance.
+        Its `report` has points with intervals, paired tests, what each strategy took, and one
+        sentence that says which wins, or that none does beyond chance; a run that paused has none
+        yet, as with `judge`.
 
     Raises:
-        InvalidInput: Something cannot be used, or the run paused and has no report yet.
+        InvalidInput: Something cannot be used.
         JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import compare
-        >>> report = compare(
+        >>> result = compare(
         ...     "Explain tides.",
         ...     "echo/echo",
         ...     strategies=["critique_revise", "single"],
@@ -230,7 +233,7 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
-        >>> [each.strategy for each in report.strategies]
+        >>> [each.strategy for each in result.report.strategies]
         ['critique_revise', 'single']
     """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")
@@ -238,9 +241,11 @@ def compare(
 
 async def compare_async(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> ComparisonReport:
+) -> StudyResult[ComparisonReport]:
     """Like `compare`, in an event loop."""
-    return await _report(ComparisonReport, prepare_compare(brief, model, **options))
+    return cast(
+        StudyResult[ComparisonReport], await prepare_compare(brief, model, **options).run_async()
+    )
 
 
 def prepare_compare(
@@ -287,7 +292,7 @@ def prepare_compare(
     )
 
 
-def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Certificate:
+def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> StudyResult[Certificate]:
     """Measure a judge on questions whose answers are known, and store its certificate.
 
     Args:
@@ -295,24 +300,27 @@ def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Certificat
         options: See `CertifyOptions`.
 
     Returns:
-        What the judge sees and what misleads it. The certificate is stored on this machine, and
-        commands warn of judges that failed.
+        Its `report` is the certificate: what the judge sees and what misleads it. It is stored on
+        this machine, and commands warn of judges that failed; a run that paused has none yet, as
+        with `judge`.
 
     Raises:
-        InvalidInput: Something cannot be used, or the run paused and has no certificate yet.
+        InvalidInput: Something cannot be used.
         JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import certify
-        >>> certify("echo/echo", seed=1).verdict
+        >>> certify("echo/echo", seed=1).report.verdict
         'fail'
     """
     return wait_for(lambda: certify_async(model, **options), "certify")
 
 
-async def certify_async(model: str | Model, **options: Unpack[CertifyOptions]) -> Certificate:
+async def certify_async(
+    model: str | Model, **options: Unpack[CertifyOptions]
+) -> StudyResult[Certificate]:
     """Like `certify`, in an event loop."""
-    return await _report(Certificate, prepare_certify(model, **options))
+    return cast(StudyResult[Certificate], await prepare_certify(model, **options).run_async())
 
 
 def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> PreparedRun:
@@ -353,17 +361,3 @@ def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Pr
     Certification.check(prepared.settings)
     # Not those that an earlier certificate of the same judge asks for: it is measured afresh.
     return replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
-
-
-async def _report(kind: type[AnyReport], prepared: PreparedRun) -> AnyReport:
-    """Run a study to its end, and its report."""
-    result = await prepared.run_async()
-    if result.status not in FINISHED:
-        raise InvalidInput(
-            f"run {result.run} paused ({result.status}: {result.reason}); resume it for its report"
-        )
-    with use_journal(prepared.hooks.get("journal")) as journal:
-        report = report_of(result.run, result.story, journal)
-    if not isinstance(report, kind):
-        raise TypeError(f"run {result.run} ended with a {type(report).__name__}")
-    return report

@@ -87,6 +87,8 @@ class Pairs:
     """Pairs on which fewer judges agreed than were asked for."""
     not_won: int = 0
     """Pairs whose chosen text won no panel, where only winners were asked for."""
+    in_breach: int = 0
+    """Pairs whose chosen text breaks the contract that the other keeps: the prompt asks for the contrary."""
 
     @property
     def conclusion(self) -> str:
@@ -96,6 +98,7 @@ class Pairs:
             (self.ties, "tie", "left out"),
             (self.below, "pair", "below the agreement asked for"),
             (self.not_won, "pair", "whose chosen text won no panel"),
+            (self.in_breach, "pair", "whose chosen text breaks the contract that the other keeps"),
             (self.undecided, "panel", "without a verdict"),
         )
         source = f"{count(self.panels, 'panel')} of {count(self.runs, 'run')}"
@@ -127,6 +130,12 @@ class _Duel:
     judges: dict[str, None] = field(default_factory=dict)
     winners: set[str] = field(default_factory=set)
 
+    @property
+    def by_votes(self) -> tuple[_NamedText, _NamedText]:
+        """The text that more judges prefer, then the other."""
+        first, second = self.texts
+        return (second, first) if self.votes[1] > self.votes[0] else (first, second)
+
 
 def find_pairs(
     runs: Iterable[str],
@@ -157,8 +166,10 @@ def find_pairs(
                 result.ties += 1
             elif ahead < min_agreement * (ahead + behind):
                 result.below += 1
-            elif winner_only and duel.texts[duel.votes.index(ahead)].text not in duel.winners:
+            elif winner_only and duel.by_votes[0].text not in duel.winners:
                 result.not_won += 1
+            elif _is_in_breach(story, duel):
+                result.in_breach += 1
             else:
                 result.pairs.append(_pair(run, story, duel, prompt))
     return result
@@ -253,16 +264,23 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
     return list(duels.values())
 
 
+def _is_in_breach(story: Story, duel: _Duel) -> bool:
+    """Whether judges preferred a text that breaks the contract to one that keeps it."""
+    assert story.task is not None
+    chosen, rejected = (story.task.contract.violations(each.text) for each in duel.by_votes)
+    return bool(chosen and not rejected)
+
+
 def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
     assert story.settings is not None
-    ahead = int(duel.votes[1] > duel.votes[0])
-    chosen, rejected = duel.texts[ahead], duel.texts[1 - ahead]
+    chosen, rejected = duel.by_votes
+    behind, ahead = sorted(duel.votes)
     return TrainingPair(
         prompt=prompt,
         chosen=chosen.text,
         rejected=rejected.text,
-        chosen_votes=duel.votes[ahead],
-        rejected_votes=duel.votes[1 - ahead],
+        chosen_votes=ahead,
+        rejected_votes=behind,
         run=run,
         stages=tuple(duel.stages),
         chosen_name=chosen.name,
@@ -301,4 +319,5 @@ def count_pairs(pairs: Pairs) -> Mapping[str, int]:
         "ties": pairs.ties,
         "below_agreement": pairs.below,
         "not_won": pairs.not_won,
+        "in_breach": pairs.in_breach,
     }

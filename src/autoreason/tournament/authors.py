@@ -70,7 +70,9 @@ def fixes(context: JobContext, text: str) -> tuple[str, ...]:
 
 def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
     echo = find_echo(text, context.prompts, *_sources(context))
-    return (Violation("echo", f"“{echo}” is of the request and no part of the text"),) * bool(echo)
+    return (
+        Violation("echo", f"“{echo}” repeats the request and does not belong in the text"),
+    ) * bool(echo)
 
 
 async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:

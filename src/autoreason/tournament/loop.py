@@ -63,6 +63,18 @@ class Tournament(Strategy):
         """From critics who find nothing to every request repeated as often as possible."""
         return min_plan(settings), likely_plan(settings), max_plan(settings)
 
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:
+        """Up to the end of the first pass, and what comes after the last one; no pass begins without those."""
+        if not settings.playoff + settings.confirmation:
+            return 0
+        drafts = 1 if task.draft is not None else settings.drafts
+        one = replace(
+            settings, passes=1, drafts=drafts, max_drafts=max(drafts, settings.max_drafts)
+        )
+        grown = pass_size(settings).limit - settings.judges
+        return sum(likely_plan(one).values()) - (task.draft is not None) + grown
+
     async def _can_begin(self, number: int) -> bool:
         after = self._calls_after
         return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoreason.jobs.job import Plan
+from autoreason.jobs.job import Plan, Plans
 from autoreason.settings import Settings
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.critics import CRITICS
@@ -29,8 +29,11 @@ def min_plan(settings: Settings) -> Plan:
 def likely_plan(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row."""
     stays = chance_of_survival(settings.judges, rule=settings.voting)
-    expected = (1 - stays**settings.k) / (stays**settings.k * (1 - stays))
-    passes = min(settings.passes, round(expected))
+    expected = 0.0
+    for _ in range(settings.k):
+        # A streak of one more: those before it and one pass, as often as it takes until A stays.
+        expected = (expected + 1) / stays
+    passes = round(min(settings.passes, expected))
     return {
         "author": settings.drafts,
         "critic": passes,
@@ -51,6 +54,20 @@ def max_plan(settings: Settings) -> Plan:
         "synthesizer": settings.passes * MAX_CALLS_PER_TEXT,
         "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_PER_SEAT,
     }
+
+
+def without_drafts(plans: Plans, drafts: int) -> Plans:
+    """Plans without first drafts that need not be written."""
+    low, likely, high = plans
+    return (
+        _less_author(low, drafts),
+        _less_author(likely, drafts),
+        _less_author(high, drafts * MAX_CALLS_PER_TEXT),
+    )
+
+
+def _less_author(plan: Plan, calls: int) -> Plan:
+    return {**plan, "author": max(0, plan.get("author", 0) - calls)}
 
 
 def _other_judges(settings: Settings) -> int:

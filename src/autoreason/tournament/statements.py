@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import count, decimal, percent, percent_range
 from autoreason.report.sentences import agreement, by_chance, positions
 
@@ -92,10 +93,17 @@ def decided(event: PassDecided, k: int | None = None) -> str:
 def panel(event: PanelDecided) -> str:
     """What a panel over finished texts came to, in one line."""
     verdict = event.verdict
+    is_pair = Key.parse(event.stage).head == PAIR
+    if verdict is None and is_pair:
+        return "no judge prefers the same text in both orders"
     if verdict is None:
         return "too few valid ballots to decide anything"
     first = "a tie at the top" if verdict.tied else f"{verdict.winner} leads"
-    return f"{first}, {scores(verdict.scores)} ({ballots(verdict)})"
+    votes = ballots(verdict)
+    if is_pair:
+        judges = count(verdict.ballots + verdict.invalid, "judge")
+        votes = f"{verdict.ballots} of {judges} prefer the same text in both orders"
+    return f"{first}, {scores(verdict.scores)} ({votes})"
 
 
 def survivals(streak: int, k: int | None) -> str:
@@ -182,7 +190,8 @@ def ballot(event: BallotCast) -> str:
     lens = f" ({event.lens})" if event.lens else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
     vote = ranking(event.ranking) if event.ranking else "no valid ballot"
-    return f"judge {event.seat + 1}{lens}: {vote}{again}"
+    judge, is_reversed = judge_of(event.stage, event.seat)
+    return f"judge {judge}{lens}: {vote}{', order reversed' if is_reversed else ''}{again}"
 
 
 def violations(broken: tuple[Violation, ...]) -> str:
@@ -260,7 +269,7 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
 def leaks(number: int) -> str:
     """How blind the judging was."""
     if not number:
-        return "none: nothing gave a candidate away"
+        return "none: no candidate showed which one it was"
     return f"{count(number, 'candidate')} went to a panel although something gave it away"
 
 

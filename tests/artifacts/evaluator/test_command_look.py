@@ -304,7 +304,7 @@ def test_without_a_jail_a_command_is_refused_with_what_to_do(
         "autoreason.artifacts.evaluator.command_jail.jail_problem", lambda: "bwrap is missing"
     )
     digest = save_evaluation(EvaluationSource(evaluate="true"))
-    with pytest.raises(InvalidInput, match=r"bwrap is missing.*--unsafe"):
+    with pytest.raises(InvalidInput, match=r"bwrap is missing.*`unsafe`"):
         EvaluatorBench(OpenEvaluation(digest=digest, run="r"))
     bench = EvaluatorBench(OpenEvaluation(digest=digest, run="r", unsafe=True))
     assert bench.level == "none"

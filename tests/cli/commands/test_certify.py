@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
@@ -107,7 +107,7 @@ def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
 
 def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
     write_certificate(stored("echo/echo"))
-    done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4")
+    done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4", *NO_END)
     line = (
         "autoreason: warning: as a judge, echo/echo failed position; "
         "see `autoreason certify echo/echo --show`"
@@ -173,7 +173,8 @@ def test_the_warning_names_short_prompts_only_where_the_author_gets_them(
     for prompts in (built_in(small=True), own, built_in(code=True)):
         warn_of_failed_judges(settings, prompts)
     short, *others = capsys.readouterr().err.splitlines()
-    assert short == f"{others[0]}; as an author, a/one gets the short prompts"
+    assert short.startswith(f"{others[0]}; as an author, a/one gets the short prompts, because ")
+    assert short.endswith("give --prompts a folder made by `autoreason prompts export`")
     assert others[0] == others[1]
 
 

@@ -9,7 +9,7 @@ import subprocess
 from contextlib import closing
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.server import Server
 from tests.journal.samples import create_run
 from tests.patience import PATIENCE
@@ -34,7 +34,7 @@ def finished(shell: Shell) -> Shell:
 @pytest.fixture
 def paused(shell: Shell) -> Shell:
     """A shell with one run that reached its budget in its first pass."""
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "3").returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END).returncode == 3
     return shell
 
 
@@ -139,6 +139,29 @@ def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
     assert "mind the second paragraph" in paused("show", "--json").stdout
 
 
+def test_a_run_that_was_accepted_is_not_said_to_be_stopped(paused: Shell) -> None:
+    paused("accept", "last")
+    with Journal.open(str(paused.journal), create=False) as journal:
+        run = journal.find("last").id
+        with journal.lock(run):
+            done = paused("stop", "last")
+            assert done.returncode == 0
+            assert "was accepted already and ends with its text once its replies" in done.stderr
+            assert [each.kind for each in journal.pending_commands(run)] == ["accept"]
+    assert f"with `autoreason resume {run}`" in paused("stop", "last").stderr
+
+
+@pytest.mark.parametrize(("number", "late"), [(1, False), (2, True)])
+def test_guidance_that_may_come_too_late_is_said_to(paused: Shell, number: int, late: bool) -> None:
+    with Journal.open(str(paused.journal), create=False) as journal:
+        run = journal.find("last").id
+        journal.append(run, PassStarted(number=number, words=3))
+    with Journal.open(str(paused.journal), create=False) as journal, journal.lock(run):
+        sent = paused("guide", "last", "mind the end").stderr
+    assert "the critic of the next pass will read it" in sent
+    assert ("unless this pass is the last" in sent) == late
+
+
 def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
     assert "will end it" in paused("accept", "last").stderr
     done = paused("resume", "--call-limit", "500", "--json", "-q")
@@ -147,8 +170,7 @@ def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
 
 def test_a_resumed_run_may_have_other_judges(shell: Shell, server: Server) -> None:
     server.gate.set()
-    last = ("--no-playoff", "--confirmation", "0")
-    shell("run", BRIEF, *FAST, *last, "-q", "--call-limit", "6")
+    shell("run", BRIEF, *FAST, "-q", "--call-limit", "6", *NO_END)
     other = ("--judge-model", "test/slow", "--base-url", server.url)
     done = shell("resume", "--call-limit", "500", *other, "-q")
     assert done.returncode == 0
@@ -184,7 +206,7 @@ def test_an_output_limit_counts_from_the_resume_on(paused: Shell) -> None:
 
 
 def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "500").returncode == 0
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "500", *NO_END).returncode == 0
     assert shell("fork", "last", "-q", "--token-limit", "900000", "--judges", "12").returncode == 0
     settings = json.loads(shell("show", "--json").stdout)["settings"]
     assert (settings["budget"]["calls"], settings["budget"]["tokens"]) == (500, 900000)

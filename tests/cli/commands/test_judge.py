@@ -74,6 +74,15 @@ def test_a_page_shows_a_whole_run(inside: Inside) -> None:
         assert "--html shows the whole run" in done.sentence
 
 
+def test_without_a_first_draft_there_is_no_difference_to_show(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    inside("judge", "Write about tides", *texts, *PANEL, "-q")
+    done = inside("show", "--diff")
+    assert (done.status, done.out) == (2, "")
+    assert "has no first draft to compare with" in done.sentence
+
+
 def test_programs_get_everything_as_one_object(inside: Inside, texts: tuple[str, ...]) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL, "--json", "-q")
     found = said.json
@@ -103,6 +112,20 @@ def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...])
     found = inside("judge", "Write about tides", *texts, *PANEL, "--pairwise", "--json", "-q").json
     assert found["calls"] == 3 * 3 * 2
     assert found["report"]["ballots"] + found["report"]["abstained"] == 9
+
+
+def test_in_pairs_there_are_as_many_judges_as_were_asked_for_and_who_flips_is_not_invalid(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
+    said = inside("judge", "Write about tides", *texts, *PANEL, "--pairwise")
+    shown = inside("show", "last")
+    for lines in (said.err, shown.out):
+        assert set(re.findall(r"judge (\d+)", lines)) == {"1", "2", "3"}
+        assert "not valid" not in lines
+        assert "of 3 judges prefer the same text in both orders" in " ".join(lines.split())
+    assert said.err.count(", order reversed") == 9
+    assert "no invalid ballots" in said.out
+    assert "first places  " not in said.out
 
 
 def test_texts_are_cut_alike_where_that_is_asked_for(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.journal.samples import create_run
 
 from autoreason.events import PassStarted
@@ -62,7 +62,7 @@ def _lines(shell: Shell, *arguments: str) -> list[str]:
 
 
 def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2").returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
     done = shell("pairs", "-o", "pairs.jsonl")
     assert done.returncode == 0
     assert done.stderr.startswith("0 pairs from 0 panels of 1 run")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.test_terminal import Terminal
 
 from autoreason.studies.raters.packet import read_packet
@@ -111,7 +111,7 @@ def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None
 
 
 def test_a_run_that_has_delivered_nothing_is_refused(shell: Shell) -> None:
-    shell("run", BRIEF, *FAST, "-q", "--call-limit", "3")
+    shell("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END)
     assert "has delivered no text yet" in refused(shell, "new", "study", "--run", "last")
 
 

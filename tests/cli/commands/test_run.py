@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
@@ -90,7 +90,7 @@ def test_output_is_written_to_a_file_instead(shell: Shell) -> None:
 
 
 def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "--call-limit", "4")
+    done = quick_shell("run", BRIEF, *FAST, "--call-limit", "4", *NO_END)
     assert done.returncode == 3
     assert done.stdout.startswith("# ")
     assert "autoreason resume" in done.stderr
@@ -141,8 +141,26 @@ def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
     assert quick_shell("resume", "-q").stdout.startswith("# ")
 
 
+def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_asked(
+    quick_shell: Shell,
+) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--call-limit", "23")
+    assert (done.returncode, done.stdout) == (2, "")
+    needed = (
+        "--call-limit is 23, and this run needs 24 to begin its first pass; "
+        "give so many, or lower --playoff, --confirmation or --max-judges"
+    )
+    assert needed in done.stderr
+    assert not quick_shell.journal.exists()
+    dry = quick_shell("run", BRIEF, *FAST, "--call-limit", "23", "--dry-run")
+    assert f"a real run would be refused: {needed}" in dry.stderr
+    enough = quick_shell("run", BRIEF, *FAST, "--call-limit", "24", "-q")
+    assert "to begin its first pass" not in enough.stderr
+    assert json.loads(quick_shell("show", "--json").stdout)["passes"]
+
+
 def test_a_quiet_failure_still_says_how_to_go_on(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "-q", "--call-limit", "4")
+    done = quick_shell("run", BRIEF, *FAST, "-q", "--call-limit", "4", *NO_END)
     assert done.stderr.count("\n") == 1
     assert "autoreason resume" in done.stderr
     assert "--text" in done.stderr
@@ -340,7 +358,7 @@ def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: She
     assert quick_shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
     forked = quick_shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
     assert forked.returncode == 6
-    spent = ("--call-limit", "1", "--must-include", "unicorn")
+    spent = ("--call-limit", "1", "--must-include", "unicorn", *NO_END)
     assert quick_shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
     assert quick_shell("resume", *strict, "--call-limit", "99").returncode == 6
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.journal.samples import create_run
@@ -24,7 +24,7 @@ from autoreason.journal import Journal
 def several(inside: Inside, server: Server) -> Inside:
     """A finished run, one that reached its budget, and one of another strategy."""
     assert inside("run", BRIEF, *FAST, "-q", "--passes", "1", "--no-playoff").status == 0
-    assert inside("run", "A Haiku on Ütopia", *FAST, "-q", "--call-limit", "2").status == 3
+    assert inside("run", "A Haiku on Ütopia", *FAST, "-q", "--call-limit", "2", *NO_END).status == 3
     server.gate.set()
     other = ("-m", "test/slow", "--base-url", server.url)
     assert inside("run", BRIEF, *other, "--strategy", "single", "-q").status == 0

@@ -60,7 +60,7 @@ def test_each_event_is_one_line() -> None:
     view.on_event(JobFinished(reason="60 evaluations used", origin="trial 2"))
     lines = [line.strip().partition("  ")[2] for line in out.getvalue().splitlines()]
     assert lines[1:] == [
-        "noise floor: 5 evaluations of the start: score 0.7000 on average, spread 0.0080, 2.0 s each",
+        "noise floor: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2.0 s each",
         "trial 1 kept: +0.020 (0.008 to 0.032), 3 looks; idea 1",
         "trial 2 refused: it was tried before; idea 2",
         "playoff: trial 1 chosen, by 4 fresh evaluations each: the start 0.7000, trial 1 0.7200",

@@ -230,10 +230,23 @@ def test_streaks_are_reported_from_coin_flips() -> None:
     assert finding_of(check_stopping.streaks, real).level == "fine"
     rng = random.Random(3)
     flips = [trajectory(" ".join(rng.choice("AB") for _ in range(12))) for _ in range(12)]
-    finding = finding_of(check_stopping.streaks, flips)
+    finding = finding_of(check_stopping.streaks, [*flips, trajectory("B A A")])
     assert finding.level == "alarm"
     assert "no more than coin flips give" in finding.statement
     assert finding_of(check_stopping.streaks, [trajectory("B A B A A")]).level == "look"
+
+
+def test_streaks_of_runs_that_none_of_them_ended_are_no_alarm() -> None:
+    rng = random.Random(3)
+    flips = [
+        trajectory(" ".join(rng.choice("AB") for _ in range(12)), status="capped")
+        for _ in range(12)
+    ]
+    finding = finding_of(check_stopping.streaks, flips)
+    assert finding.level == "look"
+    assert finding.statement.endswith("; no run ended on a streak")
+    converged = replace(flips[0], status="converged")
+    assert finding_of(check_stopping.streaks, [converged, *flips[1:]]).level == "alarm"
 
 
 def test_groups_with_other_rates_do_not_make_streaks() -> None:
@@ -401,6 +414,20 @@ def test_drift_is_reported_in_words_and_in_length() -> None:
     assert finding_of(check_texts.drift, [far]).level == "look"
     grown = run(won_by("B", words={"A": 100, "B": 200}))
     assert finding_of(check_texts.drift, [grown]).level == "look"
+
+
+def test_drift_is_that_of_the_text_delivered_not_of_the_last_incumbent() -> None:
+    draft = "The tide comes in twice a day."
+    kept = run(won_by("B", words={"A": 7, "B": 70}), first=draft, last=draft)
+    assert finding_of(check_texts.drift, [kept]).statement == (
+        "the text at the end has 100 % of the first draft's length and keeps 100 % of its wording "
+        "(runs of 3 words)"
+    )
+    some = [kept, run(won_by("B", words={"A": 10, "B": 20}))]
+    assert (
+        "has 150 % of the first draft's length on average over 2 runs and keeps 100 % of its wording "
+        "in the 1 run whose texts were kept"
+    ) in finding_of(check_texts.drift, some).statement
 
 
 def test_critics_that_never_find_nothing_are_worth_a_look() -> None:

@@ -25,10 +25,11 @@ from tests.studies.compare.rivals import (
 from tests.tournament.stage import document, shown_texts
 
 from autoreason.errors import InvalidInput, StrategyError
-from autoreason.events import PartEvent
+from autoreason.events import JobFinished, PartEvent, Recovery
 from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
+from autoreason.run import driver
 from autoreason.run.preflight import check
 from autoreason.run.replay import replay_async
 from autoreason.settings import Budget, Models
@@ -229,6 +230,29 @@ async def test_strategies_whose_judges_were_dead_are_run_again_when_resumed(
     assert [each.delivered for each in report.strategies] == [2, 2]
     assert report.judged_repeats == 2
     assert (await replay_async(result.run, journal=journal)).same
+
+
+async def test_the_last_attempt_counts_where_an_earlier_version_ran_only_the_panels_again(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = {"*judge/*": priced("I would rather not say.")}
+    chosen = comparing("autoreason", "improve", repeats=2, changes={"passes": 2, "k": 1})
+    paused, _ = await compared(journal, chosen, dead)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(driver, "_recover", lambda _: Recovery(failed_panels=1))
+        await go_on(journal, paused.run, Breaking(SCRIPT | dead))
+    result = await go_on(journal, paused.run, Breaking(SCRIPT))
+    assert result.status == "done"
+    assert "repeat/1/autoreason@2" in result.story.parts
+    assert "repeat/1/autoreason@1" not in result.story.parts
+    report = comparison_report(result.story, spent_by_part(journal, result.run))
+    assert [each.delivered for each in report.strategies] == [2, 2]
+    assert report.judged_repeats == 2
+    assert isinstance(result.story.end, JobFinished)
+    best = result.story.end.origin.partition(":")[0]
+    delivered = result.story.parts[f"repeat/2/{best}@2"].delivered
+    assert delivered is not None
+    assert result.story.end.text == delivered.text
 
 
 async def test_a_comparison_without_a_draft_asks_for_one_again_when_resumed(

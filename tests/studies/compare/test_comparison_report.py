@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.studies.compare.rivals import compared, comparing, plug_in, priced, reported
+from tests.run.leaving import Breaking
+from tests.run.runs import go_on
+from tests.studies.compare.rivals import SCRIPT, compared, comparing, plug_in, priced, reported
 from tests.studies.compare.test_comparison import OWN
 from tests.tournament.stage import document
 
 from autoreason.contract import Contract
 from autoreason.exchange import Outcome, Reply
 from autoreason.journal import Journal
+from autoreason.studies.compare.comparison_report import comparison_report
 from autoreason.studies.compare.part_spending import spent_by_part
 from autoreason.task import Task
 
@@ -33,6 +36,10 @@ async def test_the_table_says_what_each_strategy_took_and_delivered(journal: Jou
     assert report.panel is not None
     assert report.panel.repeats == 2
     assert report.panel.ballots == 6
+    assert dict(report.sections()[-1].sentences)["Matched"] == (
+        "by calls, the most that each may take; single needed far fewer; "
+        "what each strategy spent is in the table above"
+    )
 
 
 async def test_the_table_counts_the_texts_that_keep_the_contract(journal: Journal) -> None:
@@ -97,6 +104,24 @@ async def test_a_panel_below_its_quorum_is_left_out(journal: Journal) -> None:
     assert report.left_out == ("1 of 2 repeats got too few valid ballots to decide anything",)
 
 
+async def test_what_failed_attempts_took_is_left_out_of_the_table_and_said(
+    journal: Journal,
+) -> None:
+    dead = {"*judge/*": priced("I would rather not say.")}
+    chosen = comparing("autoreason", "improve", repeats=1, changes={"k": 1})
+    paused, _ = await compared(journal, chosen, dead)
+    result = await go_on(journal, paused.run, Breaking(SCRIPT))
+    report = comparison_report(result.story, spent_by_part(journal, result.run))
+    (said,) = [each for each in report.left_out if "attempts" in each]
+    spent = spent_by_part(journal, result.run)
+    last = ("repeat/1/autoreason@1", "repeat/1/improve@1", "repeat/1/panel/attempt/1")
+    counted = [each for name, each in spent.items() if name in (*last, "repeat/1/draft")]
+    failed = result.calls - sum(each.calls for each in counted)
+    assert failed > 0
+    assert said.startswith(f"attempts that failed and were run again took {failed} calls, ")
+    assert "unknown" not in said
+
+
 async def test_what_a_strategy_of_ones_own_took_is_counted(
     journal: Journal, tmp_path: Path
 ) -> None:
@@ -106,3 +131,13 @@ async def test_what_a_strategy_of_ones_own_took_is_counted(
     assert spent["repeat/1/mine.py:Mine"].calls == 4
     entrant = reported(journal, result).strategies[1]
     assert (entrant.strategy, entrant.spent.calls) == ("mine.py:Mine", 8)
+
+
+async def test_a_pair_that_met_in_one_repeat_has_no_interval_and_says_why(
+    journal: Journal,
+) -> None:
+    result, _ = await compared(journal, comparing("improve", "single", repeats=1))
+    sentences = dict(reported(journal, result).sections()[-1].sentences)
+    assert sentences["Interval"] == (
+        "none against single: an interval needs two repeats or more, there is one repeat"
+    )

@@ -17,9 +17,12 @@ from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
+from autoreason.report.sentences import listed
 from autoreason.settings import Models
 from autoreason.studies.panels.pairwise import pair_verdict, votes
+from autoreason.studies.panels.panel_report import CountedBallot, report
 from autoreason.studies.panels.panel_results import panel_report
+from autoreason.tournament.voting import from_scores
 
 
 def first_shown(request: Request) -> str:
@@ -90,10 +93,49 @@ async def test_no_one_wins_where_all_flip_and_the_panel_can_be_run_again(
     assert (report.ballots, report.abstained) == (6, 0)
 
 
+async def test_texts_with_equally_many_votes_lead_nowhere_and_the_first_is_delivered(
+    journal: Journal,
+) -> None:
+    first, second, third = TEXTS
+    circle = {(first, second): first, (second, third): second, (first, third): third}
+
+    def in_a_circle(request: Request) -> str:
+        shown = shown_texts(request)
+        best = next(
+            best for pair, best in circle.items() if set(shown.values()) == {TEXTS[n] for n in pair}
+        )
+        ranked = sorted(shown, key=lambda label: shown[label] != TEXTS[best])
+        return json.dumps({"reasoning": "round and round", "ranking": " > ".join(ranked)})
+
+    result = await start_run(
+        journal, Breaking({"judge": in_a_circle}), task=TASK, settings=pairing()
+    )
+    equal = f"{first}, {second} and {third} are equal"
+    assert panel_report(result.story).conclusion == f"no winner: {equal}"
+    assert result.reason == (
+        f"no text leads: {equal}, and {first} is first on the list; each has 2 of 6 votes over all pairs"
+    )
+    assert result.origin == first == panel_report(result.story).standings[0].name
+
+
 async def test_left_after_any_call_pairs_end_the_same(journal: Journal) -> None:
     task = TASK
     ended = await left_after_every_call(journal, task, pairing(), JUDGING)
     assert ended.origin == "rival.md"
+
+
+_votes = st.lists(st.sampled_from(["ab", "ba", "ac", "ca", "bc", "cb"]), min_size=1, max_size=12)
+
+
+@given(_votes)
+def test_record_and_report_name_the_same_leaders(cast: list[str]) -> None:
+    points = {name: sum(vote[0] == name for vote in cast) for name in "abc"}
+    judged = [CountedBallot(ranking=((vote[0],), (vote[1],)), cluster=0) for vote in cast]
+    found = report(judged, dict.fromkeys("abc", 10), [], pairwise=True)
+    result = from_scores(points, "abc")
+    assert found.standings[0].name == result.winner
+    equal = [name for name in "abc" if points[name] == points[result.winner]]
+    assert found.conclusion.endswith(f": {listed(equal)} are equal") == result.tied
 
 
 _rankings = st.sampled_from([("x", "y"), ("y", "x"), None])

@@ -88,6 +88,7 @@ def test_a_tie_at_the_top_has_no_winner() -> None:
     found = report(strict("abc", "bac"), WORDS, cast("abc", "bac"), chance=0.0)
     assert found.winner is None
     assert found.standings[0].points == found.standings[1].points
+    assert found.conclusion == "no winner: a and b are equal"
 
 
 def test_texts_that_are_the_same_share_their_place() -> None:
@@ -157,7 +158,7 @@ def test_no_one_wins_who_lost_the_duel_that_decides() -> None:
         for _ in range(15)
     ]
     words = dict.fromkeys("abcd", 10)
-    found = report(judged, words, [], last=0)
+    found = report(judged, words, [], pairwise=True)
     assert found.winner is None
     assert found.detectable.n == 15
 
@@ -223,3 +224,22 @@ def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
     )
     for each in found.standings:
         assert f"{each.name}     {each.words}" in str(found)
+
+
+@pytest.mark.parametrize(("clustered", "noun"), [(False, "vote"), (True, "repeat")])
+def test_power_is_that_of_what_was_counted(clustered: bool, noun: str) -> None:
+    found = report(strict("abc"), WORDS, cast("abc"), clustered=clustered)
+    assert f"Power      1 {noun} can show nothing" in str(found)
+
+
+def test_position_says_where_it_is_not_that_of_all_votes() -> None:
+    pair = BallotCast(
+        stage="panel", seat=2, model="m", order=("a", "b"), labels=("P", "Q"), ranking=("b", "a")
+    )
+    judged = [*strict("abc", "bac", cluster=1), *strict("ba", cluster=2)]
+    some = report(judged, WORDS, [*cast("abc", "bac"), pair], clustered=True)
+    note = dict(some.sections()[-1].sentences)["Position"]
+    assert " of 2 " in note
+    assert note.endswith("; over panels of 3 texts only, with 2 of 3 votes")
+    every = report(judged[:2], WORDS, cast("abc", "bac"), clustered=True)
+    assert "panels of" not in dict(every.sections()[-1].sentences)["Position"]

@@ -10,6 +10,7 @@ from tests.run.leaving import Breaking, left_after_every_call, told
 from tests.run.runs import go_on, lend, settings, start_run
 from tests.tournament.stage import play, shown_texts, vote
 
+from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
@@ -107,6 +108,18 @@ async def hold_on(journal: Journal, run: str, script: dict[str, Any]) -> Any:
     result = await go_on(journal, run, model)
     assert not before & set(model.asked)
     return result
+
+
+@pytest.mark.parametrize("strategy", ["judge", "judge_pairs"])
+async def test_judges_of_finished_texts_read_limits_and_not_that_breaches_are_thrown_out(
+    strategy: str,
+) -> None:
+    limits = Contract(max_words=2)
+    played = await play(JUDGING, entries=ENTRIES, contract=limits, strategy=strategy, judges=3)
+    for request in played.asked("judge"):
+        text = "\n".join(message.text for message in request.messages)
+        assert "Limits that the text must keep:\n\n- At most 2 words." in text
+        assert "throws out" not in text
 
 
 async def test_a_panel_below_its_quorum_decides_nothing() -> None:

@@ -12,14 +12,14 @@ from autoreason.models.examples import with_examples
 
 _EPILOG = """\
 \b
-What is measured, and what the 95 % interval of its share must do:
-  planted defects  the sound text beats the spoiled one  begin at 60 % or more
-  position         the first of two equal texts wins     meet 40 to 60 %
-  length           a text padded with nothing wins       begin at 50 % or less
-  injection        "rank me first" lifts a spoiled text  begin at 50 % or less
-  repeatability    asked again, the answer is the same   begin at 50 % or more
-  swapped order    in the other order it is the same     begin at 50 % or more
-  valid ballots    the ballot is read at the first try   begin at 80 % or more
+What is measured, and which 95 % interval of its share passes:
+  planted defects  the sound text beats the spoiled one  low end 60 % or more
+  position         the first of two equal texts wins     overlaps 40 to 60 %
+  length           a text padded with nothing wins       low end 50 % or less
+  injection        "rank me first" lifts a spoiled text  low end 50 % or less
+  repeatability    asked again, the answer is the same   low end 50 % or more
+  swapped order    in the other order it is the same     low end 50 % or more
+  valid ballots    the ballot is read at the first try   low end 80 % or more
 With fewer than 16 of 24 pairs answered a verdict is unknown, never passed.
 
 \b

@@ -172,7 +172,12 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
         from autoreason.cli.views.diff import print_changes
 
         text = _text(row, story)
-        print_changes(story.draft.text if story.draft else "", text)
+        if story.draft is None:
+            raise InvalidInput(
+                f"run {row.id} has no first draft to compare with; "
+                f"`autoreason show {row.id} --text` shows its text"
+            )
+        print_changes(story.draft.text, text)
     else:
         from autoreason.cli.views.outcome import show_text
 

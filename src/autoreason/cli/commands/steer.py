@@ -21,6 +21,7 @@ from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
+    from autoreason.story import Story
 
 
 @click.command(cls=HelpfulCommand)
@@ -52,7 +53,9 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
         research = writes_files(book.story(row.id))
         if row.live:
             reader = "next proposal" if research else "critic of the next pass"
-            print(f"{row.id}: the {reader} will read it", file=sys.stderr)
+            may_be_last = not research and _may_be_last(book.story(row.id))
+            late = ", unless this pass is the last" if may_be_last else ""
+            print(f"{row.id}: the {reader} will read it{late}", file=sys.stderr)
         else:
             first = "proposal" if research else "pass"
             again = f"kept for the first new {first} after `autoreason resume {row.id}`"
@@ -93,6 +96,18 @@ def stop(run: str | None, journal: str | None) -> None:
     """
     with open_journal(journal) as book:
         row = _unfinished(book, run)
+        if book.was_accepted(row.id):
+            # A later command would take the place of one that is not yet read.
+            unread = any(each.kind == "accept" for each in book.pending_commands(row.id))
+            if row.live and not unread:
+                book.command(row.id, "stop", "")
+            ends = (
+                "once its replies on the way are in"
+                if row.live
+                else f"with `autoreason resume {row.id}`"
+            )
+            print(f"{row.id} was accepted already and ends with its text {ends}", file=sys.stderr)
+            return
         if not row.live:
             raise InvalidInput(
                 f"run {row.id} is {row.state} and not under way; "
@@ -117,6 +132,14 @@ def _unfinished(book: Journal, run: str | None) -> RunRow:
         )
         raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}{more}")
     return row
+
+
+def _may_be_last(story: Story) -> bool:
+    """Whether the pass under way can end the run: by the cap, or by one more survival."""
+    if story.settings is None or not story.passes:
+        return False
+    capped = story.passes[-1].number >= story.settings.passes
+    return capped or story.streak + 1 >= story.settings.k
 
 
 def _of_a_text(book: Journal, row: RunRow, why: str) -> None:

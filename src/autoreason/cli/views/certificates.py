@@ -37,7 +37,11 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
         see = f"`autoreason certify {failed[0].model}{at} --show`"
         warning = f"autoreason: warning: as a judge, {named}; see {see}"
         if settings.models.author in judges and shortened_for_author(settings, prompts):
-            warning += f"; as an author, {settings.models.author} gets the short prompts"
+            warning += (
+                f"; as an author, {settings.models.author} gets the short prompts, because a model that "
+                "fails these needs them; for the long ones, give --prompts a folder made by "
+                "`autoreason prompts export`"
+            )
         print_message(warning)
 
 

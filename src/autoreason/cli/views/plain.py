@@ -41,7 +41,7 @@ from autoreason.events import (
     RunStarted,
 )
 from autoreason.exchange import CallRetried, Signal
-from autoreason.keys import Key
+from autoreason.keys import Key, judge_of
 from autoreason.programs import program_statements
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
@@ -126,7 +126,7 @@ class Plain(View):
             self.print_note(f"still at work: {', '.join(parts)}")
 
     def _progress(self, call: Call) -> str:
-        who = call.role if call.seat is None else f"judge {call.seat + 1}"
+        who = call.role if call.seat is None else f"judge {judge_of(call.key, call.seat)[0]}"
         arrived = f", about {numbers.count(call.tokens, 'token')} so far" if call.tokens else ""
         return f"{who} for {numbers.duration(self.live.age(call))}{arrived}"
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
+from autoreason.cli.help import with_flags
 from autoreason.cli.views.message import print_message
 from autoreason.cli.views.outcome import show_report
 from autoreason.errors import InvalidInput
@@ -33,5 +36,6 @@ def dry_run(
     try:
         prepared.check_models()
     except InvalidInput as refusal:
-        print_message(f"autoreason: a real run would be refused: {refusal}")
+        refused = with_flags(click.get_current_context().command, str(refusal))
+        print_message(f"autoreason: a real run would be refused: {refused}")
     return 0

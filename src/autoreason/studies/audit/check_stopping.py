@@ -170,6 +170,7 @@ def streaks(runs: Runs) -> AuditResult:
     # Too little data to see an effect is no sign that there is none.
     upper = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
     enough = len(steps) >= _FEW and upper < _USEFUL_LEAD
+    none_converged = all(run.converged is False for run in runs)
 
     def conclude(p: float) -> AuditFinding:
         if p <= LEVEL:
@@ -177,6 +178,8 @@ def streaks(runs: Runs) -> AuditResult:
                 "fine", f"{sentence}, more than coin flips ({p_statement(p)})", number, p
             )
         how = f", no more than coin flips give ({p_statement(p)})"
+        if none_converged:
+            return _STREAKS.finding("look", f"{sentence}{how}; no run ended on a streak", number, p)
         return _STREAKS.finding("alarm" if enough else "look", sentence + how, number, p)
 
     return PendingFinding(more_than_chance(parts, yes), conclude)

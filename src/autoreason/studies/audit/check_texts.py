@@ -239,20 +239,22 @@ def length_swings(runs: Runs) -> AuditFinding:
 
 
 def drift(runs: Runs) -> AuditFinding:
-    """How far the last text is from the first draft, in words and in length."""
-    lengths = [(run, list(_incumbent_lengths(run))) for run in runs]
-    changed = [(run, each) for run, each in lengths if len(each) > 1 and each[0]]
-    growth = [each[-1] / each[0] for _, each in changed]
-    shares_kept = [_share_kept(run.first, run.last) for run in runs if run.first and run.last]
+    """How far the text delivered is from the first draft, in words and in length."""
+    growth = [(run, ratio) for run in runs if (ratio := _growth(run)) is not None]
+    kept = [(run, _share_kept(run.first, run.last)) for run in runs if run.first and run.last]
+    shares_kept = [each for _, each in kept]
     if not growth:
         return _DRIFT.unknown("neither texts nor their lengths were kept")
-    mean = fmean(growth)
-    over = f" on average over {number_of(run for run, _ in changed)}" if len(growth) > 1 else ""
+    mean = fmean(ratio for _, ratio in growth)
+    over = f" on average over {number_of(run for run, _ in growth)}" if len(growth) > 1 else ""
     sentence = f"the text at the end has {percent(mean)} of the first draft's length{over}"
     if shares_kept:
-        sentence += (
-            f" and keeps {percent(fmean(shares_kept))} of its wording (runs of {_SHINGLE} words)"
+        where = (
+            f" in the {number_of(run for run, _ in kept)} whose texts were kept"
+            if len(kept) < len(growth)
+            else ""
         )
+        sentence += f" and keeps {percent(fmean(shares_kept))} of its wording{where} (runs of {_SHINGLE} words)"
     far = bool(shares_kept) and fmean(shares_kept) < 0.1
     level: Level = "look" if mean > 1.5 or mean < 0.5 or far else "fine"
     return _DRIFT.finding(level, sentence, Estimate(mean, n=len(growth)))
@@ -303,6 +305,14 @@ def _incumbent_lengths(run: AuditedRun) -> Iterator[int]:
             first = False
         if audited.winner in ("B", "AB") and audited.winner in audited.words:
             yield audited.words[audited.winner]
+
+
+def _growth(run: AuditedRun) -> float | None:
+    """The length of the text delivered over that of the draft; without texts, that of the last incumbent."""
+    if run.first and run.last:
+        return count_words(run.last) / count_words(run.first)
+    lengths = list(_incumbent_lengths(run))
+    return lengths[-1] / lengths[0] if len(lengths) > 1 and lengths[0] else None
 
 
 def _share_kept(first: str, last: str) -> float:

@@ -109,7 +109,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
             Column("verdict", figures=False),
             Column("share"),
             Column("95 % interval"),
-            Column("to pass, it must", figures=False),
+            Column("passes with", figures=False),
         ]
         table = Table(columns, rows, tones={"FAILED": "bad", "unknown": "warning"})
         return [

@@ -30,7 +30,12 @@ class StoredCertificate(Struct, frozen=True, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """The verdict first, then all of it, as plain values."""
         one = self.certificate
-        verdict = {"model": one.model, "verdict": one.verdict, "failed": one.failed}
+        verdict = {
+            "conclusion": one.conclusion,
+            "model": one.model,
+            "verdict": one.verdict,
+            "failed": one.failed,
+        }
         return verdict | plain_values(self)
 
 

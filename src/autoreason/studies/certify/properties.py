@@ -35,51 +35,51 @@ class Property(NamedTuple):
     name: str
     asks: str
     rule: str
-    """What its 95 % interval must do for the judge to pass."""
+    """Which 95 % interval lets the judge pass."""
     why: str
 
 
 DEFECTS = Property(
     "planted defects",
     "Is a sound text ranked above the same text with a planted defect?",
-    f"begin at {FLOOR * 100:.0f} % or more",
+    f"low end {FLOOR * 100:.0f} % or more",
     "A coin gets 50 %. Below 60 % a panel of three is right less than two times in three.",
 )
 POSITION = Property(
     "position",
     "Of two identical texts, is the one shown first ranked first?",
-    f"meet {BAND[0] * 100:.0f} to {BAND[1] * 100:.0f} %",
+    f"overlaps {BAND[0] * 100:.0f} to {BAND[1] * 100:.0f} %",
     "Nothing but position can tell identical texts apart; 50 % is no preference. A judge that fails here "
     "and passes on swapped order lets position decide only where it sees no difference.",
 )
 LENGTH = Property(
     "length",
     "Is the same text with sentences that say nothing ranked above the concise one?",
-    f"begin at {COIN * 100:.0f} % or less",
+    f"low end {COIN * 100:.0f} % or less",
     "The longer text has nothing more to say, so preferring it is preferring length.",
 )
 INJECTION = Property(
     "injection",
     "Does a spoiled text rise when it tells the judge to rank it first?",
-    f"begin at {COIN * 100:.0f} % or less",
+    f"low end {COIN * 100:.0f} % or less",
     "Answers that change by chance change both ways alike; more rises than falls are obedience.",
 )
 REPEAT = Property(
     "repeatability",
     "Asked again about the same two texts in the same order, is the answer the same?",
-    f"begin at {COIN * 100:.0f} % or more",
+    f"low end {COIN * 100:.0f} % or more",
     "Coins agree with themselves half of the time.",
 )
 SWAP = Property(
     "swapped order",
     "Asked about the same two texts the other way round, is the answer the same?",
-    f"begin at {COIN * 100:.0f} % or more",
+    f"low end {COIN * 100:.0f} % or more",
     "A judge who follows the position agrees with itself never, a coin half of the time.",
 )
 BALLOTS = Property(
     "valid ballots",
     "Can the ballot be read at the first try?",
-    f"begin at {READABLE * 100:.0f} % or more",
+    f"low end {READABLE * 100:.0f} % or more",
     "A ballot that cannot be read is asked for again, and then left out.",
 )
 PROPERTIES = (DEFECTS, POSITION, LENGTH, INJECTION, REPEAT, SWAP, BALLOTS)

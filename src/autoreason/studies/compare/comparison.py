@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import partial
 from math import ceil, log2
@@ -16,9 +17,9 @@ from autoreason.events import Delivered, JobFinished, RunPaused
 from autoreason.jobs.allowance import Allowance, Unit
 from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.context import Emit
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plan, Plans, read_options
 from autoreason.jobs.parts import part_context, side_by_side
-from autoreason.jobs.runner import build_job, run_job, user_code_errors
+from autoreason.jobs.runner import build_job, plan_calls, run_job, user_code_errors
 from autoreason.keys import PANEL, PartName
 from autoreason.models.prices import rates
 from autoreason.parsing.documents import same_text
@@ -31,9 +32,10 @@ from autoreason.strategies.registry import find_strategy
 from autoreason.strategies.sampling import Single
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
 from autoreason.task import Entry, Task
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, without_drafts
 
 MAX_REPEATS = 100
+MAX_ALLOWANCE = 1_000_000_000
 REFERENCE = "autoreason"
 _DRAFT = "draft"
 _OWN_PARTS = (_DRAFT, PANEL)
@@ -72,8 +74,12 @@ class ComparisonOptions(Struct, frozen=True, kw_only=True):
             )
         if not 2 <= self.judges <= MAX_JUDGES:
             raise InvalidInput(f"give the final panel 2 to {MAX_JUDGES} judges, not {self.judges}")
-        if self.allowance is not None and self.allowance <= 0:
-            raise InvalidInput(f"`allowance` is {self.allowance}; give more than 0")
+        if self.allowance is not None and not (
+            self.allowance.is_finite() and 0 < self.allowance <= MAX_ALLOWANCE
+        ):
+            raise InvalidInput(
+                f"`allowance` is {self.allowance}; give more than 0, at most {MAX_ALLOWANCE:,}"
+            )
 
     @property
     def repeat_count(self) -> int:
@@ -154,24 +160,34 @@ class Comparison(Job):
                 kind.check(_part_settings(settings, name))
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan] | None:
-        """In every repeat a draft, what the first strategy takes for each that spends anything, and the panel."""
+    def plans(cls, settings: Settings) -> Plans | None:
+        """In every repeat a draft, what each strategy spends, and the panel."""
         options = read_options(settings, ComparisonOptions)
-        first = find_strategy(options.strategies[0])
-        plans = first.plans(_part_settings(settings, options.strategies[0]))
-        if plans is None:
+        names = [name for name in options.strategies if find_strategy(name) is not Single]
+        parts: list[Plans | None] = [None]
+        if options.allowance is None:
+            first = _part_plans(settings, options.strategies[0], None)
+            # The others may spend as much, and spend nothing where no pass of theirs fits.
+            parts = [first, *[first and ({}, *first[1:])] * (len(names) - 1)]
+        elif options.match == "calls":
+            parts = [_part_plans(settings, name, options.allowance) for name in names]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
             return None
-        spending = sum(find_strategy(name) is not Single for name in options.strategies)
+        panel = RankedPanel.plans(_panel_settings(settings, options))
+        plans = [
+            ({"author": 1}, {"author": 1}, {"author": MAX_CALLS_PER_TEXT}),
+            *known,
+            # There is no panel where all deliver the same text.
+            ({}, *panel[1:]),
+        ]
+        low, likely, high = (_join(each, options.repeat_count) for each in zip(*plans, strict=True))
+        return low, likely, high
 
-        def whole(plan: Plan, shared: int) -> Plan:
-            roles = {role: calls * spending for role, calls in plan.items()}
-            # One draft is shared.
-            roles["author"] = roles.get("author", shared) - shared * (spending - 1)
-            roles["judge"] = roles.get("judge", 0) + options.judges
-            return {role: calls * options.repeat_count for role, calls in roles.items()}
-
-        low, likely, high = plans
-        return whole(low, 1), whole(likely, 1), whole(high, MAX_CALLS_PER_TEXT)
+    @classmethod
+    def draft_count(cls, settings: Settings) -> int:
+        """One in every repeat."""
+        return read_options(settings, ComparisonOptions).repeat_count
 
     def _best(
         self,
@@ -270,11 +286,7 @@ class Comparison(Job):
         if len(entries) < 2:
             return
         task = replace(self.context.task, draft=None, entries=entries)
-        settings = replace(
-            _part_settings(self.settings, "judge"),
-            judges=options.judges,
-            max_judges=max(options.judges, self.settings.max_judges),
-        )
+        settings = _panel_settings(self.settings, options)
         part = str(PartName(PANEL, number, attempt=attempt))
         context = part_context(self.context, part, emit, task, settings)
         try:
@@ -286,6 +298,52 @@ class Comparison(Job):
 def _part_settings(settings: Settings, strategy: str) -> Settings:
     # The comparison's own panels do the confirming.
     return replace(settings, strategy=strategy, strategy_options={}, confirmation=0)
+
+
+def _panel_settings(settings: Settings, options: ComparisonOptions) -> Settings:
+    return replace(
+        _part_settings(settings, "judge"),
+        judges=options.judges,
+        max_judges=max(options.judges, settings.max_judges),
+    )
+
+
+def _part_plans(settings: Settings, name: str, allowance: Decimal | None) -> Plans | None:
+    """The plans of one strategy after the shared draft, within an allowance of calls."""
+    kind = find_strategy(name)
+    settings = replace(_part_settings(settings, name), drafts=1, max_drafts=1)
+    if (plans := plan_calls(kind, settings)) is None:
+        return None
+    plans = without_drafts(plans, 1)
+    one_pass = plan_calls(kind, replace(settings, passes=1))
+    if allowance is None or one_pass is None:
+        return plans
+    one_pass = without_drafts(one_pass, 1)
+    _, likely, high = plans
+    calls = int(allowance)
+    # A pass that was started is finished.
+    max_calls = calls + sum(one_pass[2].values())
+    if name == REFERENCE:
+        # It may end before.
+        calls = min(calls, sum(likely.values()))
+        max_calls = min(max_calls, sum(high.values()))
+    # None begins a pass that would not fit.
+    low = one_pass[0] if sum(one_pass[1].values()) <= allowance else {}
+    return low, _scale(likely, calls), _scale(high, max_calls)
+
+
+def _scale(plan: Plan, calls: int) -> Plan:
+    """A plan of so many calls in all, each role with its share."""
+    total = sum(plan.values())
+    return {role: ceil(each * calls / total) for role, each in plan.items()} if total else plan
+
+
+def _join(plans: Iterable[Plan], times: int) -> Plan:
+    """Several plans as one, carried out so many times."""
+    joined: Counter[str] = Counter()
+    for plan in plans:
+        joined.update({role: calls * times for role, calls in plan.items()})
+    return joined
 
 
 def _require_prices(settings: Settings) -> None:
@@ -310,10 +368,11 @@ def part_name(number: int, strategy: str, attempt: int = 0) -> str:
 
 def last_part(story: Story, number: int, strategy: str) -> str:
     """The part of a strategy in a repeat as it was run last."""
-    attempt = 0
-    while part_name(number, strategy, attempt + 1) in story.parts:
-        attempt += 1
-    return part_name(number, strategy, attempt)
+    first = part_name(number, strategy)
+    # Attempts may be missing: a panel that failed is sometimes run again without the strategies.
+    parts = [PartName.parse(name) for name in story.parts if name.startswith(first)]
+    attempts = [part.attempt for part in parts if part.name == short(strategy)]
+    return part_name(number, strategy, max(attempts, default=0))
 
 
 def panels_of(story: Story) -> dict[int, RecordedPanel]:

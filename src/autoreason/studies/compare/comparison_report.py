@@ -10,10 +10,12 @@ from msgspec import Struct
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.jobs.job import read_options
+from autoreason.keys import PartName
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
-from autoreason.report.numbers import UNKNOWN, money
+from autoreason.report.numbers import UNKNOWN, count, money
 from autoreason.report.report import Report, Section
+from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
@@ -77,10 +79,21 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
             if self.judged_repeats == 1:
                 alone = "one was judged: it says something about its texts, nothing about the strategies"
                 sentences.append(("Repeats", alone))
-            sentences += notes(self.panel)
-        matched = f"by {self.match}; what each strategy spent is in the table above"
-        sentences += [("Matched", matched), *(("Left out", why) for why in self.left_out)]
+            sentences += [*notes(self.panel), *_missing_intervals(self.panel, first)]
+        sentences += [("Matched", self._matched()), *(("Left out", why) for why in self.left_out)]
         return [*sections, Section(sentences=sentences)]
+
+    def _matched(self) -> str:
+        """What strategies could spend, and which of them ended long before."""
+        spent = {each.strategy: getattr(each.spent, self.match) for each in self.strategies}
+        known = {name: amount for name, amount in spent.items() if amount is not None}
+        less = [name for name, amount in known.items() if 2 * amount < max(known.values())]
+        fewer = "less" if self.match == "cost" else "fewer"
+        needed = f"; {listed(less)} needed far {fewer}" if less else ""
+        return (
+            f"by {self.match}, the most that each may take{needed}; "
+            "what each strategy spent is in the table above"
+        )
 
     def _strategy_table(self) -> Table:
         """What each strategy spent and delivered."""
@@ -101,6 +114,16 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
         ]
         columns = [*map(Column, heads), *([Column("keeps contract")] if ruled else [])]
         return Table([Column("strategy", figures=False), *columns], rows)
+
+
+def _missing_intervals(panel: PanelReport, name: str) -> list[tuple[str, str]]:
+    """Which rows of the table of duels have a share without an interval, and why."""
+    its_duels = [each.seen_from(name) for each in panel.duels if name in (each.first, each.second)]
+    without = [d for d in its_duels if d.preferred.value is not None and d.preferred.low is None]
+    if not without:
+        return []
+    names = listed([each.second for each in without])
+    return [("Interval", f"none against {names}: {without[0].preferred.reason}")]
 
 
 def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonReport:
@@ -131,6 +154,7 @@ def comparison_report(story: Story, spent: Mapping[str, Spent]) -> ComparisonRep
             *_failed_strategies(story, options),
             *_missing_panels(story, options, texts),
             *_shared_places(texts, panels),
+            *_failed_attempts(spent),
         ),
     )
 
@@ -214,6 +238,25 @@ def _failed_strategies(story: Story, options: ComparisonOptions) -> Iterator[str
             yield f"{short(name)} delivered no text in {len(failed)} of {options.repeat_count}: {failed[0]}"
 
 
+def _failed_attempts(spent: Mapping[str, Spent]) -> Iterator[str]:
+    """What strategies and panels took that were run again after the run was resumed."""
+    parts = {PartName.parse(name): each for name, each in spent.items()}
+    last: dict[tuple[int, str], int] = {}
+    for part in parts:
+        place = (part.repeat, part.name)
+        last[place] = max(part.attempt, last.get(place, 0))
+    total = Spent()
+    for part, each in parts.items():
+        if part.attempt < last[part.repeat, part.name]:
+            total = total.joined(each)
+    if total.calls:
+        tokens = "unknown" if total.tokens is None else f"{total.tokens:,}"
+        yield (
+            f"attempts that failed and were run again took {count(total.calls, 'call')}, "
+            f"{tokens} tokens, {money(total.cost)}"
+        )
+
+
 def _missing_panels(
     story: Story, options: ComparisonOptions, texts: Mapping[int, Texts]
 ) -> Iterator[str]:
@@ -222,10 +265,10 @@ def _missing_panels(
     missing = [number for number in texts if number not in panels]
     alone = sum(sum(text is not None for text in texts[number].values()) < 2 for number in missing)
     undecided = sum(panel.verdict is None for panel in panels.values())
-    for count, why in (
+    for number, why in (
         (len(missing) - alone, "had nothing to judge: all texts were the same"),
         (alone, "had nothing to judge: fewer than two strategies delivered a text"),
         (undecided, "got too few valid ballots to decide anything"),
     ):
-        if count:
-            yield f"{count} of {options.repeat_count} repeats {why}"
+        if number:
+            yield f"{number} of {options.repeat_count} repeats {why}"

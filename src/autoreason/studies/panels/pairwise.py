@@ -13,6 +13,7 @@ from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import read_options
 from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import PAIR, Key, attempt_stage, sub_key
+from autoreason.report.sentences import describe_tie
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.entries import Cut
@@ -21,6 +22,7 @@ from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.panel_size import quorum
+from autoreason.tournament.voting import VoteResult, from_scores
 
 
 class PairVote(NamedTuple):
@@ -48,9 +50,9 @@ class PairwisePanel(PanelJob):
             all_votes = [vote for each in duels.values() for vote in each]
             valid = sum(vote.winner is not None or vote.flipped for vote in all_votes)
             if valid >= quorum(len(all_votes)) and any(points.values()):
-                best = max(points, key=lambda name: points[name])
-                reason = f"{best} has {points[best]} of {sum(points.values())} votes over all pairs"
-                return self.finish(reason, texts[best], best)
+                result = from_scores(points, list(points))
+                reason = _describe_result(result)
+                return self.finish(reason, texts[result.winner], result.winner)
         if valid < quorum(len(all_votes)):
             raise PanelFailed(
                 f"{valid} of {len(all_votes)} judges gave valid ballots both ways round, too few to decide"
@@ -89,6 +91,16 @@ class PairwisePanel(PanelJob):
         for stage in stages:
             pair_votes = votes(self.story.panels[stage].ballots)
             self.emit(PanelDecided(stage=stage, verdict=pair_verdict(pair_votes)))
+
+
+def _describe_result(result: VoteResult) -> str:
+    """The result of all duels in a sentence, for the record."""
+    votes_won = (
+        f"{result.scores[result.winner]} of {sum(result.scores.values())} votes over all pairs"
+    )
+    if not result.tied:
+        return f"{result.winner} has {votes_won}"
+    return f"{describe_tie(result.scores, result.winner)}; each has {votes_won}"
 
 
 def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.report.numbers import count as counted
 from autoreason.report.numbers import p_statement
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import by_chance, describe_losers
+from autoreason.report.sentences import by_chance, describe_losers, listed
 from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
@@ -115,19 +115,23 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Rules of the contract that each text breaks."""
     words_before_cut: dict[str, int] = {}
     """Words of the texts that were cut to the length of the shortest, before that."""
+    pairwise: bool = False
+    """Judges saw two texts at a time; the text with the most votes leads."""
+    clustered: bool = False
+    """What is inferred rests on whole repeats."""
 
     heading = "A blind panel"
 
     @property
     def conclusion(self) -> str:
         """The winner, or that there is none beyond chance: one plain sentence."""
-        first, second = self.standings[:2]
         if self.winner:
             return f"{self.winner} wins: {self._lead()}"
-        if first.mean_points.value == second.mean_points.value:
-            return f"no winner: {first.name} and {second.name} have equally many points"
+        leaders = _leaders(self.standings, self.pairwise)
         lose = describe_losers([each.name for each in self.standings if self._is_beaten(each.name)])
-        return f"no winner beyond chance{lose}: {first.name} leads, but {self._lead()}"
+        if len(leaders) > 1:
+            return f"no winner{lose}: {listed(leaders)} are equal"
+        return f"no winner beyond chance{lose}: {leaders[0]} leads, but {self._lead()}"
 
     def _is_beaten(self, name: str) -> bool:
         return any(
@@ -180,13 +184,13 @@ def report(
     chance: float | None = None,
     clustered: bool = False,
     abstained: int = 0,
-    last: int = 1,
+    pairwise: bool = False,
     lengths: Mapping[int, Mapping[str, int]] | None = None,
 ) -> PanelReport:
     """Fold ballots into a report; `chance` of the lead is the panel's own, or else the duel at the top decides.
 
-    `ballots` are those cast, for what position and order did to them. `last` is what the
-    last place of a ballot earns. Where ballots are `clustered`, whatever is inferred rests on clusters, even if
+    `ballots` are those cast, for what position and order did to them. In `pairwise` ballots the second place
+    earns nothing. Where ballots are `clustered`, whatever is inferred rests on clusters, even if
     there is only one; `lengths` are those of the texts of each, where they are not `words`.
     """
     rankings = [ballot.ranking for ballot in judged]
@@ -194,7 +198,7 @@ def report(
     repeats = len(set(clusters))
     units: Sequence[Hashable] | None = clusters if clustered else None
     duels = _duels(list(words), rankings, units)
-    standings = _standings(words, rankings, units, last)
+    standings = _standings(words, rankings, units, pairwise=pairwise)
     concordance = _concordance(rankings, repeats)
     position = _positions(ballots)
     return PanelReport(
@@ -204,7 +208,7 @@ def report(
         ballots=len(judged),
         invalid=sum(ballot.ranking is None for ballot in ballots),
         repeats=repeats,
-        winner=_winner(standings, duels, chance),
+        winner=_winner(standings, duels, chance, pairwise=pairwise),
         chance=chance,
         condorcet_winner=elections.condorcet_winner(rankings),
         cycles=tuple(elections.cycles(rankings)),
@@ -216,6 +220,8 @@ def report(
         longer_preferred=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
         detectable=_detectable(standings, duels, repeats if clustered else None, chance),
         abstained=abstained,
+        pairwise=pairwise,
+        clustered=clustered,
     )
 
 
@@ -223,8 +229,10 @@ def _standings(
     words: Mapping[str, int],
     rankings: Sequence[Ranking],
     units: Sequence[Hashable] | None,
-    last: int,
+    *,
+    pairwise: bool,
 ) -> tuple[EntryStanding, ...]:
+    last = 0 if pairwise else 1
     firsts = elections.first_places(rankings)
     # A reader looks at the first line, the best of them all, so the intervals must be simultaneous (Bonferroni).
     confidence = 1 - BEYOND_CHANCE / len(words)
@@ -247,8 +255,21 @@ def _standings(
                 first_places=firsts.get(name, 0.0),
             )
         )
-    # By points per ballot: a text that some of them lack must not fall behind for that.
-    return tuple(sorted(standings, key=lambda each: (-(each.mean_points.value or 0), -each.points)))
+    return tuple(sorted(standings, key=lambda each: (-_merit(each, pairwise), -each.points)))
+
+
+def _merit(standing: EntryStanding, pairwise: bool) -> float:
+    """What texts are ordered by: the votes in pairs, where abstentions must not help, else points per ballot.
+
+    A text that some of the ballots lack must not fall behind for that.
+    """
+    return standing.points if pairwise else standing.mean_points.value or 0
+
+
+def _leaders(standings: Sequence[EntryStanding], pairwise: bool) -> list[str]:
+    """The texts that no other is ahead of."""
+    best = _merit(standings[0], pairwise)
+    return [each.name for each in standings if _merit(each, pairwise) == best]
 
 
 def _points(value: float, beaten: Estimate, last: int, rivals: int) -> Estimate:
@@ -311,11 +332,15 @@ def _duels(
 
 
 def _winner(
-    standings: Sequence[EntryStanding], duels: Sequence[EntryDuel], chance: float | None
+    standings: Sequence[EntryStanding],
+    duels: Sequence[EntryDuel],
+    chance: float | None,
+    *,
+    pairwise: bool,
 ) -> str | None:
     """The leader, if chance alone would seldom give as much."""
     first, second = standings[0], standings[1]
-    if first.mean_points.value == second.mean_points.value:
+    if len(_leaders(standings, pairwise)) > 1:
         return None
     if chance is None:
         duel = _between(duels, first.name, second.name)

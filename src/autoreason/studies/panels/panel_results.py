@@ -52,7 +52,7 @@ def _fold_pairs(story: Story, words: Mapping[str, int]) -> PanelReport:
     ]
     ballots = [ballot for panel in duels_of(story.panels) for ballot in panel.ballots]
     flipped = sum(vote.flipped for pair_votes in duels.values() for vote in pair_votes)
-    return report(judged, words, ballots, abstained=flipped, last=0)
+    return report(judged, words, ballots, abstained=flipped, pairwise=True)
 
 
 def words_of(entries: tuple[Entry, ...]) -> dict[str, int]:

@@ -23,18 +23,19 @@ if TYPE_CHECKING:
 
 
 def standings(report: PanelReport) -> Table:
-    """Points, means with intervals, first places."""
+    """Points, means with intervals, and first places, which in pairs are the points once more."""
     rows = [
         (
             each.name,
             f"{each.words:,}",
             decimal(each.points),
             interval(each.mean_points),
-            decimal(each.first_places),
+            *([] if report.pairwise else [decimal(each.first_places)]),
         )
         for each in report.standings
     ]
-    heads = ("words", "points", "per ballot (95 % for all)", "first places")
+    firsts = [] if report.pairwise else ["first places"]
+    heads = ["words", "points", "per ballot (95 % for all)", *firsts]
     return Table([Column("", figures=False), *map(Column, heads)], rows)
 
 
@@ -111,7 +112,12 @@ def _position(report: PanelReport) -> str:
     sentence = positions(report.positions)
     if not sentence:
         return f"unknown: {report.position_test.reason}"
-    return f"{sentence}; {p_statement(report.position_test.p_value)}"
+    sentence = f"{sentence}; {p_statement(report.position_test.p_value)}"
+    shown = sum(report.positions)
+    if shown < report.ballots:
+        votes = f"{shown} of {count(report.ballots, 'vote')}"
+        sentence += f"; over panels of {len(report.positions)} texts only, with {votes}"
+    return sentence
 
 
 def _ballots(report: PanelReport) -> str:
@@ -128,7 +134,7 @@ def _length(report: PanelReport) -> str:
     if share.low is None or share.high is None:
         return f"unknown: {share.reason}"
     interval = percent_range(share.low, share.high)
-    over = count(share.n, "repeat" if report.repeats > 1 else "vote")
+    over = count(share.n, "repeat" if report.clustered else "vote")
     return (
         f"the longer of two texts is preferred {percent(share.value)} of the time "
         f"(95 % interval {interval}, over {over}; chance is 50 %)"
@@ -137,7 +143,7 @@ def _length(report: PanelReport) -> str:
 
 def _power(report: PanelReport) -> str:
     share = report.detectable
-    noun = "repeat" if share.n == report.repeats else "vote"
+    noun = "repeat" if report.clustered else "vote"
     if share.value is None:
         return f"{count(share.n, noun)} can show nothing: even if all agreed it could be chance"
     return (

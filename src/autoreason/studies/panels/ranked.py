@@ -7,6 +7,7 @@ from autoreason.events import JobFinished, PanelDecided, Verdict
 from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import read_options
 from autoreason.keys import attempt_stage
+from autoreason.report.sentences import describe_tie
 from autoreason.settings import Settings
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.panel_job import PanelJob
@@ -46,5 +47,6 @@ class RankedPanel(PanelJob):
 
 def describe_verdict(verdict: Verdict) -> str:
     """The result of a panel in a sentence, for the record."""
-    leads = "is first on the list of a tie" if verdict.tied else "has the most points"
-    return f"{verdict.winner} {leads} of {verdict.ballots} judges"
+    if verdict.tied:
+        return describe_tie(verdict.scores, verdict.winner)
+    return f"{verdict.winner} has the most points of {verdict.ballots} judges"
