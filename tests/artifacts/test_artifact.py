@@ -123,3 +123,8 @@ def test_a_path_that_is_allowed_stays_in_its_folder(path: str) -> None:
 )
 def test_patterns_mean_what_shells_mean(path: str, pattern: str, fits: bool) -> None:
     assert matches(path, [pattern]) is fits
+
+
+def test_a_name_that_no_file_can_have_is_a_fault_of_its_path() -> None:
+    assert path_fault(f"a/{'x' * 256}") == "has a name that is too long for a file"
+    assert not path_fault(f"a/{'x' * 255}")

@@ -15,12 +15,16 @@ MAX_FILE = 100_000
 MAX_ARTIFACT = 1_000_000
 _WILD = frozenset("*?[")
 _SKIPPED = ("__pycache__", "node_modules")
+_MAX_NAME = 255
+"""Bytes of one name in a path."""
 
 
 def path_fault(path: str) -> str:
     """Why a path cannot be one of an artifact, in words; empty where it can."""
     if not path or path != path.strip() or not path.isprintable():
         return "is no path"
+    if max(len(part.encode(errors="replace")) for part in path.split("/")) > _MAX_NAME:
+        return "has a name that is too long for a file"
     if path.startswith(("/", "~")) or "\\" in path or path[1:2] == ":":
         return "is not relative to the task's folder; write it with `/`, from there"
     if ".." in path.split("/"):
