@@ -120,6 +120,7 @@ FUNCTIONS = {
 PREPARING = {name: each for name, each in FUNCTIONS.items() if name.startswith("prepare_")}
 USUAL: dict[str, Any] = {
     "brief": "Write.",
+    "task": "Write.",
     "texts": {"a": "One.", "b": "Two."},
     "run": "no-such-run",
     "folder": "nowhere",

@@ -183,6 +183,7 @@ class ResearchOptions(PanelOptions, total=False):
     evaluations: int
     """Evaluations in all: noise floor, races, playoff and end test."""
     rule: Literal["race", "greedy", "independent"]
+    """Which changes are kept: `race`, or a rival under the same budget."""
     parallel: int
     """Proposals and looks under way at once."""
     patience: int
