@@ -15,7 +15,10 @@ from autoreason.models.open import open_model
 from autoreason.models.providers import PROVIDERS
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").iterdir()])
+_EXAMPLES = [each for each in (ROOT / "examples").rglob("*") if each.suffix in (".md", ".py")]
+PAGES = sorted(
+    [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
+)
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 RETIRED = {

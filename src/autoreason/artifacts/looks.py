@@ -12,6 +12,7 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import cancel, use_in_order
+from autoreason.keys import sub_key
 
 _LAST_LOOK = 1_000_000
 """Looks of the playoff and the end test are numbered from here, so that they share no seed with others."""
@@ -53,7 +54,7 @@ class Looker:
         if number not in contender.looks:
             if number not in contender.under_way:
                 name = f"incumbent/{contender.trial}" if contender.trial else "start"
-                looking = self.look(f"{name}/look/{number}", contender.files, number)
+                looking = self.look(sub_key(name, "look", number), contender.files, number)
                 contender.under_way[number] = asyncio.ensure_future(looking)
                 self._shared.append(contender.under_way[number])
             # Others may wait for the same look: one that is cancelled must not end it for them.
@@ -68,7 +69,7 @@ class Looker:
         """Looks whose seeds and items decided nothing before; of one stage all artifacts share them."""
         place = _LAST_LOOK if stage.startswith("playoff") else 2 * _LAST_LOOK
         return await in_order(
-            self.look(f"{stage}/look/{each}", files, place + each) for each in range(looks)
+            self.look(sub_key(stage, "look", each), files, place + each) for each in range(looks)
         )
 
     async def sealed(
@@ -77,7 +78,11 @@ class Looker:
         """One look at each group of sealed items."""
         return await in_order(
             self._ask(
-                f"{stage}/look/{each}", files, 2 * _LAST_LOOK + each, tuple(group), sealed=True
+                sub_key(stage, "look", each),
+                files,
+                2 * _LAST_LOOK + each,
+                tuple(group),
+                sealed=True,
             )
             for each, group in enumerate(groups)
         )

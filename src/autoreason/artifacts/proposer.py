@@ -20,6 +20,7 @@ from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_kn
 from autoreason.exchange import GuidanceQuery, Outcome, Reply
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.jobs.randomness import draw
+from autoreason.keys import sub_key, try_key
 
 _TUNED = 3
 """Every so many proposals one is the optimiser's, where constants are marked."""
@@ -70,7 +71,7 @@ class Proposer:
     async def propose(self, view: View) -> MadeProposal:
         """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
         key = f"trial/{view.number}"
-        guidance = await self._context.ask(GuidanceQuery(key=f"{key}/guidance"))
+        guidance = await self._context.ask(GuidanceQuery(key=sub_key(key, "guidance")))
         if view.number % _TUNED == 0 and not guidance and (tuned := await self._tune(view)):
             return tuned
         ledger = ledger_text(view.ledger)
@@ -85,7 +86,7 @@ class Proposer:
         )
         request = self._context.request(
             "author",
-            f"{key}/proposer/try/0",
+            try_key(sub_key(key, "proposer"), 0),
             self._context.settings.models.author,
             prompt,
             temperature=self._context.settings.author_temperature,
@@ -93,7 +94,7 @@ class Proposer:
         reply = await self._context.ask(request)
         made, fault = self._read(reply, view, guidance)
         if fault:
-            again = f"{key}/proposer/try/1"
+            again = try_key(sub_key(key, "proposer"), 1)
             if reply.outcome is Outcome.OK:
                 request = follow_up(
                     request, again, reply.text, self._context.prompts.render("fix", fault=fault)

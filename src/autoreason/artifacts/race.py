@@ -21,6 +21,7 @@ from autoreason.artifacts.looks import Contender, Looker
 from autoreason.artifacts.measurement import Files, LookOutcome, Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import Effect, TrialStatus
+from autoreason.keys import sub_key
 
 Ending = Literal["kept", "dropped", "failed", "guarded", "undecided"]
 """`undecided` after the last look, where judges are to decide."""
@@ -115,7 +116,7 @@ class Race:
                 other[each] = await self._look_at_incumbent(stage, turn, incumbent, each)
             unused = [number for number in other if number not in looks]
             (number,) = [own_look] if own_look is not None else rule.look_numbers(unused, 1)
-            measurement = await self._looker.look(f"{stage}/look/{turn}", files, number)
+            measurement = await self._looker.look(sub_key(stage, "look", turn), files, number)
             looks[number] = measurement
             value = self._looker.value(measurement)
             if value is None:
@@ -161,7 +162,7 @@ class Race:
         self, stage: str, turn: int, incumbent: Contender, number: int
     ) -> Measurement:
         if self._research.timed:
-            return await self._looker.look(f"{stage}/beside/{turn}", incumbent.files, number)
+            return await self._looker.look(sub_key(stage, "beside", turn), incumbent.files, number)
         return await self._looker.again(incumbent, number)
 
     def _effect(

@@ -39,6 +39,7 @@ from autoreason.exchange import BudgetQuery, Query
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.jobs.tasks import cancel
+from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -319,7 +320,7 @@ class Research(Job):
                 )
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
-            order = await self.context.ask(OrderQuery(key=f"{stage}/decision", decides=True))
+            order = await self.context.ask(OrderQuery(key=sub_key(stage, "decision"), decides=True))
             await self._until_decided(order)
             now = self._states[order]
             outdated = race and race.ending == "kept" and now.incumbent is not state.incumbent

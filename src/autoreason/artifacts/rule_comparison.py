@@ -23,7 +23,7 @@ class RuleComparison(Job):
     """In every repeat a research run by each rule; runs of a repeat share the seeds of all their looks."""
 
     summary = "rules of research with the same evaluations, on the same fresh looks"
-    writes = "files"
+    parts_write = "files"
     common_prompts = Research.common_prompts
     prompts = Research.prompts
 

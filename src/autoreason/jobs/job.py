@@ -39,6 +39,8 @@ class Job:
     """The prompts it uses in addition to the common ones; None is all of them."""
     writes: ClassVar[Product | None] = None
     """What it writes; None where it judges what others have written."""
+    parts_write: ClassVar[Product | None] = None
+    """What its parts write, where that has prompts of its own and it writes nothing itself."""
     ending: ClassVar[str] = "self.finish(...)"
     """How its `run` must end, as code, for an error message."""
 

@@ -73,7 +73,7 @@ async def start(
 ) -> Result:
     """Start a run and drive it until it ends or pauses."""
     kind = job_class(settings)
-    prompts = prompts or built_in(writes=kind.writes)
+    prompts = prompts or built_in(writes=kind.writes or kind.parts_write)
     prompts = prompts.only(kind.prompt_names()).with_small()
     started = RunStarted(
         task=task,

@@ -133,7 +133,7 @@ async def estimate_run(
 ) -> RunEstimate:
     """Calls, tokens and cost of a run, from the least to the most, without calling anything."""
     kind = job_class(settings)
-    prompts = prompts or built_in(writes=kind.writes)
+    prompts = prompts or built_in(writes=kind.writes or kind.parts_write)
     requests = await first_requests(task, settings, prompts)
     unknown = RunEstimate(
         requests[0] if requests else None,

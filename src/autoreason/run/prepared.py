@@ -116,7 +116,8 @@ def prepare_with(
 ) -> PreparedRun:
     """The same under complete settings."""
     folder = options.get("prompts")
-    writes = job_class(settings).writes
+    kind = job_class(settings)
+    writes = kind.writes or kind.parts_write
     return PreparedRun(
         task=task,
         settings=settings,

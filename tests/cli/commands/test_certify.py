@@ -170,7 +170,7 @@ def test_the_warning_names_short_prompts_only_where_the_author_gets_them(
     write_certificate(replace(before, certificate=failed))
     settings = make_settings(Models.everywhere("a/one"), 7)
     own = PromptSet(built_in(small=True).sources | {"author": "Write."})
-    for prompts in (built_in(small=True), own, built_in(code=True)):
+    for prompts in (built_in(small=True), own, built_in(writes="programs")):
         warn_of_failed_judges(settings, prompts)
     short, *others = capsys.readouterr().err.splitlines()
     assert short.startswith(f"{others[0]}; as an author, a/one gets the short prompts, because ")

@@ -28,7 +28,7 @@ from autoreason.task import Task
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
-TEXTS = [*BUILT_IN, *(name for name in OTHER_JOBS if name not in ("solve", "research"))]
+TEXTS = [*BUILT_IN, *(name for name in OTHER_JOBS if not name.startswith(("solve", "research")))]
 """What writes or judges texts."""
 
 

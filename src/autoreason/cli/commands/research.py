@@ -20,7 +20,7 @@ _CHECK = "check"
 _RULES = ("race", "greedy", "independent")
 _EPILOG = fill_examples("""\
 \b
-A task is Markdown: the goal in prose, and above it what is improved and what measures it:
+A task is Markdown: the goal in prose, below what is improved and measured:
   ---
   artifact: pack.py
   evaluate: evaluate.py:score
@@ -32,29 +32,30 @@ A task is Markdown: the goal in prose, and above it what is improved and what me
 
 \b
 Rules, all with the same number of evaluations:
-  race         a few looks at each change, with the incumbent measured again as it stays
-  greedy       keeps what beats the record in one look, as published; keeps noise
+  race         a few looks at each change; the incumbent is measured again
+  greedy       keeps what beats the record in one look, as published
   independent  every change starts from the start; the best one is kept
 
 \b
 Examples:
   autoreason research check task.md
   autoreason research task.md --dry-run --measure
-  autoreason research task.md -m {model} --evaluations 200 --cost-limit 5
-  autoreason research task.md -m {model} --parallel 2 -o better/
-  autoreason research task.md -m {model} --rule race,greedy,independent --repeats 6
+  autoreason research task.md -m {model} --cost-limit 5
+  autoreason research task.md --parallel 2 -o better/
+  autoreason research task.md --rule race,greedy,independent --repeats 6
   autoreason export last --branch better
 
 \b
 Exit status:
-  0    the end test shows a gain, or a person accepted the result; check: every attack was caught
-  1    finished without a gain that can be claimed; check: an attack got through
+  0    the end test shows a gain, or a person accepted the result;
+       check: every attack was caught
+  1    finished without a gain to claim; check: an attack got through
   2    something given cannot be used; nothing was written
   3    the budget is reached
-  4    the provider failed, or the evaluator could not be run three times in a row
+  4    the provider failed, or the evaluator could not be run three times
   7    the journal could not be written, such as on a full disk
   130  stopped
-After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured or paid for twice.
+After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 """)
 
 
