@@ -102,8 +102,8 @@ def test_the_budget_includes_everything() -> None:
             trials = played.trials
             for run in range(20):
                 assert trials.looks[trials.run == run].sum() <= evaluations
-    dear = ResearchWorld(name="dear", about="", price=2)
-    few = simulate(dear, Way(name="race"), 100, 50, 1).proposals.mean()
+    costly = ResearchWorld(name="costly", about="", price=2)
+    few = simulate(costly, Way(name="race"), 100, 50, 1).proposals.mean()
     assert few < simulate(GAINS["gains"], Way(name="race"), 100, 50, 1).proposals.mean() / 1.5
 
 

@@ -155,7 +155,7 @@ class Research(Job):
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """Calls: from patience without a keep to a proposal for every evaluation that is not reserved."""
         terms = read_options(settings, ResearchTerms)
-        plan = plan_budget(terms.evaluations)
+        plan = budget_plan(terms)
         free = max(0, terms.evaluations - plan.floor - plan.reserved)
         low = min(free, terms.patience)
         return {"author": low}, {"author": max(low, free // 2)}, {"author": _CALLS * free}
@@ -379,6 +379,36 @@ class Research(Job):
         events: list[AnyEvent],
     ) -> None:
         """Emit what became of a trial and move on to the next state."""
+        same = now.incumbent is state.incumbent
+        cost = self._cost(race, now if same else state) if race else 0
+        trial = self._decided_trial(state, number, made, race, cost)
+        for event in events:
+            self.emit(event)
+        self.emit(trial)
+        self._ledger.append(trial)
+        if made.files is not None:
+            what = f"trial {number}, {trial.status}: {trial.reason}"
+            self._tried.setdefault(fingerprint(made.files), (len(self._ledger), what))
+        after = replace(
+            now,
+            spent=now.spent + cost,
+            decided=now.decided + 1,
+            idle=0 if trial.status == "kept" else now.idle + 1,
+        )
+        if race is None:
+            self._append(after)
+        elif trial.status == "kept":
+            assert made.files is not None
+            kept = Contender(number, made.files, tuple(race.looks), dict(race.looks))
+            known = now.known.after_keep(self._incumbent_values(now), race)
+            self._append(replace(after, incumbent=kept, kept=(*now.kept, kept), known=known))
+        else:
+            self._append(replace(after, known=now.known.after_drop(race, same=same)))
+
+    def _decided_trial(
+        self, state: _State, number: int, made: MadeProposal, race: RaceResult | None, cost: int
+    ) -> TrialDecided:
+        """What became of a trial."""
         if race is None:
             status: TrialStatus = "refused" if made.files is None else "dropped"
             reason = (
@@ -387,11 +417,9 @@ class Research(Job):
             )
         else:
             status, reason = race.status, race.reason
-        same = now.incumbent is state.incumbent
-        cost = self._cost(race, now if same else state) if race else 0
         looks = race.looks if race else {}
         last = list(looks.values())[-1] if looks else None
-        trial = TrialDecided(
+        return TrialDecided(
             number=number,
             incumbent=state.incumbent.trial,
             by=made.by,
@@ -410,28 +438,6 @@ class Research(Job):
             shared=max((each.shared for each in looks.values()), default=0),
             tail=last.tail if last else "",
         )
-        for event in events:
-            self.emit(event)
-        self.emit(trial)
-        self._ledger.append(trial)
-        if made.files is not None:
-            what = f"trial {number}, {status}: {reason}"
-            self._tried.setdefault(fingerprint(made.files), (len(self._ledger), what))
-        after = replace(
-            now,
-            spent=now.spent + cost,
-            decided=now.decided + 1,
-            idle=0 if status == "kept" else now.idle + 1,
-        )
-        if race is None:
-            self._append(after)
-        elif status == "kept":
-            assert made.files is not None
-            kept = Contender(number, made.files, tuple(looks), dict(looks))
-            known = now.known.after_keep(self._incumbent_values(now), race)
-            self._append(replace(after, incumbent=kept, kept=(*now.kept, kept), known=known))
-        else:
-            self._append(replace(after, known=now.known.after_drop(race, same=same)))
 
     def _append(self, state: _State) -> None:
         self._states.append(state)
@@ -470,7 +476,11 @@ class Research(Job):
                 race, ending="dropped", reason="the metric cannot tell, and too few judges voted"
             )
         kept = verdict.winner == "B" and not verdict.tied
-        reason = f"the metric cannot tell; judges prefer {'it' if kept else 'the incumbent'}, {verdict.scores}"
+        first, second = ("it", "B"), ("the incumbent", "A")
+        (name, slot), (_, other) = (first, second) if kept else (second, first)
+        points = f"{verdict.scores[slot]} points to {verdict.scores[other]}"
+        judges = "judges are divided" if verdict.tied else f"judges prefer {name}, {points}"
+        reason = f"the metric cannot tell; {judges}"
         return changed(race, ending="kept" if kept else "dropped", reason=reason)
 
     # What is delivered, and what is claimed.

@@ -134,7 +134,7 @@ def _read_knob(path: str, constant: re.Match[str], space: str) -> Knob | None:
 def observe(
     knobs: Sequence[Knob], start: Files, trials: Iterable[TrialDecided], *, higher: bool
 ) -> tuple[Observation, ...]:
-    """What the trials so far say of these knobs, whoever proposed them."""
+    """What the trials so far say of these knobs, by a model or by the optimiser."""
     spaces = [knob.space for knob in knobs]
     artifacts = {0: start}
     found = []

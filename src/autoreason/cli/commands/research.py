@@ -20,7 +20,7 @@ _CHECK = "check"
 _RULES = ("race", "greedy", "independent")
 _EPILOG = fill_examples("""\
 \b
-A task is Markdown: the goal in prose, below what is improved and measured:
+A task is Markdown: the goal in prose, under a front matter such as this:
   ---
   artifact: pack.py
   evaluate: evaluate.py:score
