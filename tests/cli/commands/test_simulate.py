@@ -136,10 +136,10 @@ def test_a_long_study_says_how_far_it_is(
     assert capsys.readouterr().err == ""
 
 
-def test_the_seed_is_all_chance_there_is(shell: Shell) -> None:
+def test_the_seed_is_all_chance_there_is(shell: Shell, quick_shell: Shell) -> None:
     once, again, other = (
-        shell(*QUICK, "--protocol", "paper", "--seed", seed, "--json").stdout
-        for seed in ("5", "5", "6")
+        run(*QUICK, "--protocol", "paper", "--seed", seed, "--json").stdout
+        for run, seed in ((shell, "5"), (quick_shell, "5"), (quick_shell, "6"))
     )
     assert once == again != other
 
