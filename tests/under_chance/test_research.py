@@ -16,7 +16,7 @@ from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
 from autoreason.artifacts.research_job import Research, RuleName
 from autoreason.artifacts.research_report import ResearchReport, research_report
-from autoreason.artifacts.rule_comparison_report import RuleRun, RuleRuns, compare_rules
+from autoreason.artifacts.rule_comparison_report import RuleRun, RuleRuns, compare_pairs
 from autoreason.artifacts.rule_study import WAYS, RuleReport, StudyCell
 from autoreason.artifacts.simulation import ResearchWorld, simulate
 from autoreason.events import AnyEvent, RunStarted
@@ -143,7 +143,7 @@ def test_no_rule_of_a_comparison_is_better_by_chance() -> None:
             )
             for rule, each in zip(get_args(RuleName), gains, strict=True)
         ]
-        pairs = compare_rules(rules)
+        pairs = compare_pairs(rules)
         shown += any(pair.beyond_chance for pair in pairs)
         covered += pairs[0].low <= 0 <= pairs[0].high
     assert shown <= most_often(runs)

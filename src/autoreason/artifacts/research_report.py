@@ -62,7 +62,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     metric: str
     better: Better
     evaluations: int
-    """Charged to the budget: of trials side by side, a look at the incumbent that two need counts for both."""
+    """Looks that were taken for what is decided."""
     noise: NoiseMeasured | None
     trials: tuple[TrialRow, ...]
     statuses: dict[str, int]
@@ -123,7 +123,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     def _search(self) -> str:
         parts = ", ".join(f"{number} {status}" for status, number in self.statuses.items())
         tried = count(len(self.trials), "proposal")
-        return f"{tried}{f': {parts}' if parts else ''}; {count(self.evaluations, 'evaluation')} charged"
+        return f"{tried}{f': {parts}' if parts else ''}; {count(self.evaluations, 'evaluation')}"
 
     def _reasons(self, status: TrialStatus) -> list[str]:
         reasons = Counter(trial.reason for trial in self.trials if trial.status == status)

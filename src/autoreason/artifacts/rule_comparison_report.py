@@ -129,7 +129,7 @@ def rule_comparison_report(story: Story) -> RuleComparisonReport:
     return RuleComparisonReport(
         metric=research.metric if research else "",
         rules=rules,
-        pairs=compare_rules(rules),
+        pairs=compare_pairs(rules),
         repeats=terms.repeats,
         sealed=bool(research and research.sealed),
     )
@@ -147,7 +147,7 @@ def _run(part: PartName, history: ResearchHistory) -> RuleRun:
     )
 
 
-def compare_rules(rules: Sequence[RuleRuns]) -> tuple[RulePair, ...]:
+def compare_pairs(rules: Sequence[RuleRuns]) -> tuple[RulePair, ...]:
     """Every two rules over the repeats in which both have a number."""
     found = []
     for one, other in combinations(rules, 2):
