@@ -26,6 +26,7 @@ from autoreason.run.replay import replay
 from autoreason.run.reports import reported_result
 from autoreason.run.research import prepare_research, research, research_async
 from autoreason.run.research_result import ResearchResult
+from autoreason.run.research_rules import prepare_compare_rules
 from autoreason.run.result import StopSwitch, recorded_result
 from autoreason.run.resume import resume
 from autoreason.settings import Budget
@@ -272,6 +273,21 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
     assert "with 0 for what will be measured" in text
     assert "knob = 0" in text
     assert not saved()
+
+
+def test_the_judges_of_a_task_that_has_some_are_in_the_estimate(task: Path) -> None:
+    alone = prepare_research(task, "echo/echo").estimate().calls
+    task.write_text(task.read_text().replace("---\nTurn", "judge: the simpler one\n---\nTurn"))
+    judged = prepare_research(task, "echo/echo").estimate().calls
+    fewer = prepare_research(task, "echo/echo", judges=1).estimate().calls
+    rules = prepare_compare_rules(task, "echo/echo", rules=["race", "greedy"]).estimate().calls
+    assert alone
+    assert judged
+    assert fewer
+    assert rules
+    assert judged.low == alone.low
+    assert alone.likely < fewer.likely < judged.likely < rules.likely
+    assert alone.high < fewer.high < judged.high < rules.high
 
 
 async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:

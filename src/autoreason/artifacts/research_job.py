@@ -51,8 +51,8 @@ A = TypeVar("A")
 RuleName = Literal["race", "greedy", "independent"]
 _CALLS = 2
 """Calls of a proposal: the first reply, and the second of one that was sent back."""
-_TRIALS_PER_PANEL = 3
-"""On average over simulated worlds: the metric cannot decide one trial in three."""
+_TRIALS_PER_PANEL = 5
+"""On average over simulated worlds: the metric cannot decide one trial in five."""
 
 
 class ResearchTerms(Struct, frozen=True, kw_only=True):

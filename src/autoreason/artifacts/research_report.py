@@ -67,8 +67,8 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     trials: tuple[TrialRow, ...]
     statuses: dict[str, int]
     """Proposals by what became of them."""
-    idle: float | None
-    """Keeps in the result that are expected to do nothing or to harm; None where there was no end test."""
+    idle: int | None
+    """At least so many keeps in the result do nothing or harm; None where there was no end test."""
     loop_gain: float | None
     """What the loop itself saw of the result: biased by selection."""
     playoff: FinalistsMeasured | None

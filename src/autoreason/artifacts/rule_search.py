@@ -1,8 +1,9 @@
-"""The search for the keep rule that falls short the least: families of rules tuned alike, then played in other worlds."""
+"""The search for the keep rule that falls short the least: families tuned alike, then played in other worlds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -185,9 +186,7 @@ def _ladder(draw: _Draw) -> Way:
 
 
 def _repeats(draw: _Draw) -> Way:
-    return Way(
-        name="repeats", rule=repeats_rule(draw.pick(2, 3, 4, 5, 6), draw.number(-0.2, 2))
-    )
+    return Way(name="repeats", rule=repeats_rule(draw.pick(2, 3, 4, 5, 6), draw.number(-0.2, 2)))
 
 
 def _greedy(draw: _Draw) -> Way:
@@ -207,23 +206,24 @@ def search_rules(
     runs: int,
     seed: int,
     on_progress: OnProgress | None = None,
-    cases: Sequence[Case] = OTHER_CASES,
+    processes: int = 2,
 ) -> RuleSearchReport:
     """Tune every family with as many tries in the six worlds, and play the best of each in cases of other kinds."""
     plan_budget(evaluations)
-    families = [_settings(family, tries, seed + at) for at, family in enumerate(FAMILIES)]
+    families = [settings_of(family, tries, seed + at) for at, family in enumerate(FAMILIES)]
     ways = [*(way for family in families for way in family), _KNOWN]
     tuned = [Case(world, evaluations) for world in WORLDS]
-    worst = _shortfalls(_play(ways, tuned, runs, seed, on_progress)).max(axis=1)
+    play = partial(_play, on_progress=on_progress, processes=processes)
+    worst = _shortfalls(play(ways, tuned, runs, seed)).max(axis=1)
     ends = np.cumsum([len(family) for family in families])
     chosen = [
         int(end - len(family) + worst[end - len(family) : end].argmin())
         for family, end in zip(families, ends, strict=True)
     ]
     chosen.append(len(ways) - 1)
-    played = _play([ways[at] for at in chosen], cases, runs * _FRESH, seed + 1, on_progress)
+    played = play([ways[at] for at in chosen], OTHER_CASES, runs * _FRESH, seed + 1)
     short = _shortfalls(played)
-    names = [case.world.name for case in cases]
+    names = [case.world.name for case in OTHER_CASES]
     found = [
         FoundRule(
             name=ways[at].name,
@@ -245,7 +245,7 @@ def search_rules(
     )
 
 
-def _settings(family: Callable[[_Draw], Way], tries: int, seed: int) -> list[Way]:
+def settings_of(family: Callable[[_Draw], Way], tries: int, seed: int) -> list[Way]:
     """Different settings of a family, with and without a playoff."""
     draw = _Draw(seed)
     ways = (replace(family(draw), playoff=draw.pick(True, False)) for _ in range(tries))
@@ -257,11 +257,13 @@ def _play(
     cases: Sequence[Case],
     runs: int,
     seed: int,
+    *,
     on_progress: OnProgress | None,
+    processes: int,
 ) -> list[list[Interval]]:
     """The quality of every way in every case."""
     jobs = [(case.world, way, case.evaluations, runs, seed) for way in ways for case in cases]
-    found = in_processes(_quality, jobs, on_progress)
+    found = in_processes(_quality, jobs, on_progress, processes)
     return [found[at : at + len(cases)] for at in range(0, len(found), len(cases))]
 
 

@@ -15,7 +15,7 @@ _pipe: int | None = None
 
 def start_watch() -> None:
     """Fork the watcher; to be called before there are threads or anything that it must not have."""
-    global _pipe  # noqa: PLW0603
+    global _pipe
     # This process keeps both ends: to write to a pipe that nothing reads would kill a jail that starts.
     read_end, _pipe = os.pipe()
     os.set_blocking(_pipe, False)

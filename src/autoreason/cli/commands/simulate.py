@@ -128,7 +128,7 @@ _out = options.group(
 @_out
 @options.journal_option
 @click.pass_context
-def simulate(ctx: click.Context, **values: Any) -> None:
+def simulate(ctx: click.Context, /, **values: Any) -> None:
     """Try protocols in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
@@ -226,7 +226,9 @@ def search(**values: Any) -> None:
 
 def _search_rules(values: dict[str, Any]) -> None:
     if values["worlds"] or values["calls"]:
-        raise InvalidInput("--world and --calls belong to protocols; leave them out with --research")
+        raise InvalidInput(
+            "--world and --calls belong to protocols; leave them out with --research"
+        )
     from autoreason.artifacts.rule_search import search_rules
     from autoreason.cli.views.outcome import show_report
 
