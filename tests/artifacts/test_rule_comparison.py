@@ -156,6 +156,11 @@ def test_rules_are_compared_from_python(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "options", [{"rules": []}, {"rules": ["race", "islands"]}, {"rule": "race"}]
 )
-def test_a_comparison_without_two_known_rules_is_refused(options: Any) -> None:
+def test_a_comparison_without_two_known_rules_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("knob.txt").write_text("knob = 0\n")
+    task = "---\nartifact: knob.txt\n---\nTurn it."
     with pytest.raises(InvalidInput, match="rule"):
-        compare_rules("task.md", "echo/echo", evaluate=lambda *_: 0.0, **options)
+        compare_rules(task, "echo/echo", evaluate=lambda *_: 0.0, **options)

@@ -279,7 +279,7 @@ def test_the_judges_of_a_task_that_has_some_are_in_the_estimate(task: Path) -> N
     alone = prepare_research(task, "echo/echo").estimate().calls
     task.write_text(task.read_text().replace("---\nTurn", "judge: the simpler one\n---\nTurn"))
     judged = prepare_research(task, "echo/echo").estimate().calls
-    fewer = prepare_research(task, "echo/echo", judges=1).estimate().calls
+    fewer = prepare_research(task, "echo/echo", judges=2).estimate().calls
     rules = prepare_compare_rules(task, "echo/echo", rules=["race", "greedy"]).estimate().calls
     assert alone
     assert judged
