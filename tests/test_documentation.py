@@ -263,9 +263,11 @@ def test_every_field_that_research_prints_is_on_the_page(
     reply = "HYPOTHESIS: more\nEXPECTED: +4\n\nknob.txt\n```\n5\n```\n"
     brief = "---\nartifact: knob.txt\n---\nTurn the knob up."
     options: Any = {"evaluate": lambda folder, *_: float((folder / "knob.txt").read_text())}
-    prepared = prepare_research(brief, ScriptedModel({"author": reply}), **options, patience=2)
-    result, dry = prepared.run(), DryRun(prepared.task, prepared.settings, prepared.estimate())
+    model = ScriptedModel({"author": reply})
+    prepared = prepare_research(brief, model, **options)
+    dry = DryRun(prepared.task, prepared.settings, prepared.estimate())
     check = asyncio.run(prepared.check_async())
+    result = research(brief, model, **options, evaluations=20, patience=2)
     page = (ROOT / "docs" / "json.md").read_text("utf-8")
     for section, printed in (
         ("`research`", result.to_dict()),

@@ -240,11 +240,11 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
         (signed(0.0), "0"),
         (figure(2.635983), "2.63598"),
         (figure(1e-9, 1e-10), "0.00000000100"),
-        (idle_keeps(4, 9, 9), "at least 4 of them probably do nothing"),
+        (idle_keeps(4, 9, 9), "at least 4 of them probably did not help"),
         (idle_keeps(0, 9, 9), ""),
-        (idle_keeps(1, 1, 1), "it probably does nothing"),
-        (idle_keeps(1, 1, 3), "the one in the result probably does nothing"),
-        (idle_keeps(1, 5, 9), "at least 1 of the 5 in the result probably does nothing"),
+        (idle_keeps(1, 1, 1), "it probably did not help"),
+        (idle_keeps(1, 1, 3), "the one in the result probably did not help"),
+        (idle_keeps(1, 5, 9), "at least 1 of the 5 in the result probably did not help"),
     ],
 )
 def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expected: str) -> None:

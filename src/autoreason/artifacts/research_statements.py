@@ -240,9 +240,9 @@ def idle_keeps(idle: int, used: int, kept: int) -> str:
     if not idle:
         return ""
     if used == 1:
-        return f"{'it' if kept == 1 else 'the one in the result'} probably does nothing"
+        return f"{'it' if kept == 1 else 'the one in the result'} probably did not help"
     them = "them" if used == kept else f"the {used} in the result"
-    return f"at least {idle} of {them} probably {'does' if idle == 1 else 'do'} nothing"
+    return f"at least {idle} of {them} probably did not help"
 
 
 def _remarks(history: ResearchHistory) -> list[str]:
