@@ -28,11 +28,6 @@ def program_decided(event: PassDecided, k: int | None = None) -> str:
     return f"{event.winner} goes on ({event.reason or 'unopposed'}){row}"
 
 
-def lines(program: str) -> str:
-    """How long a program is."""
-    return count(len(program.splitlines()), "line")
-
-
 def examined(result: Examined) -> str:
     """How a program did on tests; where the first failure ended it, at which."""
     if result.verdict == "no_code":
