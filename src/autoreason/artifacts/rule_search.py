@@ -284,10 +284,11 @@ def _describe(way: Way) -> str:
     if way.e_value is not None:
         words.append(f"e-value {way.e_value:g}")
     elif rule.looks > 1:
-        later = (rule.keep_first, rule.keep_later, rule.keep_last)
-        words.append(f"keep {'/'.join(f'{each:g}' for each in later)}")
+        keep = filter(np.isfinite, (rule.keep_first, rule.keep_later, rule.keep_last))
+        words.append(f"keep {'/'.join(f'{each:g}' for each in keep)}")
     words += [f"drop {rule.drop:g}"] if np.isfinite(rule.drop) else []
     words += [f"margin {way.margin:g}"] if way.margin else []
+    least, most = rule.incumbent_least, rule.incumbent_looks
     again = "" if rule.incumbent_every == NEVER else f", +1 every {rule.incumbent_every}"
-    words.append(f"incumbent {rule.incumbent_least} to {rule.incumbent_looks}{again}")
+    words.append(f"incumbent {least} to {most}{again}" if least < most else f"incumbent {most}")
     return "; ".join([*words, "playoff" if way.playoff else "no playoff"])
