@@ -11,7 +11,7 @@ from tests.artifacts.evaluator.evaluating import function, look, measure, opened
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.command_jail import descendants
-from autoreason.artifacts.evaluator.function_look import FunctionBench
+from autoreason.artifacts.evaluator.function_look import FunctionEvaluator
 from autoreason.artifacts.measurement import Look, LookOutcome
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.programs.sandbox.base import RunLimits
@@ -193,7 +193,7 @@ async def test_an_artifact_cannot_get_a_better_number_by(attack: str) -> None:
 async def test_a_look_costs_little_more_than_two_runs_in_the_sandbox() -> None:
     runs = 30
     sandbox = open_sandbox(workers=1)
-    bench = FunctionBench(
+    bench = FunctionEvaluator(
         sandbox, function("def score(artifact): return artifact.pack([])[:0] == []")
     )
     async with sandbox.open("print(1)", RunLimits()) as session:
