@@ -62,6 +62,26 @@ async def test_an_artifact_without_python_needs_no_second_jail() -> None:
     assert (await measure(source, look("four", path="prompt.md"))).value == 4.0
 
 
+async def test_a_function_is_given_as_much_as_it_takes_also_where_it_is_decorated() -> None:
+    decorated = """
+        import functools
+        def once(function):
+            @functools.wraps(function)
+            def call(*given): return function(*given)
+            return call
+        @once
+        def score(artifact, seed): return seed
+        """
+    cases = {
+        decorated: 2.0,
+        "def score(*given): return len(given)": 3.0,
+        "score = lambda artifact, seed=5: seed": 2.0,
+        "class Score:\n    def __call__(self, artifact): return 1\nscore = Score()": 1.0,
+    }
+    for code, value in cases.items():
+        assert (await measure(function(code), look(PACK, seed=2))).value == value
+
+
 async def test_the_evaluators_own_files_import_each_other() -> None:
     source = EvaluationSource(
         evaluate="checks/evaluate.py:score",
