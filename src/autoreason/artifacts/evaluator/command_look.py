@@ -24,6 +24,7 @@ from autoreason.artifacts.evaluator.command_jail import (
     require_jail,
     resident_bytes,
 )
+from autoreason.artifacts.evaluator.jail_watch import leave
 from autoreason.artifacts.evaluator.look_values import MAX_RESULT_BYTES, TAIL, read_measurement
 from autoreason.artifacts.evaluator.work_folder import WorkFolder
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
@@ -200,9 +201,10 @@ class _CommandLook:
             await wait_readable(handle)
         finally:
             os.close(handle)
-        process.wait()
         if self._unsafe:
             kill_all(process)
+        leave(process.pid)
+        process.wait()
         self._processes.discard(process)
 
     async def _watch_memory(self) -> None:
@@ -217,6 +219,7 @@ class _CommandLook:
         for process in self._processes:
             kill_all(process)
         for process in list(self._processes):
+            leave(process.pid)
             process.wait()
 
     def _read(self, returncode: int, value: bytes, tail: str, status: int) -> Measurement:

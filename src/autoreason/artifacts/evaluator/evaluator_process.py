@@ -18,6 +18,7 @@ from autoreason.artifacts.evaluator.evaluator_client import (
     request_decoder,
 )
 from autoreason.artifacts.evaluator.function_look import FunctionEvaluator
+from autoreason.artifacts.evaluator.jail_watch import start_watch
 from autoreason.artifacts.evaluator.saved_evaluation import SavedEvaluation, function_of
 from autoreason.artifacts.measurement import Files, Look, Measurement
 from autoreason.artifacts.refusals import ItemWords
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
+    if sys.platform == "linux":
+        start_watch()
     run_service(request_decoder, SavedBench)
 
 
