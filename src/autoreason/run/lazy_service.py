@@ -57,22 +57,30 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             return ExaminerService(client), client
         case TextMetric():
             from autoreason.artifacts.evaluation_service import EvaluationService
-            from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+            from autoreason.artifacts.evaluator.evaluator_client import (
+                EvaluatorClient,
+                OpenEvaluation,
+            )
 
-            measuring = await EvaluatorClient.open(work.evaluation, run=run)
+            opening = OpenEvaluation(digest=work.evaluation, run=run)
+            measuring = await EvaluatorClient.connect(opening)
             return EvaluationService(measuring), measuring
         case ResearchTask():
             from autoreason.artifacts.evaluation_service import EvaluationService
-            from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+            from autoreason.artifacts.evaluator.evaluator_client import (
+                EvaluatorClient,
+                OpenEvaluation,
+            )
             from autoreason.artifacts.research_job import ResearchTerms
 
             research = read_options(settings, ResearchTerms)
-            evaluator = await EvaluatorClient.open(
-                work.evaluation,
+            opening = OpenEvaluation(
+                digest=work.evaluation,
                 run=run,
                 start=work.files,
                 unsafe=research.unsafe,
                 parallel=research.parallel,
             )
-            return EvaluationService(evaluator), evaluator
+            measuring = await EvaluatorClient.connect(opening)
+            return EvaluationService(measuring), measuring
     raise TypeError(f"there is no service for {work.name}")
