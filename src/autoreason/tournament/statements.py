@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DraftReady,
         DraftWritten,
         Evidence,
+        MetricBallot,
         PanelDecided,
         PassDecided,
         PlayoffDecided,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from autoreason.story import Story
+    from autoreason.tournament.metric import Metric
 
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 SLOTS = ("A", "AB", "B")
@@ -73,6 +75,8 @@ def lead(verdict: Verdict) -> str:
 def ballots(verdict: Verdict) -> str:
     """How many votes a verdict rests on, and what was left out."""
     cast = count(verdict.ballots, "ballot")
+    if verdict.metric and verdict.metric.ranking:
+        cast += " and the metric's"
     return f"{cast}, {verdict.invalid} not valid" if verdict.invalid else cast
 
 
@@ -178,11 +182,34 @@ def dropped(event: CandidateDropped) -> str:
     return f"left out: {_DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
 
 
-def metric(evaluate: str, story: Story) -> str:
-    """What a metric left out of the ballots."""
+def metric(found: Metric, story: Story) -> str:
+    """What a metric left out of the ballots, or how often it voted."""
+    if found.role == "judge":
+        return _metric_votes(found, story)
     worse = sum(each.reason == "metric" for one in story.passes for each in one.dropped)
     candidates = worse + sum(len(one.candidates) for one in story.passes)
-    return f"{evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A"
+    return f"{found.evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A"
+
+
+def _metric_votes(found: Metric, story: Story) -> str:
+    playoff = story.playoff.verdict if story.playoff else None
+    verdicts = [playoff, *(each.verdict for each in (*story.passes, *story.panels.values()))]
+    cast = [each.metric for each in verdicts if each and each.metric]
+    without = [each for each in cast if not each.ranking]
+    no_number = sum(None in each.values.values() for each in without)
+    reasons = ((no_number, "no number"), (len(without) - no_number, "equal numbers"))
+    abstained = "".join(f", {number} without a vote for {why}" for number, why in reasons if number)
+    return (
+        f"{found.evaluate} voted on {len(cast) - len(without)} of {count(len(cast), 'panel')}{abstained}; its votes "
+        "choose, and are no evidence: chance is that of judges ranking at random next to it"
+    )
+
+
+def metric_ballot(event: MetricBallot) -> str:
+    """How a metric voted, or why it did not."""
+    if event.ranking:
+        return ranking(event.ranking)
+    return f"no vote: {'no' if None in event.values.values() else 'equal'} numbers"
 
 
 def ballot(event: BallotCast) -> str:
