@@ -92,7 +92,7 @@ def test_it_ranks_by_number_and_votes_only_where_a_ballot_can_say_what_it_found(
 
 
 async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_judges() -> None:
-    run, _ = await judged(newest, k=1, early_stop=False)
+    run, _ = await judged(newest, k=1, early_stop=False, extra_judges=0)
     (decided,) = run.of(PassDecided)
     verdict = decided.verdict
     assert verdict is not None
@@ -103,7 +103,7 @@ async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_
     assert verdict.ballots == len(run.of(BallotCast)) == 3
     assert verdict.agreement == 1
     assert statements.ballots(verdict) == "3 ballots and the metric's"
-    size = PanelSize(3, extra=3, maximum=6, close_margin=2).with_metric(("AB", "B", "A"), A_AB_B)
+    size = PanelSize(3).with_metric(("AB", "B", "A"), A_AB_B)
     assert verdict.chance == chance_of_margin(size, 2)
     assert decided.survival_chance == chance_of_survival(size)
 
@@ -146,13 +146,12 @@ async def test_without_a_number_or_with_equal_ones_it_does_not_vote(number: floa
     assert ballot.ranking is None
     assert decided.verdict.scores == usual.verdict.scores
     assert decided.verdict.chance == usual.verdict.chance
-    shown = "equal numbers" if number == 1.0 else "no numbers"
+    shown = "two texts had the same number" if number == 1.0 else "a text had no number"
     assert statements.metric_ballot(ballot) == f"no vote: {shown}"
 
 
 async def test_judges_who_cannot_be_read_are_not_replaced_by_the_metric() -> None:
-    script = {f"pass/{n}/judge/{seat}": "" for n in (1, 2) for seat in range(6)}
-    run, _ = await judged(newest, script={"judge": "no idea", **script})
+    run, _ = await judged(newest, script={"judge": "no idea"})
     assert {each.outcome for each in run.of(PassDecided)} == {"inconclusive"}
     assert run.interruption is not None
 
@@ -226,7 +225,7 @@ def test_a_run_replays_and_says_what_the_metric_did(
     )
     Path("metric.py").unlink()
     assert paused.status == "budget"
-    result = resume(paused, calls=200)
+    result = resume(paused, budget=Budget(calls=200))
     assert result.finished
     assert replay(result.run).same
     with Journal.open(None, create=False) as journal:

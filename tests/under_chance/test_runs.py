@@ -58,7 +58,7 @@ class TextQuery(Query[float], frozen=True, kw_only=True):
 
 
 class TextNumber(Metric):
-    """One judge among others: it prefers what is newest, so AB in every pass, or has a taste that texts pass on."""
+    """One judge among others: it prefers what is newest, so AB in every pass, or some texts for no reason."""
 
     evaluate = "number"
     role = "judge"
@@ -93,7 +93,11 @@ def measured_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> 
 def played(kind: str) -> tuple[Story, ...]:
     """Runs whose judges rank at random, next to a metric or not, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
-    changes = {"paper": {"confirmation": 9, "playoff": 5}, "drafts": {"drafts": 3}, "taste": {"drafts": 2}}.get(kind, {})
+    changes = {
+        "paper": {"confirmation": 9, "playoff": 5},
+        "drafts": {"drafts": 3},
+        "taste": {"drafts": 2},
+    }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
     luck = RandomDraws(20, RUNS).cached()
     if kind in METRICS:

@@ -115,7 +115,11 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
         case "autoreason":
             metric = task.work if isinstance(task.work, Metric) else None
             return [
-                *([("metric", _METRIC_ROLES[metric.role].format(metric.evaluate))] if metric else []),
+                *(
+                    [("metric", _METRIC_ROLES[metric.role].format(metric.evaluate))]
+                    if metric
+                    else []
+                ),
                 ("drafts", _drafts(task, settings)),
                 ("panel", _panel(settings, bool(metric_of(task, "judge")))),
                 ("ends", _ends(settings)),

@@ -58,9 +58,12 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
         case TextMetric():
             from autoreason.artifacts.evaluation_service import EvaluationService
             from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+            from autoreason.tournament.metric import LOOKS
 
             measuring = await EvaluatorClient.open(work.evaluation, run=run)
-            return EvaluationService(measuring), measuring
+            # A judge without a number for three texts in a row is broken; a guard only leaves them out.
+            max_without = 3 * LOOKS if work.role == "judge" else None
+            return EvaluationService(measuring, max_without), measuring
         case ResearchTask():
             from autoreason.artifacts.evaluation_service import EvaluationService
             from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient

@@ -124,7 +124,9 @@ def prepare_refine(
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
     if not options.get("metric"):
-        if extra := next((name for name in ("metric_better", "metric_role") if name in options), ""):
+        if extra := next(
+            (name for name in ("metric_better", "metric_role") if name in options), ""
+        ):
             raise InvalidInput(f"`{extra}` goes with `metric`; name the metric, or leave it out")
         return prepare(task, models, choice, options, **own)
     from autoreason.artifacts.text_metric import read_metric

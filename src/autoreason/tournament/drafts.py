@@ -69,9 +69,7 @@ async def write_draft(context: JobContext, key: str) -> WrittenText | MissingTex
     return await write(context, request, key)
 
 
-async def _choose(
-    context: JobContext, drafts: dict[int, WrittenText], metric: MetricJudge
-) -> int:
+async def _choose(context: JobContext, drafts: dict[int, WrittenText], metric: MetricJudge) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
     min_faults = min(map(_faults, drafts.values()))
     best: dict[str, int] = {}

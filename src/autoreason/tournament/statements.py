@@ -195,21 +195,25 @@ def _metric_votes(found: Metric, story: Story) -> str:
     playoff = story.playoff.verdict if story.playoff else None
     verdicts = [playoff, *(each.verdict for each in (*story.passes, *story.panels.values()))]
     cast = [each.metric for each in verdicts if each and each.metric]
-    without = [each for each in cast if not each.ranking]
-    no_number = sum(None in each.values.values() for each in without)
-    reasons = ((no_number, "no number"), (len(without) - no_number, "equal numbers"))
-    abstained = "".join(f", {number} without a vote for {why}" for number, why in reasons if number)
+    voted = sum(each.ranking is not None for each in cast)
+    reasons = [_why_no_vote(each) for each in cast if not each.ranking]
+    abstained = "".join(f", on {reasons.count(why)} not: {why}" for why in dict.fromkeys(reasons))
     return (
-        f"{found.evaluate} voted on {len(cast) - len(without)} of {count(len(cast), 'panel')}{abstained}; its votes "
-        "choose, and are no evidence: chance is that of judges ranking at random next to it"
+        f"{found.evaluate} voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
+        "and are no evidence, and chance is that of judges ranking at random next to it"
     )
+
+
+def _why_no_vote(event: MetricBallot) -> str:
+    without = None in event.values.values()
+    return "a text had no number" if without else "two texts had the same number"
 
 
 def metric_ballot(event: MetricBallot) -> str:
     """How a metric voted, or why it did not."""
     if event.ranking:
         return ranking(event.ranking)
-    return f"no vote: {'no' if None in event.values.values() else 'equal'} numbers"
+    return f"no vote: {_why_no_vote(event)}"
 
 
 def ballot(event: BallotCast) -> str:

@@ -66,7 +66,9 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
         undecided = len(self.decisions) - len(judged)
         exclusion = f"; {undecided} got too few valid ballots to say" if undecided else ""
-        metric = any(each.recorded_verdict and each.recorded_verdict.metric for each in self.decisions)
+        metric = any(
+            each.recorded_verdict and each.recorded_verdict.metric for each in self.decisions
+        )
         alone = "; a metric had a seat on those, and none on this one" if metric else ""
         return (
             f"another panel would have decided {changed} of {len(judged)} "
