@@ -230,8 +230,8 @@ def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
 
     assert won_by_ab("metric") > won_by_ab("robust") + 0.1
     for story, found in zip(played("metric"), evidence("metric"), strict=True):
-        panels = [*story.passes, *story.panels.values()]
-        cast = sum(len(each.ballots) for each in panels) + len(story.playoff_ballots)
+        cast = sum(len(each.ballots) for each in story.passes) + len(story.playoff_ballots)
+        cast += sum(len(each.ballots) for each in story.panels.values())
         assert found.ballots + found.invalid == cast
         confirmed = story.panels.get(CONFIRMATION)
         assert confirmed is None or confirmed.verdict is None or confirmed.verdict.metric is None

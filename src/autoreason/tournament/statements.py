@@ -193,7 +193,8 @@ def metric(found: Metric, story: Story) -> str:
 
 def _metric_votes(found: Metric, story: Story) -> str:
     playoff = story.playoff.verdict if story.playoff else None
-    verdicts = [playoff, *(each.verdict for each in (*story.passes, *story.panels.values()))]
+    verdicts = [each.verdict for each in story.passes]
+    verdicts += [playoff, *(each.verdict for each in story.panels.values())]
     cast = [each.metric for each in verdicts if each and each.metric]
     voted = sum(each.ranking is not None for each in cast)
     reasons = [_why_no_vote(each) for each in cast if not each.ranking]
