@@ -93,7 +93,12 @@ def measured_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> 
 def played(kind: str) -> tuple[Story, ...]:
     """Runs whose judges rank at random, next to a metric or not, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
-    changes = {"paper": {"confirmation": 9, "playoff": 5}, "drafts": {"drafts": 3}}.get(kind, {})
+    changes = {
+        "paper": {"confirmation": 9, "playoff": 5},
+        "drafts": {"drafts": 3},
+        # What chance gives next to another ballot each time takes a while to work out over five texts.
+        "taste": {"playoff_texts": 3},
+    }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
     luck = RandomDraws(20, RUNS).cached()
     if kind in METRICS:
