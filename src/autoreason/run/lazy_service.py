@@ -61,10 +61,13 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 EvaluatorClient,
                 OpenEvaluation,
             )
+            from autoreason.tournament.metric import LOOKS
 
             opening = OpenEvaluation(digest=work.evaluation, run=run)
             measuring = await EvaluatorClient.connect(opening)
-            return EvaluationService(measuring), measuring
+            # A judge without a number for three texts in a row is broken; a guard only leaves them out.
+            max_without = 3 * LOOKS if work.role == "judge" else None
+            return EvaluationService(measuring, max_without), measuring
         case ResearchTask():
             from autoreason.artifacts.evaluation_service import EvaluationService
             from autoreason.artifacts.evaluator.evaluator_client import (
