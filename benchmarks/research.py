@@ -18,7 +18,7 @@ from msgspec import Struct, to_builtins
 
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import LookQuery
 from autoreason.artifacts.research_job import ResearchTerms
@@ -103,7 +103,8 @@ async def run_research(evaluations: int) -> ResearchCost:
         source = EvaluationSource(
             evaluate="evaluate.py:score", files={"evaluate.py": _EVALUATOR.encode()}
         )
-        evaluator = await EvaluatorClient.open(save_evaluation(source), parallel=2)
+        opening = OpenEvaluation(digest=save_evaluation(source), parallel=2)
+        evaluator = await EvaluatorClient.connect(opening)
         try:
             return await _drive(evaluator, evaluations, journal)
         finally:

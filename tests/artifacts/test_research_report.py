@@ -72,6 +72,14 @@ def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_t
     assert report.gain.shown
 
 
+def test_what_the_loop_saw_is_the_mean_of_all_looks_at_the_result_and_at_the_start() -> None:
+    start = dict(enumerate((*NOISE.values, 0.64)))
+    first = trial(1, "kept", record=start)
+    again = trial(2, incumbent=1, record={3: 0.72, 4: 0.72, 5: 0.72, 8: 0.66, 9: 0.68})
+    report = report_of(NOISE, first, again, DONE)
+    assert report.loop_gain == pytest.approx(0.70 - 0.69)
+
+
 def test_a_gain_that_is_not_beyond_chance_is_not_claimed() -> None:
     end = EndTested(trial=2, result=(0.71, 0.69, 0.72), start=(0.70, 0.705, 0.70), sealed=False)
     report = report_of(*SEARCH, end, DONE)

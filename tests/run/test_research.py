@@ -258,6 +258,32 @@ async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times
         await EvaluationService(Broken(3)).answer(query)
 
 
+class Silent:
+    """An evaluator that has a number for one look only, by its seed."""
+
+    async def measure(self, look: Look) -> Measurement:
+        """Measure, or find nothing."""
+        if look.seed == 3:
+            return Measurement(outcome=LookOutcome.OK, value=1.0)
+        return Measurement(outcome=LookOutcome.INVALID, detail="it is no number")
+
+
+async def test_a_metric_without_a_number_so_many_times_in_a_row_pauses_the_run() -> None:
+    from autoreason.errors import ProviderFailed
+
+    looks = [
+        LookQuery(key=f"pass/1/metric/A/look/{seed}", look=Look(files={"a": ""}, seed=seed))
+        for seed in range(7)
+    ]
+    service, research = EvaluationService(Silent(), max_without=3), EvaluationService(Silent())
+    for look in looks:
+        assert await research.answer(look)
+    for look in looks[1:6]:
+        assert await service.answer(look)
+    with pytest.raises(ProviderFailed, match=r"no number 3 times in a row.*it is no number"):
+        await service.answer(looks[6])
+
+
 def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task: Path) -> None:
     task.write_text(task.read_text().replace("---\nTurn", 'guard: {size: "<= 5"}\n---\nTurn'))
     prepared = prepare_research(task, "echo/echo", evaluations=200)

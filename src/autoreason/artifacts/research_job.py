@@ -438,7 +438,8 @@ class Research(Job):
             )
         else:
             status, reason = race.status, race.reason
-        looks = race.looks if race else {}
+        looks, record = (race.looks, race.incumbent) if race else ({}, ())
+        known = {number: state.incumbent.looks[number].value for number in record}
         last = list(looks.values())[-1] if looks else None
         return TrialDecided(
             number=number,
@@ -452,6 +453,7 @@ class Research(Job):
             changes=changes_between(state.incumbent.files, made.files) if made.files else {},
             values=tuple(each.value for each in looks.values() if each.value is not None),
             seeds=tuple(looks),
+            record={number: value for number, value in known.items() if value is not None},
             metrics=mean_metrics(looks),
             outcome=last.outcome if last else None,
             effect=race.effect if race else None,

@@ -215,11 +215,14 @@ def _loop_gain(history: ResearchHistory, before: str = "; ") -> str:
 
 
 def loop_gain(history: ResearchHistory) -> float | None:
-    """The looks for which the result was kept against those at the start; None where nothing was kept."""
+    """All looks of the search at the result against those at the start; None where nothing was kept."""
     kept = [trial for trial in history.kept if trial.number == history.result] or history.kept[-1:]
     if not kept or not kept[0].values or history.noise is None:
         return None
-    return history.sign * (fmean(kept[0].values) - fmean(history.noise.values))
+    # What no later trial was compared with has the looks it was kept for.
+    seen = history.looks_at(kept[0].number).values() or kept[0].values
+    start = history.looks_at(0).values() or history.noise.values
+    return history.sign * (fmean(seen) - fmean(start))
 
 
 def _tried(history: ResearchHistory) -> str:

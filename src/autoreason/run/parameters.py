@@ -13,6 +13,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Protocol
+from autoreason.tournament.metric import MetricRole
 from autoreason.type_hints import check_call
 
 JournalPlace = Journal | str | Path | None
@@ -130,9 +131,11 @@ class RefineOptions(TaskOptions, total=False):
     strategy: str
     strategy_options: dict[str, Any]
     metric: str
-    """A command or `file.py:function` that gives a text a number; what it calls worse than A is no candidate."""
+    """A command or `file.py:function` that gives a text a number."""
     metric_better: Literal["higher", "lower"]
     """Which numbers of the metric are better."""
+    metric_role: MetricRole
+    """A guard leaves out what is worse than A, beyond noise; a judge has one ballot on every panel that chooses."""
 
 
 class CompareOptions(TaskOptions, total=False):
