@@ -30,6 +30,7 @@ class Tournament(Strategy):
         "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
     )
     prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
+    fewer_calls = "lower `playoff`, `confirmation` or `max_judges`"
 
     async def run(self) -> Delivered:
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
