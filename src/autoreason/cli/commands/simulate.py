@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
@@ -25,10 +26,10 @@ _WORLDS = options.option(
     metavar="NAME|FILE",
     help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
 )
-_RUNS = click.IntRange(2, 1_000_000)
+_RUNS = Number(2, 1_000_000)
 _SEED = options.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Number(0),
     default=1,
     metavar="N",
     help="All chance comes from it. [default: 1]",
@@ -52,9 +53,7 @@ _what = options.group(
         metavar="NAME=VALUE",
         help="Also play the last protocol with this changed, such as k=3. Repeatable.",
     ),
-    options.option(
-        "--budget", type=click.IntRange(min=1), metavar="CALLS", help="The most calls of a run."
-    ),
+    options.option("--budget", type=Number(1), metavar="CALLS", help="The most calls of a run."),
 )
 _how = options.group(
     "How",
@@ -81,7 +80,7 @@ _research = options.group(
     ),
     options.option(
         "--evaluations",
-        type=click.IntRange(1, 10_000),
+        type=Number(1, 10_000),
         metavar="N",
         help="What a run may measure, everything included. [default: 200]",
     ),
@@ -146,7 +145,8 @@ def simulate(
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
     taste they share, and what position, newness and length are worth to them. No role in it knows
-    which text is which; the table says what was true.
+    which text is which; the table says what was true. Without options it takes a few minutes, by the
+    tournament's own loop in every world; --fast takes seconds.
 
     \b
       autoreason simulate
@@ -184,7 +184,7 @@ def simulate(
     from autoreason.studies.simulate.study import Plan, run_study
 
     plan = Plan(runs, seed, budget, fast, curves=bool(plot or html))
-    with ProgressLine("of the table", quiet=quiet) as progress:
+    with ProgressLine("cells of the table", quiet=quiet) as progress:
         report = run_study(_worlds(worlds), choose_protocols(protocols, changes), plan, progress)
     if plot:
         write(plot, draw(report.cells).svg)
@@ -197,7 +197,7 @@ def simulate(
     _WORLDS,
     options.option(
         "--calls",
-        type=click.IntRange(min=20),
+        type=Number(20),
         default=95,
         metavar="N",
         help="Mean calls of a run over all worlds, at most. [default: 95]",
@@ -243,14 +243,14 @@ def search(
     _WORLDS,
     options.option(
         "--calls",
-        type=click.IntRange(3, 40),
+        type=Number(3, 40),
         default=14,
         metavar="N",
         help="Judges of playoff and confirmation together. [default: 14]",
     ),
     options.option(
         "--runs",
-        type=click.IntRange(2, 100_000),
+        type=Number(2, 100_000),
         default=10_000,
         metavar="N",
         help="Runs in each world. [default: 10000]",
@@ -297,7 +297,7 @@ def _try_rules(
     from autoreason.artifacts.rule_study import study_rules
     from autoreason.cli.views.outcome import show_report
 
-    with ProgressLine("of the table", quiet=quiet) as progress:
+    with ProgressLine("cells of the table", quiet=quiet) as progress:
         report = study_rules(evaluations, runs, seed, progress)
     show_report(report, as_json=as_json, html=html)
 
