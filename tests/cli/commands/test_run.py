@@ -153,7 +153,7 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     done = quick_shell("run", BRIEF, *FAST, "--call-limit", "23")
     assert (done.returncode, done.stdout) == (2, "")
     needed = (
-        "--call-limit is 23, and this run needs 24 to begin its first pass; "
+        "--call-limit is 23, and this run needs at least 24; "
         "give so many, or lower --playoff, --confirmation or --max-judges"
     )
     assert needed in done.stderr
@@ -161,7 +161,7 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     dry = quick_shell("run", BRIEF, *FAST, "--call-limit", "23", "--dry-run")
     assert f"a real run would be refused: {needed}" in dry.stderr
     enough = quick_shell("run", BRIEF, *FAST, "--call-limit", "24", "-q")
-    assert "to begin its first pass" not in enough.stderr
+    assert "this run needs" not in enough.stderr
     assert json.loads(quick_shell("show", "--json").stdout)["passes"]
 
 
