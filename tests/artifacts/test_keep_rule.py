@@ -186,3 +186,26 @@ def test_deciding_takes_less_than_five_milliseconds() -> None:
     for _ in range(100):
         RULE.decide(effect_of(candidate, incumbent, noise), noise)
     assert (process_time() - begin) / 100 < 0.005
+
+
+@given(st.floats(-1e6, 1e6), st.integers(2, 9), st.integers(1, 9))
+def test_equal_values_have_no_spread_and_differ_by_nothing(
+    value: float, looks: int, against: int
+) -> None:
+    candidate, incumbent = (dict.fromkeys(range(each), value) for each in (looks, against))
+    noise = measure_noise(
+        [list(candidate.values()), list(incumbent.values())], [[(value, value)] * looks]
+    )
+    assert (noise.spread, noise.correlation) == (0, 0)
+    found = effect_of(candidate, incumbent, noise)
+    assert (found.value, found.error) == (0, 0)
+
+
+def test_where_items_are_drawn_equal_looks_do_not_decide_before_the_last() -> None:
+    rule = KeepRule(drawn=True)
+    for looks in (1, 2):
+        ahead = Effect(value=0.4, error=0.0, looks=looks, against=3)
+        assert rule.decide(ahead, Noise()) == "look"
+    assert rule.decide(Effect(value=0.4, error=0.0, looks=3, against=3), Noise()) == "keep"
+    assert rule.decide(Effect(value=-0.1, error=0.0, looks=1, against=3), Noise()) == "drop"
+    assert rule.incumbent_needs(1, noisy=False) == rule.incumbent_needs(1)

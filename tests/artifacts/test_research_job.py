@@ -120,6 +120,16 @@ async def test_a_run_ends_after_patience_or_at_the_target(journal: Journal) -> N
     assert "the target of 3 is reached" in story[-1].reason
 
 
+async def test_a_start_that_scores_the_same_on_every_draw_is_not_raced_without_noise(
+    journal: Journal,
+) -> None:
+    drawn = research_task(items=20, per_look=5)
+    story = await run(journal, Meter(), turning(lambda _: 1.0), drawn, patience=1000)
+    assert all(len(each.values) == 3 for each in trials(story) if each.status == "kept")
+    assert not any("without noise" in each.reason for each in trials(story))
+    assert next(each for each in story if isinstance(each, NoiseMeasured)).drawn
+
+
 async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:
     replies = [
         *("no idea", "no idea either"),

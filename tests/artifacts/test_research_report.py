@@ -114,8 +114,43 @@ def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_n
         "1 proposal, 1 kept"
     )
     assert report.idle == 0
-    on_items = report_of(noise, kept, end, DONE, items=20).conclusion
-    assert "on the items that chose it: nothing is claimed of others" in on_items
+    assert report.claimed
+    on_items = report_of(noise, kept, end, DONE, items=20)
+    assert "on the items that chose it: nothing is claimed of others" in on_items.conclusion
+    assert not on_items.claimed
+    sealed = report_of(noise, kept, end, DONE, items=20, sealed=8)
+    assert sealed.claimed
+    assert "+2, the same in every one of 4 pairs; " in sealed.conclusion
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        trial(2, incumbent=1, values=(3.1, 2.9)),
+        trial(2, incumbent=1, values=(2.0,), record={0: 3.0, 1: 3.0, 2: 3.3}),
+    ],
+)
+def test_noise_that_only_trials_saw_is_in_the_interval_of_equal_pairs(seen: TrialDecided) -> None:
+    noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
+    kept = trial(1, "kept", effect=Effect(value=2.0, error=0.0, looks=1, against=3), values=(3.0,))
+    end = EndTested(trial=1, result=(3.0,) * 4, start=(1.0,) * 4, sealed=False)
+    report = report_of(noise, kept, seen, end, DONE)
+    assert "exactly" not in report.conclusion
+    assert report.gain
+    assert report.gain.low < 2.0 < report.gain.high
+    assert report.claimed
+
+
+def test_equal_values_on_items_drawn_anew_are_not_called_deterministic() -> None:
+    noise = NoiseMeasured(values=(0.0, 0.0, 0.0), spread=0.0, seconds=0.1, drawn=True)
+    assert "deterministic" not in noise.line
+    assert "on items drawn anew, which may be chance" in noise.line
+
+
+def test_what_the_loop_saw_of_equal_values_is_nothing_whatever_their_number() -> None:
+    noise = NoiseMeasured(values=(0.1,) * 3, spread=0.0, seconds=0.1)
+    kept = trial(1, "kept", effect=Effect(value=0.0, error=0.0, looks=1, against=3), values=(0.1,))
+    assert report_of(noise, kept, DONE).loop_gain == 0
 
 
 def test_a_result_that_fails_on_fresh_looks_is_not_claimed() -> None:

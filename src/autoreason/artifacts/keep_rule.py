@@ -43,6 +43,8 @@ class KeepRule(Struct, frozen=True, kw_only=True):
     """But no more than this."""
     step: float = 1.0
     """On a fixed set of items, the standard errors over its items that a gain must exceed."""
+    drawn: bool = False
+    """Items are drawn for each look, so that equal numbers do not show that there is no noise."""
 
     def on_fixed_set(self) -> KeepRule:
         """The rule where every look sees the same items, so that looking again does not help."""
@@ -58,7 +60,7 @@ class KeepRule(Struct, frozen=True, kw_only=True):
 
         Without noise a second look shows that a new incumbent has none either.
         """
-        if not noisy:
+        if not noisy and not self.drawn:
             return min(self.incumbent_looks, _REPEATED)
         needs = max(self.incumbent_least, ceil(self.incumbent_ratio * looks))
         return min(self.incumbent_looks, needs + survived // self.incumbent_every)
@@ -74,6 +76,8 @@ class KeepRule(Struct, frozen=True, kw_only=True):
     def decide(self, effect: Effect, noise: Noise, floor: float = 0.0) -> Decision:
         """What becomes of a candidate; a gain that does not exceed the floor is none."""
         if effect.error == 0:
+            if self.drawn and effect.looks < self.looks and effect.value >= 0:
+                return "look"
             return "keep" if effect.value > floor else "drop"
         z = effect.value / effect.error
         if z < self.drop:
@@ -118,7 +122,7 @@ class NoiseSums(Struct, frozen=True, kw_only=True):
         """With a trial's pairs of looks: what both differ by on average says nothing about their seeds."""
         if len(pairs) < _REPEATED:
             return self
-        first, second = (fmean(column) for column in zip(*pairs, strict=True))
+        first, second = (mean_of(column) for column in zip(*pairs, strict=True))
         return replace(
             self,
             products=self.products + sum((a - first) * (b - second) for a, b in pairs),
@@ -151,8 +155,14 @@ def measure_noise(
     return sums.noise
 
 
+def mean_of(values: Iterable[float]) -> float:
+    """The mean; of equal numbers that number itself, because rounding is not noise."""
+    values = list(values)
+    return values[0] if min(values) == max(values) else fmean(values)
+
+
 def _squares(values: Collection[float]) -> float:
-    mean = fmean(values)
+    mean = mean_of(values)
     return sum((value - mean) ** 2 for value in values)
 
 
@@ -164,13 +174,13 @@ def effect_of(candidate: Looks, incumbent: Looks, noise: Noise, over_items: floa
     """
     shared = candidate.keys() & incumbent.keys()
     looks, against, pairs = len(candidate), len(incumbent), len(shared)
-    record = fmean(incumbent.values())
-    value = fmean(candidate.values()) - record
+    record = mean_of(incumbent.values())
+    value = mean_of(candidate.values()) - record
     weight = noise.correlation * pairs / looks
     variance = 1 / looks + 1 / against
     if pairs:
         # What the incumbent's shared looks say beyond its others is luck, of which the candidate has its part.
-        value -= weight * (fmean(incumbent[look] for look in shared) - record)
+        value -= weight * (mean_of(incumbent[look] for look in shared) - record)
         variance -= 2 * weight / against + weight**2 * (1 / pairs - 1 / against)
     return Effect(
         value=value,
@@ -190,6 +200,6 @@ def pairs_of(candidate: Looks, incumbent: Looks) -> list[tuple[float, float]]:
 
 def over_items(differences: Iterable[Sequence[float]]) -> float:
     """The standard error of a mean difference over the items of a fixed set, from each item's differences."""
-    by_item = [fmean(each) for each in zip(*differences, strict=True)]
+    by_item = [mean_of(each) for each in zip(*differences, strict=True)]
     number = len(by_item)
     return sqrt(_squares(by_item) / (number - 1) / number) if number > 1 else 0.0

@@ -114,9 +114,9 @@ class Looker:
     def _items(self, number: int) -> tuple[int, ...]:
         """Drawn anew for every look where there are more than a look takes."""
         every = range(self._research.items)
-        taken = self._research.per_look
-        if not taken or taken >= len(every):
+        if not self._research.draws_items:
             return tuple(every)
+        taken = self._research.per_look
         return tuple(
             sorted(draw(self._context.settings.seed, f"items/{number}").sample(every, taken))
         )

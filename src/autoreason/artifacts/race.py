@@ -125,9 +125,12 @@ class Race:
                 return self._result(*ended, looks, other, effect)
         assert effect is not None
         kept = (
-            effect.value > self._research.tolerance and effect.value > rule.keep_last * effect.error
+            effect.value > self._research.tolerance
+            and effect.value > rule.keep_last * effect.error
+            # Equal numbers on few draws of items show nothing.
+            and not (rule.drawn and effect.error == 0)
         )
-        reason = f"{_reason(effect, kept)}; no evaluations were left to look again"
+        reason = f"{self._reason(effect, kept)}; no evaluations were left to look again"
         return self._result("kept" if kept else "dropped", reason, looks, other, effect)
 
     def _failure(
@@ -155,7 +158,7 @@ class Race:
         if last and unclear and self._research.judge:
             return "undecided", "the metric cannot tell"
         kept = decision == "keep"
-        return "kept" if kept else "dropped", _reason(effect, kept)
+        return "kept" if kept else "dropped", self._reason(effect, kept)
 
     def _needed(
         self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement], known: LooksSoFar
@@ -200,6 +203,15 @@ class Race:
             return 0.0
         return over_items([[x - y for x, y in zip(a, b, strict=True)] for a, b in rows])
 
+    def _reason(self, effect: Effect, kept: bool) -> str:
+        looks = "1 look" if effect.looks == 1 else f"{effect.looks} looks"
+        if effect.error == 0:
+            if self._rule.drawn:
+                ahead = "ahead" if effect.value > 0 else "not ahead"
+                return f"{ahead} after {looks}, which did not differ"
+            return f"{'better' if kept else 'not better'} after {looks}, without noise"
+        return f"{effect.value / effect.error:+.1f} standard errors after {looks}"
+
     def _result(
         self,
         ending: Ending,
@@ -238,11 +250,3 @@ def _why(measurement: Measurement) -> str:
     }
     what = words.get(measurement.outcome, "it failed")
     return f"{what}: {measurement.detail}" if measurement.detail else what
-
-
-def _reason(effect: Effect, kept: bool) -> str:
-    looks = "1 look" if effect.looks == 1 else f"{effect.looks} looks"
-    if effect.error == 0:
-        return f"{'better' if kept else 'not better'} after {looks}, without noise"
-    z = effect.value / effect.error
-    return f"{z:+.1f} standard errors after {looks}"

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from autoreason.artifacts.deliverable import Deliverable, deliverable
 from autoreason.artifacts.end_test import CorrectedKeeps, EndResult, correct_keeps, end_test
+from autoreason.artifacts.keep_rule import measure_noise
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.artifacts.trial_events import (
     EndTested,
@@ -59,10 +60,16 @@ class ResearchHistory:
         end = len(self.end.result) + len(self.end.start) if self.end else 0
         return floor + search + playoff + end
 
-    @property
+    @cached_property
     def spread(self) -> float:
-        """The standard deviation of one look at the start; 0 where it is not known."""
-        return self.noise.spread if self.noise else 0.0
+        """The standard deviation of one look, by every look of floor and search; 0 where none differs."""
+        first = {0: self.noise.values if self.noise else ()}
+        values = first | {trial.number: trial.values for trial in self.trials}
+        for number in (0, *(trial.number for trial in self.kept)):
+            # An incumbent's record begins with the looks it was kept with.
+            record = tuple(self.looks_at(number).values())
+            values[number] = max(values[number], record, key=len)
+        return measure_noise(values.values()).spread
 
     @property
     def sign(self) -> int:
@@ -83,6 +90,14 @@ class ResearchHistory:
             return None
         result, start = zip(*pairs, strict=True)
         return end_test(result, start, self.spread)
+
+    @property
+    def claimed(self) -> bool:
+        """Whether a gain is claimed: shown, and without chance only where the items did not choose the result."""
+        found, research = self.end_result, self.research
+        if found is None or not found.shown:
+            return False
+        return not found.deterministic or not research.items or bool(research.sealed)
 
     @cached_property
     def corrected(self) -> CorrectedKeeps | None:

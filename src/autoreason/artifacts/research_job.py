@@ -231,6 +231,7 @@ class Research(Job):
                 spread=known.noise(values).spread,
                 seconds=fmean(each.seconds for each in measured),
                 level=measured[0].level,
+                drawn=self._research.draws_items,
             )
         )
         return _State(start, len(numbers), known)
@@ -379,7 +380,12 @@ class Research(Job):
         values = self._incumbent_values(state)
         mean = fmean(values.values()) * (1 if research.better == "higher" else -1)
         spread = state.known.noise(values).spread
-        noise = f"one evaluation varies by {spread:.3g}" if spread else "evaluations do not vary"
+        so_far = " so far" if self._rule.drawn else ""
+        noise = (
+            f"one evaluation varies by {spread:.3g}"
+            if spread
+            else f"evaluations do not vary{so_far}"
+        )
         return f"{research.metric} is {mean:.6g} ({research.better} is better); {noise}"
 
     def _charge(self, race: RaceResult, incumbent: Contender) -> int:
@@ -586,4 +592,5 @@ def keep_rule(name: RuleName, research: ResearchTask) -> KeepRule:
     """The rule of a run; the published greedy loop compares one look with the number on record."""
     if name == "greedy":
         return KeepRule(looks=1, drop=0.0, incumbent_least=1, incumbent_ratio=1, incumbent_looks=1)
-    return KeepRule(looks=research.looks) if research.looks else KeepRule()
+    rule = KeepRule(drawn=research.draws_items)
+    return changed(rule, looks=research.looks) if research.looks else rule

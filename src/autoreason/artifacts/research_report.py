@@ -75,6 +75,8 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     end: EndTested | None
     gain: EndResult | None
     """The end test: the only number that is claimed."""
+    claimed: bool
+    """Whether it is."""
     result: int
     """The trial whose artifact is the result; 0 is the start."""
     claim: str
@@ -161,6 +163,7 @@ def research_report(story: Story) -> ResearchReport:
         playoff=history.playoff,
         end=history.end,
         gain=history.end_result,
+        claimed=history.claimed,
         result=history.result,
         claim=statements.conclusion(history, ending, accepted=story.status == "accepted"),
         test=statements.end_test(history) if history.end else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import floor, isfinite, log10
-from statistics import fmean
+from statistics import mean
 from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import count, duration
@@ -59,14 +59,15 @@ def noise_floor(event: NoiseMeasured, metric: str = "") -> str:
     """What looks at the start gave, and how much they differ."""
     looks = count(len(event.values), "evaluation")
     takes = f"{duration(event.seconds)} each"
-    mean = fmean(event.values)
+    average = mean(event.values)
     metric = f"{metric} " if metric else ""
     if len(event.values) == 1:
-        return f"one evaluation of the start: {metric}{figure(mean)}, {takes}"
+        return f"one evaluation of the start: {metric}{figure(average)}, {takes}"
     if not event.spread:
-        return f"{looks} of the start all gave {metric}{figure(mean)}: deterministic, {takes}"
+        shows = "on items drawn anew, which may be chance" if event.drawn else "deterministic"
+        return f"{looks} of the start all gave {metric}{figure(average)}: {shows}, {takes}"
     return (
-        f"{looks} of the start: {metric}{figure(mean, event.spread)} on average, "
+        f"{looks} of the start: {metric}{figure(average, event.spread)} on average, "
         f"spread {figure(event.spread, event.spread)}, {takes}"
     )
 
@@ -91,11 +92,11 @@ def artifact(trial: int) -> str:
 
 def finalists(event: FinalistsMeasured) -> str:
     """Which of the finalists fresh looks prefer."""
-    known = [mean for mean in event.means if mean is not None]
+    known = [each for each in event.means if each is not None]
     apart = max(known) - min(known) if known else 0.0
     means = ", ".join(
-        f"{artifact(trial)} {'no number' if mean is None else figure(mean, apart / 10)}"
-        for trial, mean in zip(event.trials, event.means, strict=True)
+        f"{artifact(trial)} {'no number' if value is None else figure(value, apart / 10)}"
+        for trial, value in zip(event.trials, event.means, strict=True)
     )
     looks = count(event.looks, "fresh evaluation")
     return f"{artifact(event.chosen)} chosen, by {looks} each: {means}"
@@ -193,14 +194,17 @@ def _claim(history: ResearchHistory) -> list[str]:
 
 def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
     """A claim without chance; on the items that chose the result it is none about others."""
-    research = history.research
+    always = f"{against}, the same in every one of {count(found.n, 'pair')}"
     if found.gain <= 0:
-        return f"no gain: {against}, without noise"
-    if research.items and not research.sealed:
+        return f"no gain: {always}"
+    if not history.claimed:
         return (
-            f"{against}, without noise, but on the items that chose it: "
+            f"{always}, but on the items that chose it: "
             "nothing is claimed of others; name `sealed` items in the task"
         )
+    if history.research.sealed:
+        # Every look had items of its own, so that equal numbers do not show that there is no noise.
+        return always
     return f"{against}, exactly: the evaluator has no noise"
 
 
@@ -222,7 +226,8 @@ def loop_gain(history: ResearchHistory) -> float | None:
     # What no later trial was compared with has the looks it was kept for.
     seen = history.looks_at(kept[0].number).values() or kept[0].values
     start = history.looks_at(0).values() or history.noise.values
-    return history.sign * (fmean(seen) - fmean(start))
+    # Rounded once each: equal numbers differ by nothing.
+    return history.sign * (mean(seen) - mean(start))
 
 
 def _tried(history: ResearchHistory) -> str:

@@ -65,6 +65,11 @@ class ResearchTask(Work, Struct, frozen=True, kw_only=True, tag_field="type", ta
     evaluator_source: str = ""
     """The evaluator's source, where the task lets the proposer read it."""
 
+    @property
+    def draws_items(self) -> bool:
+        """Whether items are drawn anew for every look, because there are more than a look takes."""
+        return 0 < self.per_look < self.items
+
 
 def research_of(task: Task | None) -> ResearchTask | None:
     """The research a task asks for; None where it asks for something else."""

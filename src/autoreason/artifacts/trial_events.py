@@ -40,6 +40,8 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
     """Of one look, on average."""
     level: str = ""
     """How artifacts were kept from everything else."""
+    drawn: bool = False
+    """Items were drawn for each look, so that equal values do not show that there is no noise."""
 
     @property
     def line(self) -> str:

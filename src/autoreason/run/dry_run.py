@@ -181,7 +181,8 @@ def _evaluations(
         takes = duration(terms.evaluations * noise.seconds / wide)
         rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
         rows.append(("noise", noise_floor(noise, research.metric)))
-        least = figure(plan.least_gain(noise.spread), noise.spread) if noise.spread else "any"
+        unseen = "not known without noise seen" if noise.drawn else "any"
+        least = figure(plan.least_gain(noise.spread), noise.spread) if noise.spread else unseen
     return [*rows, ("least gain", f"{least}: what the end test shows four times in five")]
 
 

@@ -49,8 +49,8 @@ class ResearchResult(Result):
 
     @property
     def improved(self) -> bool:
-        """Whether the end test shows a gain."""
-        return self.gain is not None and self.gain.shown
+        """Whether the end test shows a gain, and it is claimed."""
+        return self.report.claimed
 
     @cached_property
     def report(self) -> ResearchReport:
