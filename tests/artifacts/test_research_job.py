@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.artifacts.knob import Meter, proposal, research_settings, research_task, turning
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
@@ -128,6 +129,47 @@ async def test_a_start_that_scores_the_same_on_every_draw_is_not_raced_without_n
     assert all(len(each.values) == 3 for each in trials(story) if each.status == "kept")
     assert not any("without noise" in each.reason for each in trials(story))
     assert next(each for each in story if isinstance(each, NoiseMeasured)).drawn
+
+
+async def test_a_start_that_reaches_the_target_is_the_result_and_nothing_is_asked(
+    journal: Journal,
+) -> None:
+    model = turning(lambda _: 1.0)
+    for task in (research_task(target=0.0), research_task(target=0.0, better="lower")):
+        story = await run(journal, Meter(), model, task)
+        assert story[-1].reason == "the target of 0 is reached by the start"
+    assert not model.requests
+
+
+class SlowWhenFresh(Meter):
+    """A meter whose second number grows with the knob, on looks that decide nothing."""
+
+    def __init__(self, stage: str, noise: float = 0.0) -> None:
+        super().__init__(noise)
+        self.stage = stage
+
+    async def answer(self, query: Query[Any]) -> Measurement:
+        """Take a look."""
+        found: Measurement = await super().answer(query)
+        slow = found.metrics["score"] if query.key.startswith(self.stage) else 0.0
+        return replace(found, metrics={**found.metrics, "ms": slow})
+
+
+async def test_a_guard_is_checked_in_the_end_test(journal: Journal) -> None:
+    guarded = research_task(guard={"ms": "<= 2"}, target=5.0)
+    story = await run(journal, SlowWhenFresh("end"), turning(lambda _: 1.0), guarded)
+    (end,) = (each for each in story if isinstance(each, EndTested))
+    assert end.broken == "ms is 5, the guard is <= 2"
+
+
+async def test_a_playoff_does_not_choose_what_breaks_a_guard(journal: Journal) -> None:
+    guarded = research_task(guard={"ms": "<= 20"}, target=50.0)
+    meter = SlowWhenFresh("playoff", noise=0.5)
+    story = await run(journal, meter, turning(lambda _: 9.0), guarded, evaluations=220)
+    (playoff,) = (each for each in story if isinstance(each, FinalistsMeasured))
+    assert playoff.broken
+    assert playoff.chosen in set(playoff.trials) - set(playoff.broken)
+    assert playoff.chosen
 
 
 async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.artifacts.knob import research_settings, research_task
 
 from autoreason.artifacts.measurement import LookOutcome
@@ -172,6 +173,30 @@ def test_pairs_in_which_the_start_fails_are_left_out_and_counted() -> None:
     assert "1 pair left out, because the start gave no number there" in report.conclusion
     nothing = EndTested(trial=2, result=(0.8, 0.8), start=(None, None), sealed=False)
     assert "the start gave no number in 2 evaluations" in report_of(*SEARCH, nothing, DONE).claim
+
+
+def test_a_result_that_breaks_a_guard_in_the_end_test_is_not_claimed() -> None:
+    broken = replace(FRESH, broken="p50_ms is 7, the guard is <= 5")
+    report = report_of(*SEARCH, broken, DONE)
+    assert not report.claimed
+    assert report.conclusion.startswith(
+        "no gain is claimed: the result breaks a guard on fresh evaluations: "
+        "p50_ms is 7, the guard is <= 5; "
+    )
+    assert "p50_ms is 7" in report.test
+
+
+def test_a_playoff_names_the_guard_that_what_was_kept_breaks() -> None:
+    playoff = FinalistsMeasured(
+        trials=(0, 2),
+        means=(0.71, 0.74),
+        looks=4,
+        chosen=0,
+        broken={2: "ms is 7, the guard is < 5"},
+    )
+    report = report_of(*SEARCH, playoff, DONE)
+    assert "in the playoff trial 2 breaks a guard (ms is 7, the guard is < 5)" in report.conclusion
+    assert "trial 2 0.7400, which breaks a guard (ms is 7" in playoff.line
 
 
 def test_one_pair_shows_nothing() -> None:

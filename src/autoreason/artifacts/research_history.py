@@ -93,9 +93,12 @@ class ResearchHistory:
 
     @property
     def claimed(self) -> bool:
-        """Whether a gain is claimed: shown, and without chance only where the items did not choose the result."""
+        """Whether a gain is claimed.
+
+        It must be shown and break no guard, and without chance the items must not be those that chose the result.
+        """
         found, research = self.end_result, self.research
-        if found is None or not found.shown:
+        if self.end is None or self.end.broken or found is None or not found.shown:
             return False
         return not found.deterministic or not research.items or bool(research.sealed)
 

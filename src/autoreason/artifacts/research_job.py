@@ -15,7 +15,7 @@ from msgspec.structs import replace as changed
 from autoreason.artifacts.artifact import changes_between
 from autoreason.artifacts.end_test import MIN_EVALUATIONS, BudgetPlan, finalists, plan_budget
 from autoreason.artifacts.guards import broken_guard, value_within
-from autoreason.artifacts.keep_rule import KeepRule
+from autoreason.artifacts.keep_rule import KeepRule, mean_of
 from autoreason.artifacts.looks import Contender, Looker, in_order, split_sealed
 from autoreason.artifacts.measurement import Files, LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.normal_form import fingerprint
@@ -139,11 +139,13 @@ class Research(Job):
 
     @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:
-        """A look that gives 0 and breaks no guard."""
+        """A look that is short of the target and breaks no guard."""
         research = research_of(task)
         if isinstance(query, LookQuery) and research:
             metrics = {name: value_within(each) for name, each in research.guard.items()}
-            return Measurement(outcome=LookOutcome.OK, value=0.0, metrics=metrics)
+            short = -1 if research.better == "higher" else 1
+            value = 0.0 if research.target is None else research.target + short
+            return Measurement(outcome=LookOutcome.OK, value=value, metrics=metrics)
         return 0 if isinstance(query, OrderQuery) else super().sample_answer(task, query)
 
     @classmethod
@@ -280,7 +282,8 @@ class Research(Job):
             return 0, f"{count(state.idle, 'proposal')} in a row brought no keep"
         target = self._research.target
         if target is not None and self._reached(state, target):
-            return 0, f"the target of {target:g} is reached"
+            already = "" if state.kept else " by the start"
+            return 0, f"the target of {target:g} is reached{already}"
         open_trials = (
             each for each in reversed(self._trials) if each.decided is None or each.decided >= order
         )
@@ -301,7 +304,7 @@ class Research(Job):
     def _reached(self, state: _State, target: float) -> bool:
         values = self._incumbent_values(state)
         sign = 1 if self._research.better == "higher" else -1
-        return bool(state.kept) and fmean(values.values()) >= sign * target
+        return mean_of(values.values()) >= sign * target
 
     def _incumbent_values(self, state: _State) -> dict[int, float]:
         looks = state.incumbent.looks
@@ -530,10 +533,17 @@ class Research(Job):
             for each in chosen
         ]
         means = [_mean([self._looker.value(each) for each in looks]) for looks in measured]
+        guard = self._research.guard
+        broken = [broken_guard(guard, looks) for looks in measured]
         # Of equals the later one, which was kept over the others.
         best = max(
             range(len(chosen)),
-            key=lambda place: (means[place] is not None, means[place] or 0.0, place),
+            key=lambda place: (
+                not broken[place],
+                means[place] is not None,
+                means[place] or 0.0,
+                place,
+            ),
         )
         self.emit(
             FinalistsMeasured(
@@ -541,6 +551,7 @@ class Research(Job):
                 means=tuple(_mean([each.value for each in looks]) for looks in measured),
                 looks=self._plan.playoff,
                 chosen=chosen[best].trial,
+                broken={each.trial: why for each, why in zip(chosen, broken, strict=True) if why},
             )
         )
         return chosen[best]
@@ -564,6 +575,7 @@ class Research(Job):
                 start=values[1],
                 sealed=bool(sealed),
                 opened=self._research.opened + 1 if sealed else 0,
+                broken=broken_guard(self._research.guard, measured[0]),
             )
         )
 

@@ -96,6 +96,7 @@ def finalists(event: FinalistsMeasured) -> str:
     apart = max(known) - min(known) if known else 0.0
     means = ", ".join(
         f"{artifact(trial)} {'no number' if value is None else figure(value, apart / 10)}"
+        + (f", which breaks a guard ({event.broken[trial]})" if trial in event.broken else "")
         for trial, value in zip(event.trials, event.means, strict=True)
     )
     looks = count(event.looks, "fresh evaluation")
@@ -113,6 +114,8 @@ def end_test(history: ResearchHistory) -> str:
     assert event is not None
     if found is None:
         return f"nothing: {no_number(event)}"
+    if event.broken:
+        return f"nothing: {_breaks(event)}"
     pairs = count(found.n, "pair")
     if found.deterministic:
         return f"{_against(history, found)}, the same in every one of {pairs}"
@@ -132,6 +135,10 @@ def no_number(event: EndTested) -> str:
     if failures:
         return f"the result gave no number in {failures} of {looks}"
     return f"the start gave no number in {looks}"
+
+
+def _breaks(event: EndTested) -> str:
+    return f"the result breaks a guard on {where_tested(event)}: {event.broken}"
 
 
 def _against(history: ResearchHistory, found: EndResult) -> str:
@@ -160,10 +167,21 @@ def conclusion(history: ResearchHistory, ending: str, *, accepted: bool = False)
 
 
 def _only_start(history: ResearchHistory) -> str:
+    broken = history.playoff.broken if history.playoff else {}
+    if broken:
+        guards = ", ".join(
+            f"{artifact(trial)} breaks a guard ({broken[trial]})" for trial in broken
+        )
+        return f"no gain: in the playoff {guards}, so the result is the start{_loop_gain(history)}"
     if history.kept:
         return (
             "no gain: in the playoff, fresh evaluations preferred the start to what was kept, "
             f"so the result is the start{_loop_gain(history)}"
+        )
+    if not history.trials and history.research.target is not None:
+        return (
+            f"the start reaches the target of {figure(history.research.target)} already, "
+            "so nothing was asked and it is the result"
         )
     return "no gain: no change was kept, so the result is the start"
 
@@ -174,6 +192,8 @@ def _claim(history: ResearchHistory) -> list[str]:
     found = history.end_result
     if found is None:
         return [f"no gain is claimed: {no_number(history.end)}", _loop_gain(history, "")]
+    if history.end.broken:
+        return [f"no gain is claimed: {_breaks(history.end)}", _loop_gain(history, "")]
     if not isfinite(found.low):
         return [
             "no gain is claimed: one pair of evaluations cannot show one",

@@ -100,6 +100,8 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
     """None where no look gave a number."""
     looks: int
     chosen: int
+    broken: dict[int, str] = field(default_factory=dict)
+    """Guards that these looks break, in words, by trial: what breaks one is not chosen."""
 
     @property
     def line(self) -> str:
@@ -118,6 +120,8 @@ class EndTested(Event, frozen=True, kw_only=True):
     sealed: bool
     opened: int = 0
     """How often the sealed set has been opened, this time included."""
+    broken: str = ""
+    """The guard that the result breaks on these looks, in words: then nothing is claimed."""
 
     @property
     def line(self) -> str:
