@@ -25,6 +25,7 @@ from autoreason.exchange import Query
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.replay import replay_async
+from autoreason.settings import Budget
 
 
 async def run(
@@ -170,6 +171,29 @@ async def test_a_playoff_does_not_choose_what_breaks_a_guard(journal: Journal) -
     assert playoff.broken
     assert playoff.chosen in set(playoff.trials) - set(playoff.broken)
     assert playoff.chosen
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+async def test_a_limit_pauses_the_run_before_anything_is_tested(
+    journal: Journal, parallel: int
+) -> None:
+    limited = research_settings(parallel=parallel, evaluations=40)
+    meter, model = Meter(), turning(lambda _: 1.0)
+    result = await start_run(
+        journal,
+        model,
+        task=research_task(sealed=8),
+        settings=replace(limited, budget=Budget(calls=3)),
+        service=meter,
+    )
+    assert (result.status, len(model.requests)) == ("budget", 3)
+    assert not any(look.sealed for _, look in meter.looks)
+    result = await go_on(
+        journal, result.run, model, service=meter, changes={"budget": Budget(calls=900)}
+    )
+    assert result.status == "done"
+    assert any(isinstance(each, EndTested) for each in told(journal, result.run))
+    assert (await replay_async(result.run, journal=journal)).same
 
 
 async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:

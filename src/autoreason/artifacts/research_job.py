@@ -35,7 +35,7 @@ from autoreason.artifacts.trial_events import (
 )
 from autoreason.errors import Interruption, InvalidInput
 from autoreason.events import AnyEvent, JobFinished, PanelDecided
-from autoreason.exchange import BudgetQuery, Query
+from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plans, read_options
 from autoreason.jobs.tasks import cancel
@@ -250,13 +250,7 @@ class Research(Job):
             await self._until_decided(order)
             most, reason = self._next_trial(order)
             if most:
-                number = len(self._trials) + 1
-                key = f"trial/{number}/budget"
-                shortage = await self._ask(BudgetQuery(key=key, calls=_CALLS, after=0))
-                if shortage:
-                    await self._until(lambda: not self._under_way(len(self._states) - 1))
-                    return f"the budget is used up: {shortage}"
-                self._start_trial(number, self._states[order], most)
+                self._start_trial(len(self._trials) + 1, self._states[order], most)
             elif not self._under_way(order):
                 return reason
             else:

@@ -54,7 +54,7 @@ Exit status:
        check: every attack was caught
   1    finished without a gain to claim; check: an attack got through
   2    something given cannot be used; nothing was written
-  3    the budget is reached
+  3    a limit of calls, cost, tokens or time is reached: paused, not tested
   4    the provider failed, or the evaluator could not be run three times
   7    the journal could not be written, such as on a full disk
   130  stopped
