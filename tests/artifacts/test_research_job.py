@@ -12,7 +12,7 @@ from tests.artifacts.knob import Meter, proposal, research_settings, research_ta
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
-from autoreason.artifacts.measurement import Measurement
+from autoreason.artifacts.measurement import Look, Measurement
 from autoreason.artifacts.trial_events import (
     EndTested,
     FinalistsMeasured,
@@ -194,6 +194,19 @@ async def test_a_limit_pauses_the_run_before_anything_is_tested(
     assert result.status == "done"
     assert any(isinstance(each, EndTested) for each in told(journal, result.run))
     assert (await replay_async(result.run, journal=journal)).same
+
+
+async def test_the_end_test_says_how_often_its_set_was_opened_when_it_opened_it(
+    journal: Journal,
+) -> None:
+    class Sealed(Meter):
+        def measure(self, look: Look) -> Measurement:
+            return replace(super().measure(look), opened=4 if look.sealed else 0)
+
+    sealed = research_task(sealed=8, opened=1, target=2.0)
+    for meter, opened in ((Sealed(), 4), (Meter(), 2)):
+        story = await run(journal, meter, turning(lambda _: 1.0), sealed)
+        assert next(each for each in story if isinstance(each, EndTested)).opened == opened
 
 
 async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:

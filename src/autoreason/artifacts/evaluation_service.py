@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from autoreason.artifacts.measurement import Evaluator, LookOutcome, LookQuery, Measurement
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.exchange import Query
+from autoreason.keys import Key
 
 _ATTEMPTS = 3
 
@@ -28,9 +31,11 @@ class EvaluationService:
             raise InvalidInput(
                 f"an evaluator has no answer to a {type(query).__name__}; ask a model"
             )
-        detail = ""
+        detail, look = "", query.look
+        if look.sealed and (part := Key.parse(query.key).part):
+            look = replace(look, part=str(part))
         for _ in range(_ATTEMPTS):
-            measurement = await self._evaluator.measure(query.look)
+            measurement = await self._evaluator.measure(look)
             if measurement.outcome is not LookOutcome.EVALUATOR_ERROR:
                 self._count(measurement)
                 return measurement

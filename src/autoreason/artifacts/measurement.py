@@ -34,6 +34,8 @@ class Look(Struct, frozen=True, kw_only=True):
     """Items by their place in the file, from 0; none where the task has none."""
     sealed: bool = False
     """Whether the items are those of the sealed set."""
+    part: str = ""
+    """The part of a run whose end test it is, where a run has several."""
     alone: bool = False
     """Whether nothing else is measured at the same time, because the number is a time."""
 
@@ -58,6 +60,8 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Runs of eight words that the artifact shares with an item, or with a sealed one, and the start does not."""
     level: str = ""
     """How the artifact was kept from everything else: the level of the sandbox."""
+    opened: int = 0
+    """How many end tests have opened the sealed set, this one included; 0 on other items."""
 
 
 class LookQuery(Query[Measurement], frozen=True, kw_only=True):

@@ -562,13 +562,14 @@ class Research(Job):
             else:
                 measured.append(await self._looker.fresh(stage, files, self._plan.end))
         values = [tuple(each.value for each in looks) for looks in measured]
+        known = [each.opened for looks in measured for each in looks]
         self.emit(
             EndTested(
                 trial=result.trial,
                 result=values[0],
                 start=values[1],
                 sealed=bool(sealed),
-                opened=self._research.opened + 1 if sealed else 0,
+                opened=max(known, default=0) or self._research.opened + 1 if sealed else 0,
                 broken=broken_guard(self._research.guard, measured[0]),
             )
         )

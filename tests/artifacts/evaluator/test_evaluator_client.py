@@ -16,6 +16,7 @@ from tests.artifacts.evaluator.evaluating import (
     opened,
 )
 
+from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.bench import LookSlots
 from autoreason.artifacts.evaluator.caller import CallerEvaluator
@@ -23,9 +24,10 @@ from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, Ope
 from autoreason.artifacts.evaluator.saved_evaluation import (
     SavedEvaluation,
     count_openings,
+    record_opening,
     save_evaluation,
 )
-from autoreason.artifacts.measurement import LookOutcome
+from autoreason.artifacts.measurement import LookOutcome, LookQuery
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
 
@@ -125,6 +127,34 @@ async def test_a_sealed_set_counts_the_runs_that_opened_it_and_shows_nothing_of_
             assert "sealed-a" not in failed.detail + failed.tail
     assert count_openings(source.sealed) == 2
     assert count_openings(("other",)) == 0
+
+
+def test_a_sealed_set_is_known_by_most_of_its_items_in_any_order() -> None:
+    items = [{"a": number, "b": 1} for number in range(10)]
+    assert record_opening(items, "first") == 1
+    assert record_opening(items, "first") == 1
+    again = [{"b": 1, "a": number} for number in reversed(range(10))]
+    assert count_openings(again) == 1
+    assert record_opening([*again[:8], "new", "newer"], "second") == 2
+    assert count_openings(items[:3]) >= 1
+    assert count_openings([*items[:3], *"abcdefg"]) == 0
+
+
+async def test_a_sealed_set_is_counted_when_it_is_opened_once_for_each_end_test() -> None:
+    source = EvaluationSource(evaluate="", sealed=("one", "two"))
+    evaluator = CallerEvaluator(lambda *_: 1.0, source, run="run")
+    service = EvaluationService(evaluator)
+    sealed = look(items=(0, 1), sealed=True)
+    found = []
+    for key in (
+        "end/start/look/0",
+        "repeat/1/race/end/result/look/0",
+        "repeat/1/race/end/start/look/0",
+    ):
+        found.append((await service.answer(LookQuery(key=key, look=sealed))).opened)
+        record_opening(("two", "one"), "another run")
+    assert found == [1, 3, 3]
+    assert (await service.answer(LookQuery(key="start/look/0", look=look()))).opened == 0
 
 
 async def test_words_that_an_artifact_has_from_an_item_are_counted() -> None:

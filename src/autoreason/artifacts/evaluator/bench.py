@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from subprocess import SubprocessError
 from typing import Any
 
+from msgspec.structs import replace
+
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.look_values import measured, without_sealed_text
 from autoreason.artifacts.evaluator.saved_evaluation import record_opening
@@ -42,17 +44,19 @@ class Bench:
 
     async def _measure(self, look: Look, slot: int) -> Measurement:
         pool, started = self.source.sealed if look.sealed else self.source.items, time.monotonic()
+        opened = 0
         try:
             if max(look.items, default=-1) >= len(pool):
                 raise InvalidInput(f"there are only {len(pool)} items")
             if look.sealed:
-                record_opening(pool, self.run)
+                opened = record_opening(pool, f"{self.run} {look.part}".strip())
             result = await self.take(look, [pool[place] for place in look.items], slot)
         except TimeoutError:
             result = Measurement(outcome=LookOutcome.TIMEOUT)
         except (OSError, InvalidInput, SubprocessError) as error:
             result = Measurement(outcome=LookOutcome.EVALUATOR_ERROR, detail=str(error))
         seconds = time.monotonic() - started
+        result = replace(result, opened=opened)
         return measured(result, self.source.limits, seconds=seconds, level=self.level)
 
 

@@ -18,6 +18,8 @@ from autoreason.files import write_atomically
 from autoreason.paths import data_folder
 
 _FUNCTION_MARK = ".py:"
+_MARK_LENGTH = 16
+"""Hexadecimal digits that tell items apart."""
 
 
 def function_of(evaluate: str) -> tuple[str, str] | None:
@@ -109,31 +111,45 @@ def write_files(folder: Path, files: Mapping[str, str | bytes], mode: int = 0o64
 
 
 def count_openings(sealed: Sequence[Any]) -> int:
-    """How many runs have opened a sealed set."""
-    return len(_read_openings(_openings_path(sealed)))
+    """How many end tests have opened a sealed set, or another that has most of its items."""
+    return len(_openings_of(_item_marks(sealed)))
 
 
-def record_opening(sealed: Sequence[Any], run: str) -> None:
-    """Record that a run opens a sealed set; a run that is resumed counts once."""
-    path = _openings_path(sealed)
-    runs = _read_openings(path)
-    if run not in runs:
+def record_opening(sealed: Sequence[Any], test: str) -> int:
+    """Record that an end test opens a sealed set, once however often it is resumed; how many have by now."""
+    marks = _item_marks(sealed)
+    if test not in _openings_of(marks):
+        path = _openings_path()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # One line for each: two runs at once must not overwrite each other's.
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(handle, f"{run}\n".encode())
+            os.write(handle, f"{test}\t{' '.join(sorted(marks))}\n".encode())
         finally:
             os.close(handle)
+    return len(_openings_of(marks))
 
 
-def _read_openings(path: Path) -> set[str]:
-    return set(path.read_text(encoding="utf-8").splitlines()) if path.exists() else set()
+def _item_marks(sealed: Sequence[Any]) -> set[str]:
+    """Digests of single items, so that neither their order nor a few others make another set."""
+    texts = (json.dumps(item, sort_keys=True) for item in sealed)
+    return {sha256(text.encode()).hexdigest()[:_MARK_LENGTH] for text in texts}
 
 
-def _openings_path(sealed: Sequence[Any]) -> Path:
-    digest = sha256(json.dumps(list(sealed)).encode()).hexdigest()
-    return data_folder() / "evaluations" / f"sealed-{digest}.opened"
+def _openings_of(marks: set[str]) -> set[str]:
+    """The end tests that opened more than half of these items."""
+    path = _openings_path()
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    openings = (line.partition("\t") for line in lines)
+    return {
+        test
+        for test, _, items in openings
+        if 2 * len(marks.intersection(items.split())) > len(marks)
+    }
+
+
+def _openings_path() -> Path:
+    return data_folder() / "evaluations" / "sealed.opened"
 
 
 def _path(digest: str) -> Path:
