@@ -21,6 +21,7 @@ from autoreason.errors import RunLocked as RunLocked
 from autoreason.errors import Stopped as Stopped
 from autoreason.errors import StrategyError as StrategyError
 from autoreason.errors import UnknownRun as UnknownRun
+from autoreason.errors import UnusableStart as UnusableStart
 from autoreason.errors import WritingFailed as WritingFailed
 from autoreason.events import AnyEvent as AnyEvent
 from autoreason.events import BallotCast as BallotCast

@@ -4,7 +4,8 @@ AutoreasonError
 ├── InvalidInput            a mistake in the input: says what is wrong and how to fix it; nothing was written
 │   ├── UnknownRun
 │   ├── RunLocked             another process is writing to this run
-│   └── StrategyError      a user's strategy failed; what it had paid for is kept
+│   ├── StrategyError      a user's strategy failed; what it had paid for is kept
+│   └── UnusableStart       research: the start has no number or breaks a guard; what was measured is kept
 ├── JournalError         the record is damaged, foreign or too new; it is never overwritten
 │   └── WritingFailed       the disk is full, or failed; what was recorded before is kept
 ├── ReplayMismatch          a re-run asks something else than the record answers
@@ -42,6 +43,10 @@ class RunLocked(InvalidInput):
 
 class StrategyError(InvalidInput):
     """A user's strategy raised something, or ended without a text."""
+
+
+class UnusableStart(InvalidInput):
+    """The artifact as it is has no number, or breaks a guard."""
 
 
 class JournalError(AutoreasonError):

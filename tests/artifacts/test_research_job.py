@@ -19,7 +19,7 @@ from autoreason.artifacts.trial_events import (
     NoiseMeasured,
     TrialDecided,
 )
-from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.errors import ProviderFailed, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
 from autoreason.journal import Journal
@@ -236,8 +236,11 @@ async def test_a_start_without_a_number_is_refused_before_the_first_proposal(
 ) -> None:
     model = turning(lambda _: 1.0)
     broken = research_task(files={"knob.txt": "crash"})
-    with pytest.raises(InvalidInput, match="gave no number for the artifact as it is"):
+    with pytest.raises(UnusableStart, match="gave no number for the artifact as it is"):
         await run(journal, Meter(), model, broken)
+    for guard in ({"size": "< 1"}, {"missing": "< 1"}):
+        with pytest.raises(UnusableStart, match="breaks a guard"):
+            await run(journal, Meter(), model, research_task(guard=guard))
     assert not model.requests
 
 

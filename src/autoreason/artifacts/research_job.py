@@ -33,7 +33,7 @@ from autoreason.artifacts.trial_events import (
     TrialDecided,
     TrialStatus,
 )
-from autoreason.errors import Interruption, InvalidInput
+from autoreason.errors import Interruption, InvalidInput, UnusableStart
 from autoreason.events import AnyEvent, JobFinished, PanelDecided
 from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext
@@ -212,13 +212,13 @@ class Research(Job):
         values = self._looker.values(looks)
         for each in measured:
             if self._looker.value(each) is None:
-                raise InvalidInput(
+                raise UnusableStart(
                     f"the evaluator gave no number for the artifact as it is ({each.outcome}"
                     f"{f': {each.detail}' if each.detail else ''}); "
                     "correct it and see `autoreason research check`"
                 )
         if broken := broken_guard(self._research.guard, measured):
-            raise InvalidInput(
+            raise UnusableStart(
                 f"the artifact as it is breaks a guard: {broken}; change one of them"
             )
         start.charged.update(numbers)

@@ -12,8 +12,15 @@ from typing import TextIO
 import click
 
 from autoreason.cli.group import cli
-from autoreason.errors import AutoreasonError, InvalidInput, JournalError, WritingFailed
+from autoreason.errors import (
+    AutoreasonError,
+    InvalidInput,
+    JournalError,
+    UnusableStart,
+    WritingFailed,
+)
 
+UNUSABLE_START = 6
 NOT_WRITTEN = 7
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -73,7 +80,8 @@ def run_cli(arguments: list[str]) -> int:
     except WritingFailed as error:
         return _print_error(str(error), NOT_WRITTEN)
     except (InvalidInput, JournalError) as error:
-        return _print_error(str(error), 2)
+        status = UNUSABLE_START if isinstance(error, UnusableStart) else 2
+        return _print_error(str(error), status)
     except AutoreasonError as error:
         return _print_error(str(error), 1)
     except ModuleNotFoundError as missing:

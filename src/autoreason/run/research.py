@@ -72,6 +72,7 @@ def research(
 
     Raises:
         InvalidInput: Something cannot be used; nothing was written.
+        UnusableStart: The artifact as it is has no number or breaks a guard; the run is recorded.
         JournalError: The journal cannot be read or written.
 
     Example:

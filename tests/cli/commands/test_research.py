@@ -106,6 +106,40 @@ def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
     assert said.sentence.startswith("no gain: no change was kept, so the result is the start")
 
 
+@pytest.mark.parametrize(
+    ("front", "evaluator"),
+    [
+        ("guard: {missing: '<= 5'}", EVALUATOR),
+        ("guard: {size: '<= 5'}", EVALUATOR),
+        ("better: higher", EVALUATOR.replace("level + noise", "'none'")),
+    ],
+)
+def test_a_start_without_a_number_or_that_breaks_a_guard_has_a_status_of_its_own(
+    inside: Inside, task: str, front: str, evaluator: str
+) -> None:
+    inside.write("task.md", TASK.replace("artifact:", f"{front}\nartifact:"))
+    inside.write("evaluate.py", evaluator)
+    said = inside("research", task, *MODEL, "--evaluations", "20")
+    assert said.status == 6
+    assert "the artifact as it is" in said.err
+
+
+def test_a_gain_on_the_items_that_chose_it_is_not_status_0(inside: Inside, task: str) -> None:
+    inside.write("items.jsonl", "1\n2\n3\n")
+    inside.write("evaluate.py", EVALUATOR.replace("gauss(0, 0.01)", "gauss(0, 0)"))
+    inside.write("task.md", TASK.replace("artifact:", "items: items.jsonl\nartifact:"))
+    said = inside("research", task, *MODEL, "--evaluations", "20", "--patience", "3", "-q")
+    assert "nothing is claimed of others" in said.err
+    assert said.status == 1
+
+
+def test_a_limit_pauses_with_status_3_and_resume_goes_on(inside: Inside, task: str) -> None:
+    said = inside("research", task, *MODEL, "--evaluations", "20", "--call-limit", "1")
+    assert said.status == 3
+    assert "no end test was made yet" in said.err
+    assert inside("resume", "last", "--call-limit", "50").status == 0
+
+
 def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
     inside: Inside, task: str
 ) -> None:

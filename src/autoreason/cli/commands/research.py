@@ -56,6 +56,7 @@ Exit status:
   2    something given cannot be used; nothing was written
   3    a limit of calls, cost, tokens or time is reached: paused, not tested
   4    the provider failed, or the evaluator could not be run three times
+  6    the start has no number or breaks a guard; its measurements are kept
   7    the journal could not be written, such as on a full disk
   130  stopped
 After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
