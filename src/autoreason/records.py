@@ -13,6 +13,8 @@ RecordKind = Literal["outcome", "verdict", "fact", "style", "feedback"]
 Chosen = Literal["random", "ab", "picked", "unknown"]
 """How a text came to have an outcome: only the first two say something about texts in general."""
 CHOSEN: tuple[Chosen, ...] = get_args(Chosen)
+JudgeOutcomes = Literal["tested", "yes", "no"]
+"""Whether judges are shown outcomes: where a `knowledge test` says that it helps them, always, or never."""
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -90,5 +92,21 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     critic: ShownOutcomes = ShownOutcomes()
     judges: ShownOutcomes = ShownOutcomes()
     """Other records than the critic's; none where it is not shown that they help."""
+    leaks: int = 0
+    """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`."""
+
+    @property
+    def shown(self) -> tuple[ShownRecord, ...]:
+        """Every record that anybody is shown."""
+        return (*self.facts, *self.style, *self.critic.all, *self.judges.all)
+
+    @property
+    def words(self) -> int:
+        """Of all that is shown."""
+        return sum(len(record.text.split()) for record in self.shown)
+
+    def outcomes_for(self, role: str) -> ShownOutcomes:
+        """What a role argues from; authors argue from nothing, so that nobody writes to the judges' examples."""
+        return {"critic": self.critic, "judge": self.judges}.get(role, ShownOutcomes())

@@ -10,6 +10,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
+from autoreason.records import JudgeOutcomes
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Protocol
@@ -133,6 +134,12 @@ class RefineOptions(TaskOptions, total=False):
     """A command or `file.py:function` that gives a text a number; what it calls worse than A is no candidate."""
     metric_better: Literal["higher", "lower"]
     """Which numbers of the metric are better."""
+    knowledge: str | Path
+    """A folder of your own records: texts with what became of them, facts and style."""
+    knowledge_group: str
+    """The campaign, test or list this text is for; nothing of it is shown."""
+    judge_outcomes: JudgeOutcomes
+    """Whether judges are shown outcomes: `tested`, where `knowledge test` says that helps them; `yes` or `no`."""
 
 
 class CompareOptions(TaskOptions, total=False):

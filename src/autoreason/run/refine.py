@@ -123,6 +123,18 @@ def prepare_refine(
     models = choice.write(model, options)
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
+    if options.get("knowledge"):
+        from autoreason.run.knowledge import add_knowledge
+
+        task = add_knowledge(
+            task,
+            options["knowledge"],
+            models,
+            judge_outcomes=options.get("judge_outcomes", "tested"),
+            group=options.get("knowledge_group", ""),
+            base_url=options.get("base_url"),
+            own=choice.objects,
+        )
     if not options.get("metric"):
         return prepare(task, models, choice, options, **own)
     from autoreason.artifacts.text_metric import read_metric

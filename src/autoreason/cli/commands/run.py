@@ -66,6 +66,26 @@ twice. From a delivered text `autoreason fork` goes on.
     ),
 )
 @options.group(
+    "Knowledge",
+    options.option(
+        "--knowledge",
+        metavar="FOLDER",
+        help="Records of your own: texts with what became of them, facts and style. Critics cite them, "
+        "authors keep to facts and style.",
+    ),
+    options.option(
+        "--knowledge-group",
+        metavar="NAME",
+        help="The campaign, test or list this text is for; nothing of it is shown.",
+    ),
+    options.option(
+        "--judge-outcomes",
+        type=click.Choice(("tested", "yes", "no")),
+        help="Whether judges are shown outcomes; tested: where `autoreason knowledge test` says "
+        "that it helps them.  [default: tested]",
+    ),
+)
+@options.group(
     "Output",
     options.option(
         "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
@@ -89,9 +109,17 @@ def run(brief: str, **values: Any) -> int:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
     model = values["model"] or DEFAULT_MODEL
-    metric = {name: values[name] for name in ("metric", "metric_better") if values[name]}
+    metric = _given(values, "metric", "metric_better")
     if "metric_better" in metric and "metric" not in metric:
         raise InvalidInput("--metric-better goes with --metric; name the metric, or leave it out")
-    prepared = prepare_refine(task, model, **arguments.write_options(values), **metric)
+    own = _given(values, "knowledge", "knowledge_group", "judge_outcomes")
+    if own and "knowledge" not in own:
+        option = f"--{next(iter(own)).replace('_', '-')}"
+        raise InvalidInput(f"{option} goes with --knowledge; name the folder, or leave it out")
+    prepared = prepare_refine(task, model, **arguments.write_options(values), **metric, **own)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])
+
+
+def _given(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if values[name]}
