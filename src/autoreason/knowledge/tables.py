@@ -1,0 +1,435 @@
+"""Exports of mail and campaign tools as records: CSV and JSONL, which column is what."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.knowledge.values import (
+
+    guess_date_format,
+    guess_number_format,
+    is_missing,
+    read_date,
+)
+from autoreason.records import CHOSEN, Chosen, Record, RecordKind, Result
+
+_SAMPLE = 500
+"""Rows from which columns are guessed."""
+_KINDS = get_args(RecordKind)
+_PAIRS = (("winner", "loser"), ("chosen", "rejected"))
+"""Names of the two texts where a line says which of two was preferred."""
+_APPROVED = frozenset(
+    "approved accepted approve accept yes y true 1 good published sim ja si oui".split()
+)
+_REJECTED = frozenset("rejected declined reject decline no n false 0 bad nao nein non".split())
+
+
+class Columns(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which column is what, by its name; empty where there is none. The last three may also be the value itself."""
+
+    text: str = ""
+    value: str = ""
+    """A rate or another number; not needed where there are `count` and `n`."""
+    count: str = ""
+    """How many opened, clicked or bought."""
+    n: str = ""
+    """Of how many."""
+    se: str = ""
+    group: str = ""
+    when: str = ""
+    audience: str = ""
+    verdict: str = ""
+    score: str = ""
+    pair: str = ""
+    private: str = ""
+    note: str = ""
+    metric: str = ""
+    better: str = ""
+    chosen: str = ""
+
+    def named(self) -> dict[str, str]:
+        """Those that are known."""
+        return {name: column for name in self.__struct_fields__ if (column := getattr(self, name))}
+
+
+_CONSTANTS = ("metric", "better", "chosen")
+_NAMES: dict[str, Sequence[str]] = {
+    "text": (
+        *("text", "subject line", "email subject", "subject", "headline", "message", "ad copy", "copy", "body"),
+        *("content", "assunto", "betreff", "asunto", "objet", "标题", "主题", "title", "description", "name"),
+    ),
+    "n": (
+        *("n", "sample size", "impressions", "delivered", "successful deliveries", "deliveries", "emails delivered"),
+        *("sent", "emails sent", "total sent", "sends", "recipients", "total recipients", "visitors", "views"),
+        *("sessions", "users", "impressoes", "enviados", "entregues", "empfanger", "versendet", "enviadas"),
+    ),
+    "count": (
+        *("unique opens", "opens", "opened", "total opens", "aberturas", "offnungen", "unique clicks", "clicks"),
+        *("clicked", "total clicks", "cliques", "klicks", "clics", "conversions", "purchases", "signups", "successes"),
+    ),
+    "value": (
+        *("value", "open rate", "unique open rate", "taxa de abertura", "offnungsrate", "tasa de apertura"),
+        *("click rate", "ctr", "click through rate", "conversion rate", "rate", "result", "klickrate"),
+    ),
+    "se": ("se", "standard error", "stderr", "std error"),
+    "group": (
+        *("group", "test", "test id", "ab test", "experiment", "experiment id", "topic", "prompt", "campaign"),
+        *("campaign name", "campaign id", "campanha", "kampagne", "campana", "list", "audience", "segment", "newsletter"),
+    ),
+    "when": (
+        *("when", "date", "send date", "sent at", "sent date", "sent on", "sent", "send time", "publish date"),
+        *("published", "day", "week", "month", "timestamp", "created at", "time", "data", "datum", "fecha", "日期"),
+    ),
+    "audience": ("audience", "segment", "list", "audiencia", "lista"),
+    "verdict": ("verdict", "decision", "approved", "status"),
+    "score": ("score", "rating", "mark", "nota"),
+    "pair": ("pair",),
+    "private": ("private", "confidential"),
+    "note": ("note", "notes", "comment", "comments"),
+    "metric": ("metric",),
+    "better": ("better",),
+    "chosen": ("chosen", "how chosen"),
+}
+"""What tools and people call their columns, the likeliest first."""
+_SEEN = ("impressions", "views", "visitors", "sessions", "users", "impressoes")
+"""What is clicked rather than opened."""
+
+
+class TableReading(NamedTuple):
+    """What a table came to."""
+
+    records: list[Record]
+    columns: Columns
+    problems: list[str]
+    """One sentence for every line that could not be used."""
+
+
+class _Row(NamedTuple):
+    line: int
+    cells: Mapping[str, Any]
+
+
+def decode_text(data: bytes) -> str:
+    """The text of a file in UTF-8, UTF-16 or, where it is neither, in the usual Western one."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data[:1000]:
+        even, odd = data[:1000:2].count(0), data[1:1000:2].count(0)
+        if max(even, odd) * 3 < len(data[:1000]):
+            raise InvalidInput("it is a binary file")
+        return data.decode("utf-16-be" if even > odd else "utf-16-le", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def read_table(
+    name: str, data: bytes, given: Columns = Columns(), better: str = "", *, private: bool = False
+) -> TableReading:
+    """The records of a CSV or JSONL file; `given` columns come before guesses."""
+    text = decode_text(data)
+    problems: list[str] = []
+    commas = False
+    if name.lower().endswith((".jsonl", ".ndjson")):
+        found = _read_json_lines(name, text, problems)
+    else:
+        delimiter = _find_delimiter(text)
+        commas = delimiter == ";"
+        found = _read_csv(text, delimiter)
+    sample = list(islice(found, _SAMPLE))
+    columns = _choose_columns(name, [row for row in sample if not _is_own(row.cells)], given)
+    reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
+    records = []
+    for row in chain(sample, found):
+        try:
+            records.append(reader.read(row))
+        except ValueError as error:
+            problems.append(f"{name}, line {row.line}: {error}")
+    return TableReading(records, columns, problems)
+
+
+def _find_delimiter(text: str) -> str:
+    first = text[: text.find("\n", 10_000)] if len(text) > 10_000 else text
+    if stated := re.match(r"sep=(.)\r?\n", first):
+        return stated[1]
+
+    def fit(delimiter: str) -> tuple[int, int]:
+        widths = [len(row) for row in csv.reader(io.StringIO(first, ""), delimiter=delimiter)]
+        wide = max(widths, default=1)
+        return (widths.count(wide) if wide > 1 else 0, wide)
+
+    return max(",;\t|", key=fit)
+
+
+def _read_csv(text: str, delimiter: str) -> Iterator[_Row]:
+    csv.field_size_limit(10_000_000)
+    stream = io.StringIO(text, "")
+    reader = csv.reader((line.replace("\0", "") for line in stream), delimiter=delimiter)
+    header: list[str] | None = None
+    line = 1
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            line = reader.line_num + 1
+            continue
+        if header is None:
+            # Some exports begin with a title or a line for spreadsheets.
+            if sum(bool(cell.strip()) for cell in cells) > 1:
+                header = [cell.strip() for cell in cells]
+        elif any(cell.strip() for cell in cells):
+            yield _Row(line, dict(zip(header, cells, strict=False)))
+        line = reader.line_num + 1
+
+
+def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[_Row]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            problems.append(f"{name}, line {number}: this is not valid JSON")
+            continue
+        if isinstance(value, dict):
+            yield from (_Row(number, cells) for cells in _spread(value, number))
+        else:
+            problems.append(f"{name}, line {number}: this is not a JSON object")
+
+
+def _spread(fields: dict[str, Any], line: int) -> Iterator[dict[str, Any]]:
+    """One row for each text of a line: itself, the arms of a test, or the two of a pair."""
+    plain = {
+        key: value for key, value in fields.items() if isinstance(value, str | int | float | bool)
+    }
+    if _is_own(fields):
+        yield fields
+        return
+    for winner, loser in _PAIRS:
+        if isinstance(fields.get(winner), str) and isinstance(fields.get(loser), str):
+            for name, verdict in ((winner, "approved"), (loser, "rejected")):
+                shared = {key: plain[key] for key in plain if key not in (winner, loser)}
+                yield {**shared, "text": plain[name], "verdict": verdict, "pair": str(line)}
+            return
+    for value in fields.values():
+        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            yield from ({**plain, **each} for each in value)
+            return
+    yield plain
+
+
+def _is_own(cells: Mapping[str, Any]) -> bool:
+    """Whether a row is a record as `export` writes it."""
+    kind = cells.get("kind")
+    if not isinstance(cells.get("text"), str) or kind not in _KINDS:
+        return False
+    outcome = isinstance(cells.get("result"), dict) or "verdict" in cells or "score" in cells
+    return outcome or kind not in ("outcome", "verdict")
+
+
+def _choose_columns(name: str, sample: Sequence[_Row], given: Columns) -> Columns:
+    """The columns as they are named in kb.toml, and guesses for the rest."""
+    headers = list(dict.fromkeys(key for row in sample for key in row.cells))
+    for role, column in given.named().items():
+        if sample and column not in headers and role not in _CONSTANTS:
+            raise InvalidInput(f"kb.toml: {name} has no column {column!r} for {role}")
+    by_name: dict[str, str] = {}
+    for header in headers:
+        by_name.setdefault(_plain_name(header), header)
+    chosen = given.named()
+
+    def candidates(role: str) -> list[str]:
+        taken = {column for other, column in chosen.items() if other != "audience"}
+        names = [by_name[each] for each in _NAMES[role] if each in by_name]
+        return [column for column in names if column not in taken]
+
+    def first(role: str, among: Sequence[str]) -> None:
+        if role not in chosen and among:
+            chosen[role] = among[0]
+
+    first("text", candidates("text") or _longest_texts(headers, sample))
+    numeric = {h for h in headers if _is_numeric([row.cells.get(h) for row in sample])}
+    first("n", [each for each in candidates("n") if each in numeric])
+    counts = [each for each in candidates("count") if each in numeric]
+    if _plain_name(chosen.get("n", "")) in _SEEN:
+        # A thing that is seen is clicked, a mail is opened.
+        counts.sort(key=lambda each: "open" in each.casefold())
+    if "n" in chosen and "value" not in chosen:
+        first("count", counts)
+    if "count" not in chosen:
+        first("value", [each for each in candidates("value") if each in numeric])
+    for role in ("se", "score"):
+        first(role, [each for each in candidates(role) if each in numeric])
+    for role in ("verdict", "pair", "private", "note", *_CONSTANTS):
+        first(role, candidates(role))
+    first("when", candidates("when"))
+    # A column in which every row differs groups nothing.
+    first("group", [each for each in candidates("group") if _repeats(each, sample)])
+    first("audience", candidates("audience"))
+    if "verdict" in chosen and not _are_verdicts(chosen["verdict"], sample):
+        del chosen["verdict"]
+    return Columns(**chosen)
+
+
+def _plain_name(header: str) -> str:
+    plain = unicodedata.normalize("NFKD", header.casefold())
+    letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return " ".join(re.findall(r"[^\W_]+", letters))
+
+
+def _is_numeric(values: Sequence[object]) -> bool:
+    known = [value for value in values if not is_missing(value)]
+    numbers = [
+        value
+        for value in known
+        if not isinstance(value, str) or re.fullmatch(r"[\s\u00a0\d.,'’%+eE-]+", value)  # noqa: RUF001
+    ]
+    return len(numbers) * 2 > len(known)
+
+
+def _longest_texts(headers: Sequence[str], sample: Sequence[_Row]) -> list[str]:
+    """Columns of words by their length, the longest first."""
+
+    def length(header: str) -> int:
+        values = [row.cells.get(header) for row in sample]
+        if _is_numeric(values):
+            return 0
+        return sum(len(value) for value in values if isinstance(value, str))
+
+    return sorted((each for each in headers if length(each)), key=length, reverse=True)
+
+
+def _repeats(header: str, sample: Sequence[_Row]) -> bool:
+    values = [row.cells.get(header) for row in sample if not is_missing(row.cells.get(header))]
+    return len(set(map(str, values))) < len(values)
+
+
+def _are_verdicts(header: str, sample: Sequence[_Row]) -> bool:
+    values = [str(row.cells[header]) for row in sample if not is_missing(row.cells.get(header))]
+    known = sum(_plain_name(value) in _APPROVED | _REJECTED for value in values)
+    return known * 2 > len(values)
+
+
+class _RowReader:
+    """Rows of one table as records."""
+
+    def __init__(
+        self,
+        name: str,
+        columns: Columns,
+        sample: Sequence[_Row],
+        *,
+        better: str,
+        commas: bool,
+        private: bool,
+    ) -> None:
+        self._name, self._columns, self._better = name, columns, better
+        self._private = private
+
+        def values(column: str) -> list[object]:
+            return [row.cells.get(column) for row in sample]
+
+        self._formats = {
+            column: guess_number_format(column, values(column), commas=commas)
+            for column in (columns.value, columns.count, columns.n, columns.se, columns.score)
+        }
+        self._dates = guess_date_format(values(columns.when), day_first=commas)
+
+    def read(self, row: _Row) -> Record:
+        """The record of a row; raises ValueError with what is wrong."""
+        cells, columns = row.cells, self._columns
+        source = f"{self._name}:{row.line}"
+        if _is_own(cells):
+            return self._read_own(cells, source)
+        text = str(cells.get(columns.text) or "").strip()
+        if not columns.text or not text:
+            raise ValueError("there is no text")
+        result = self._read_result(cells)
+        verdict = _plain_name(str(cells.get(columns.verdict, "")))
+        score = self._number(columns.score, cells)
+        known = verdict in _APPROVED | _REJECTED
+        if result is None and not known and score is None:
+            raise ValueError("nothing says how the text did")
+        return Record(
+            text=text,
+            kind="outcome" if result else "verdict",
+            result=result,
+            verdict=("approved" if verdict in _APPROVED else "rejected") if known else None,
+            score=score,
+            group=self._text(columns.group, cells),
+            pair=self._text(columns.pair, cells),
+            when=read_date(cells.get(columns.when), self._dates),
+            audience=self._text(columns.audience, cells),
+            source=source,
+            chosen=self._chosen(cells),
+            private=self._private or self._is_private(cells),
+            note=self._text(columns.note, cells),
+        )
+
+    def _read_own(self, cells: Mapping[str, Any], source: str) -> Record:
+        try:
+            record = msgspec.convert(cells, Record)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error)) from None
+        if not record.text.strip():
+            raise ValueError("there is no text")
+        return msgspec.structs.replace(
+            record, source=source, private=record.private or self._private
+        )
+
+    def _read_result(self, cells: Mapping[str, Any]) -> Result | None:
+        columns = self._columns
+        n = self._count(columns.n, cells)
+        hits = self._count(columns.count, cells)
+        value = self._number(columns.value, cells)
+        metric = self._constant("metric", cells) or columns.value
+        if columns.count:
+            metric = self._constant("metric", cells) or f"{columns.count}/{columns.n}"
+            value = hits / n if hits is not None and n else None
+        if value is None:
+            return None
+        better = self._constant("better", cells) or self._better
+        return Result(
+            metric=metric.casefold(),
+            value=value,
+            n=n,
+            se=self._number(columns.se, cells),
+            better="lower" if better.casefold() == "lower" else "higher",
+        )
+
+    def _number(self, column: str, cells: Mapping[str, Any]) -> float | None:
+        return self._formats[column].read(cells.get(column)) if column else None
+
+    def _count(self, column: str, cells: Mapping[str, Any]) -> int | None:
+        return self._formats[column].read_count(cells.get(column)) if column else None
+
+    def _text(self, column: str, cells: Mapping[str, Any]) -> str:
+        value = cells.get(column)
+        return "" if is_missing(value) else str(value).strip()
+
+    def _constant(self, role: str, cells: Mapping[str, Any]) -> str:
+        """What a column says, or, where there is no such column, its name in kb.toml."""
+        column = getattr(self._columns, role)
+        return self._text(column, cells) if column in cells else str(column)
+
+    def _chosen(self, cells: Mapping[str, Any]) -> Chosen:
+        said = self._constant("chosen", cells).casefold()
+        return next((each for each in CHOSEN if each == said), "unknown")
+
+    def _is_private(self, cells: Mapping[str, Any]) -> bool:
+        return _plain_name(self._text(self._columns.private, cells)) in _APPROVED
+
+
