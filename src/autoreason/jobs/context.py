@@ -99,7 +99,6 @@ class JobContext:
             Message("user", text, stable=True),
         )
 
-
     def _records_for(self, role: Role) -> tuple[Message, ...]:
         """What a role is shown of the user's records: nothing that would tell an author what judges look at."""
         knowledge = self.task.knowledge

@@ -104,7 +104,12 @@ def _shown_records(knowledge: Knowledge) -> Section:
         *((record, "judges") for record in knowledge.judges.all),
     ]
     rows = [
-        (record.id, who, record.figure, shorten(" ".join(record.text.split()), _SHOWN_TEXT, placeholder=" …"))
+        (
+            record.id,
+            who,
+            record.figure,
+            shorten(" ".join(record.text.split()), _SHOWN_TEXT, placeholder=" …"),
+        )
         for record, who in shown
     ]
     left_out = "; ".join(f"{number} {why}" for why, number in knowledge.left_out.items())
