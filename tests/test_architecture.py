@@ -31,6 +31,7 @@ NOUNS = frozenset(
         "plugins",
         "prompts",
         "reasoning",
+        "knowledge_records",
         "regex",
         "settings",
         "story",
@@ -51,7 +52,7 @@ FLOORS = (
     # What every job works with; what models write, read.
     frozenset({"jobs", "parsing"}),
     # Ask, record, count, show: none of them knows what for.
-    frozenset({"journal", "models", "report", "stats"}),
+    frozenset({"journal", "knowledge", "models", "report", "stats"}),
     # The words all others speak in.
     NOUNS,
 )
@@ -78,6 +79,7 @@ EVERYTHING_BUT_NOUNS = tuple(f"autoreason.{room}" for room in DEPTH if room not 
 FORBIDDEN = {
     "journal": ("autoreason.models", "autoreason.stats"),
     "jobs": METHOD,
+    "knowledge": ("autoreason.journal", "autoreason.models"),
     "models": ("autoreason.journal", "autoreason.stats"),
     "parsing": METHOD,
     "programs": PROGRAMS,

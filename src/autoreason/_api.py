@@ -73,6 +73,9 @@ from autoreason.jobs.context import Emit as Emit
 from autoreason.jobs.context import JobContext as JobContext
 from autoreason.jobs.job import Job as Job
 from autoreason.journal import Journal as Journal
+from autoreason.knowledge_records import Knowledge as Knowledge
+from autoreason.knowledge_records import ShownOutcomes as ShownOutcomes
+from autoreason.knowledge_records import ShownRecord as ShownRecord
 from autoreason.models.pool import ModelPool as ModelPool
 from autoreason.programs.assignment import Assignment as Assignment
 from autoreason.programs.assignment import CodeVerdict as CodeVerdict

@@ -14,7 +14,7 @@ from msgspec import Struct
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
-from autoreason.records import Knowledge
+from autoreason.knowledge_records import Knowledge
 from autoreason.type_hints import check_call, check_fields
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.events import CritiqueProblem
+from autoreason.knowledge_records import ShownRecord
 from autoreason.parsing.citations import split_cited
-from autoreason.records import ShownRecord
 
 GOOD, BAD, FACT = "r0123456789", "r00000000ff", "rabcdefabcd"
 SHOWN = (

@@ -121,7 +121,7 @@ def _disclosure(prepared: PreparedRun) -> list[str]:
     knowledge, settings = prepared.task.knowledge, prepared.settings
     if knowledge is None:
         return []
-    from autoreason.run.knowledge import disclose
+    from autoreason.run.knowledge_choice import disclose
 
     return [disclose(knowledge, settings.models, settings.base_url)]
 

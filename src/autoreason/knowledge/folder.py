@@ -16,7 +16,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput, plainly
 from autoreason.knowledge.tables import Columns, decode_text, read_table
 from autoreason.knowledge.values import NumberFormat, guess_number_format, read_date
-from autoreason.records import CHOSEN, Record, RecordKind, Result
+from autoreason.knowledge_records import CHOSEN, Record, RecordKind, Result
 from autoreason.task import split_front_matter
 
 CONFIG = "kb.toml"

@@ -12,7 +12,7 @@ from autoreason.knowledge.screening import mask
 from autoreason.knowledge.standing import Standing
 from autoreason.knowledge.values import is_earlier
 from autoreason.knowledge.words import is_too_similar, plain_text
-from autoreason.records import Knowledge, Record, RecordKind, ShownOutcomes, ShownRecord
+from autoreason.knowledge_records import Knowledge, Record, RecordKind, ShownOutcomes, ShownRecord
 
 LISTED = 4
 """Records on each of the two lists."""

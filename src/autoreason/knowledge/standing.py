@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from autoreason.records import Record
+from autoreason.knowledge_records import Record
 
 MIN_Z = 2.576
 """A difference of so many standard errors counts as one: chance alone gives it once in a hundred."""

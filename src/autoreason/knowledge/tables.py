@@ -21,7 +21,7 @@ from autoreason.knowledge.values import (
     is_missing,
     read_date,
 )
-from autoreason.records import CHOSEN, Chosen, Record, RecordKind, Result
+from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordKind, Result
 
 _SAMPLE = 500
 """Rows from which columns are guessed."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from autoreason.events import CritiqueProblem
-from autoreason.records import ShownRecord
+from autoreason.knowledge_records import ShownRecord
 
 _CITATION = re.compile(r"\br[0-9a-f]{10}\b")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -14,9 +14,9 @@ from autoreason.artifacts.end_test import FINALISTS
 from autoreason.artifacts.research_task import research_of
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.jobs.job import read_options
+from autoreason.knowledge_records import Knowledge
 from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
-from autoreason.records import Knowledge
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table
@@ -141,7 +141,7 @@ def _records(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What of the user's records is sent where."""
     if task.knowledge is None:
         return []
-    from autoreason.run.knowledge import disclose
+    from autoreason.run.knowledge_choice import disclose
 
     return [("knowledge", disclose(task.knowledge, settings.models, settings.base_url))]
 

@@ -9,8 +9,8 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
+from autoreason.knowledge_records import JudgeOutcomes
 from autoreason.models.pool import ModelPool
-from autoreason.records import JudgeOutcomes
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Protocol

@@ -124,7 +124,7 @@ def prepare_refine(
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
     if options.get("knowledge"):
-        from autoreason.run.knowledge import add_knowledge
+        from autoreason.run.knowledge_choice import add_knowledge
 
         task = add_knowledge(
             task,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         Survival,
         Verdict,
     )
-    from autoreason.records import Knowledge
+    from autoreason.knowledge_records import Knowledge
     from autoreason.story import Story
 
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"

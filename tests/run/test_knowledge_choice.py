@@ -15,9 +15,9 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.knowledge.test_results import TestResult, Verdict, record_test
+from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
-from autoreason.records import Knowledge, ShownOutcomes, ShownRecord
-from autoreason.run.knowledge import disclose
+from autoreason.run.knowledge_choice import disclose
 from autoreason.run.replay import replay_async
 from autoreason.settings import Budget, Models
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from autoreason.knowledge_records import JudgeOutcomes, Knowledge, ShownOutcomes
 from autoreason.models.open import destination
-from autoreason.records import JudgeOutcomes, Knowledge, ShownOutcomes
 from autoreason.report.numbers import count
 from autoreason.settings import Models, provider_of, servers
 from autoreason.task import Task
