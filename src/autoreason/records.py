@@ -52,7 +52,16 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def id(self) -> str:
         """A short name that depends on what it says and not on where it stands."""
-        said = (self.text, self.kind, self.result, self.verdict, self.score, self.group, self.pair, self.when)
+        said = (
+            self.text,
+            self.kind,
+            self.result,
+            self.verdict,
+            self.score,
+            self.group,
+            self.pair,
+            self.when,
+        )
         return "r" + hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:10]
 
 

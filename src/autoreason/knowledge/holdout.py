@@ -25,7 +25,7 @@ from autoreason.knowledge.predictor import (
 from autoreason.knowledge.retrieval import Query
 from autoreason.knowledge.standing import MIN_Z, Pair, find_pairs, find_standings
 from autoreason.records import Record
-from autoreason.report.numbers import UNKNOWN, count, p_statement, percent, percent_interval, points
+from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
@@ -93,9 +93,13 @@ class PredictorTest(Report):
         seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
         rival = f"counting characters on {percent_interval(self.length)}"
         if self.verdict == "too few":
-            return f"too few: {count(self.pairs, 'pair')}, and {MIN_PAIRS} are the least to be tested"
+            return (
+                f"too few: {count(self.pairs, 'pair')}, and {MIN_PAIRS} are the least to be tested"
+            )
         if self.verdict == "not shown":
-            shown = "" if self.could_show is None else f"; could have shown {_points(self.could_show)}"
+            shown = (
+                "" if self.could_show is None else f"; could have shown {_points(self.could_show)}"
+            )
             return f"not shown: {self.predictor} is {seen}, {rival}{shown}"
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
@@ -106,8 +110,18 @@ class PredictorTest(Report):
     def sections(self) -> list[Section]:
         """The table, what it rests on, and what was left out."""
         rows = [
-            (self.predictor, percent_interval(self.right), points(self.against_length), self.verdict),
-            ("placebo: outcomes shuffled within groups", percent_interval(self.placebo), UNKNOWN, ""),
+            (
+                self.predictor,
+                percent_interval(self.right),
+                points(self.against_length),
+                self.verdict,
+            ),
+            (
+                "placebo: outcomes shuffled within groups",
+                percent_interval(self.placebo),
+                UNKNOWN,
+                "",
+            ),
             ("length: the longer one", percent_interval(self.length), UNKNOWN, ""),
             ("a coin", "50 %", UNKNOWN, ""),
         ]
@@ -128,7 +142,10 @@ class PredictorTest(Report):
         basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
         test = f"against length {p_statement(self.p_value)}" if self.p_value is not None else ""
         return [
-            ("Pairs", f"{basis}; intervals rest on groups, all of one group being left out at a time"),
+            (
+                "Pairs",
+                f"{basis}; intervals rest on groups, all of one group being left out at a time",
+            ),
             ("Known", self._known()),
             ("Test", test and f"{test}, groups flipped; helps needs a coin and length beaten"),
             ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
@@ -140,7 +157,9 @@ class PredictorTest(Report):
     def _known(self) -> str:
         if not self.undated:
             return "only records from before a pair's group"
-        which = "all pairs" if self.undated == self.pairs else f"{self.undated:,} pairs without a date"
+        which = (
+            "all pairs" if self.undated == self.pairs else f"{self.undated:,} pairs without a date"
+        )
         return f"for {which}, records of all other groups, earlier or later; else earlier ones only"
 
     def _placebo(self) -> str:
@@ -160,7 +179,9 @@ class PredictorTest(Report):
         if self.by_time is None:
             return ""
         first, last = map(percent_interval, self.by_time)
-        warning = "; it declines: newer texts differ, or readers have changed" if self.declines else ""
+        warning = (
+            "; it declines: newer texts differ, or readers have changed" if self.declines else ""
+        )
         return f"{first} in the first two thirds, {last} in the last{warning}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,18 +225,15 @@ def measure_predictor(
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
-        right = _answer(own, pair)
-        if right is not None:
-            length = _answer(LengthPredictor(), pair)
-            assert length is not None
-            answers.append(_Answer(pair, right, _answer(shuffled, pair), length))
+        answer, length = _answer(own, pair), _answer(LengthPredictor(), pair)
+        if answer is not None and length is not None:
+            answers.append(_Answer(pair, answer, _answer(shuffled, pair), length))
     right = _share(answers, lambda each: each.right)
     placebo = _share(answers, lambda each: each.placebo)
     against = _by_group(answers, lambda each: each.right - each.length)
     p_value = unlike_chance(flips(map(sum, against)), sum(map(sum, against))) if against else None
     by_time, declines = _compare_times(answers)
     alone = predictor == "length"
-    judged = right if alone else resampled_mean(against)
     verdict: Verdict = "not shown"
     if len(answers) < MIN_PAIRS:
         verdict = "too few"
@@ -233,7 +251,7 @@ def measure_predictor(
         right=right,
         placebo=Estimate(None, reason="length has no knowledge") if alone else placebo,
         length=_share(answers, lambda each: each.length),
-        against_length=Estimate(None, reason="it is length") if alone else judged,
+        against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone else p_value,
         could_show=SHOWN * error if error else None,
         undated=sum(not each.pair.when for each in answers),
