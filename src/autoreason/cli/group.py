@@ -16,6 +16,7 @@ SECTIONS = {
     "Compare and study": (
         *("judge", "compare", "rejudge", "certify", "audit", "pairs", "rate", "simulate"),
     ),
+    "Learn from outcomes": ("knowledge", "outcome"),
     "Steer from another terminal": ("guide", "accept", "stop"),
     "Set up": ("models", "prompts", "journal", "doctor"),
 }

@@ -31,8 +31,8 @@ _LAST_DAY = "9999"
 _SCHEMA = """
 CREATE TABLE about (digest TEXT, path TEXT);
 CREATE TABLE records (
-    row INTEGER PRIMARY KEY, body BLOB, standing BLOB, day TEXT, kind TEXT, grp TEXT, private INTEGER, to_models INTEGER,
-    half INTEGER, score REAL
+    row INTEGER PRIMARY KEY, body BLOB, standing BLOB, day TEXT, kind TEXT, grp TEXT, private INTEGER,
+    to_models INTEGER, half INTEGER, score REAL
 );
 CREATE VIRTUAL TABLE texts USING fts5(words, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, row);
@@ -99,7 +99,10 @@ class Index:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self._sql.close()
 
@@ -108,7 +111,7 @@ class Index:
 
     def count(self, condition: str, *values: str | int) -> int:
         """How many records a condition in SQL is true of."""
-        found = self._sql.execute(f"SELECT count(*) FROM records WHERE {condition}", values)  # noqa: S608
+        found = self._sql.execute(f"SELECT count(*) FROM records WHERE {condition}", values)
         return int(found.fetchone()[0])
 
     def nearest(
@@ -162,7 +165,8 @@ class Index:
             found = self._sql.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,))
             if known := found.fetchone():
                 frequencies.append((known[0], f'"{word}"'))
-        chosen, postings = [], 0
+        chosen: list[str] = []
+        postings = 0
         for frequency, term in sorted(frequencies)[:_MAX_WORDS]:
             postings += frequency
             if chosen and postings > _MAX_POSTINGS:
@@ -260,7 +264,8 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path
                 record.group,
                 record.private,
                 bool(lines_to_models(record.text)),
-                hashlib.sha256((words or record.text).encode("utf-8", "surrogatepass")).digest()[0] % 2,
+                hashlib.sha256((words or record.text).encode("utf-8", "surrogatepass")).digest()[0]
+                % 2,
                 own.score if own else 0.0,
             ),
         )

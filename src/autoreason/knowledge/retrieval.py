@@ -122,7 +122,8 @@ def retrieve(
     critic, judges = (_choose(half, listed) for half in halves)
     chosen = [each.record for one in (critic, judges) for part in one for each in part]
     return Retrieved(
-        *(ShownOutcomes(**_shown(*one, max_words)) for one in (critic, judges)),
+        _show_both(critic, max_words),
+        _show_both(judges, max_words),
         _count_left_out(index, query, similar["too similar"]),
         count_leaks(chosen, query),
     )
@@ -174,9 +175,11 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
     )
 
 
-def _choose(
-    found: Sequence[IndexedRecord], listed: int
-) -> tuple[list[IndexedRecord], list[IndexedRecord]]:
+_Lists = tuple[list[IndexedRecord], list[IndexedRecord]]
+"""What did well, and what did badly."""
+
+
+def _choose(found: Sequence[IndexedRecord], listed: int) -> _Lists:
     """The best and the worst, without near-duplicates."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
     well = _thin([each for each in ranked if _score(each) > 0], listed)
@@ -194,13 +197,9 @@ def _thin(found: Sequence[IndexedRecord], listed: int) -> list[IndexedRecord]:
     return kept
 
 
-def _shown(
-    well: Sequence[IndexedRecord], badly: Sequence[IndexedRecord], max_words: int
-) -> dict[str, tuple[ShownRecord, ...]]:
-    return {
-        "well": tuple(show(each, max_words) for each in well),
-        "badly": tuple(show(each, max_words) for each in badly),
-    }
+def _show_both(lists: _Lists, max_words: int) -> ShownOutcomes:
+    well, badly = (tuple(show(each, max_words) for each in one) for one in lists)
+    return ShownOutcomes(well=well, badly=badly)
 
 
 def _choose_quoted(

@@ -6,27 +6,33 @@ import re
 import unicodedata
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+_READER = r"""(?:ai|llm|gpt|language\ models?|models?|judges?|critics?|graders?|evaluators?|assistants?|chatbots?
+    |claude|chatgpt|gemini)"""
 _ADDRESSES_MODEL = re.compile(
-    r"""
-    \b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|rules|context|above|previous|prior)\b
-    |\b(?:ignor\w+|desconsider\w+|esque[cç]\w+|olvid\w+|oubli\w+|vergiss|missachte\w*)\b.{0,30}
+    rf"""
+    \b(?:ignore|disregard|forget|override)\b.{{0,30}}
+       \b(?:instructions?|prompts?|rules|context|above|previous|prior)\b
+    |\b(?:ignor\w+|desconsider\w+|esque[cç]\w+|olvid\w+|oubli\w+|vergiss|missachte\w*)\b.{{0,30}}
        \b(?:instru[cçk]\w+|anweisung\w*|consignes?|regras|reglas|regeln|anterior\w*|vorherig\w*|prompts?)
-    |(?:忽略|无视|無視|忘记|忘掉).{0,12}(?:指令|指示|说明|說明|提示|要求|规则)|(?:これまで|以前)の指示を
-    |(?:تجاهل|انس|أهمل).{0,20}(?:التعليمات|الأوامر|السابقة)
-    |\bигнорир\w+.{0,30}(?:инструкци|указани)
-    |\b(?:system|developer)\ prompts?\b|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|^\W{0,3}(?:system|assistant)\s*:
-    |\b(?:rank|rate|score|grade|place|judge|choose|pick|prefer)\b.{0,20}
-       \b(?:text|candidate|option|version|draft|answer|submission|record)s?\b.{0,20}\b(?:first|highest|top|best|winner)\b
-    |\b(?:rank|rate|score|grade)\ (?:this|me|it|the\ (?:first|second|third|last|other))\b.{0,20}\b(?:first|highest|top|best|10)\b
-    |\b(?:attention|dear|note\ to|message\ (?:to|for)|instructions?\ (?:to|for)|hey|hello)\s+(?:(?:all|the|any|every)\s+)?
-       (?:ai|llm|gpt|language\ models?|models?|judges?|critics?|graders?|evaluators?|assistant|chatbot|claude|chatgpt|gemini)\b
-    |\b(?:ai|llm|language)[-\ ]?(?:models?|judges?|graders?|evaluators?|assistants?)\b.{0,20}\b(?:must|should|shall|reading|please|you)\b
-    |\b(?:judges?|critics?|graders?|evaluators?)\b\W{0,3}(?:must|should|shall|please|you)\b.{0,40}
+    |(?:忽略|无视|無視|忘记|忘掉).{{0,12}}(?:指令|指示|说明|說明|提示|要求|规则)|(?:これまで|以前)の指示を
+    |(?:تجاهل|انس|أهمل).{{0,20}}(?:التعليمات|الأوامر|السابقة)
+    |\bигнорир\w+.{{0,30}}(?:инструкци|указани)
+    |\b(?:system|developer)\ prompts?\b|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|^\W{{0,3}}(?:system|assistant)\s*:
+    |\b(?:rank|rate|score|grade|place|judge|choose|pick|prefer)\b.{{0,20}}
+       \b(?:text|candidate|option|version|draft|answer|submission|record)s?\b.{{0,20}}
+       \b(?:first|highest|top|best|winner)\b
+    |\b(?:rank|rate|score|grade)\ (?:this|me|it|the\ (?:first|second|third|last|other))\b.{{0,20}}
+       \b(?:first|highest|top|best|10)\b
+    |\b(?:attention|dear|note\ to|message\ (?:to|for)|instructions?\ (?:to|for)|hey|hello)\s+
+       (?:(?:all|the|any|every)\s+)?{_READER}\b
+    |\b(?:ai|llm|language)[-\ ]?(?:models?|judges?|graders?|evaluators?|assistants?)\b.{{0,20}}
+       \b(?:must|should|shall|reading|please|you)\b
+    |\b(?:judges?|critics?|graders?|evaluators?)\b\W{{0,3}}(?:must|should|shall|please|you)\b.{{0,40}}
        \b(?:rank|choose|pick|prefer|vote|give|answer|reply|score|award|ignore)\b
-    |\b(?:you\ are|act\ as|pretend\ to\ be)\ (?:now\ )?(?:an?|the)\ (?:\w+\ )?(?:ai|assistant|language\ model|llm|judge|critic|chatbot)\b
+    |\b(?:you\ are|act\ as|pretend\ to\ be)\ (?:now\ )?(?:an?|the)\ (?:\w+\ )?{_READER}\b
     |\bas\ an?\ (?:ai|large)\ (?:language\ )?(?:model|assistant)\b
     |\b(?:respond|reply|answer|output)\ (?:only\ )?with\ (?:only\ )?(?:the\ )?(?:word|letter|json|ranking|text)\b
-    """,
+    """,  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
 )
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")

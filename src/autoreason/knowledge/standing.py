@@ -266,21 +266,26 @@ class _Spread(NamedTuple):
         return None if measure.se is None else measure.se**2 / scale
 
 
-def _stand(group: Sequence[_Measure], spread: _Spread, usual: float) -> Iterator[tuple[Record, Standing]]:
+def _stand(
+    group: Sequence[_Measure], spread: _Spread, usual: float
+) -> Iterator[tuple[Record, Standing]]:
     mean = _mean(group)
     typical = usual if spread.reliability is None else spread.reliability
     true = spread.total * typical if spread.true is None else spread.true
     for each in group:
         variance = spread.variance(each, mean)
         alone = len(group) < 2
-        yield each.record, Standing(
-            value=each.value,
-            mean=mean,
-            size=len(group),
-            n=each.n,
-            deviation=0.0 if alone else spread.deviation(each, mean),
-            reliability=typical if variance is None else _share(true, variance),
-            spread=sqrt(true),
+        yield (
+            each.record,
+            Standing(
+                value=each.value,
+                mean=mean,
+                size=len(group),
+                n=each.n,
+                deviation=0.0 if alone else spread.deviation(each, mean),
+                reliability=typical if variance is None else _share(true, variance),
+                spread=sqrt(true),
+            ),
         )
 
 

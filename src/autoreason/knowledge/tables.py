@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.values import (
-
     guess_date_format,
     guess_number_format,
     is_missing,
@@ -23,15 +22,19 @@ from autoreason.knowledge.values import (
 )
 from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordKind, Result
 
+_NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _SAMPLE = 500
 """Rows from which columns are guessed."""
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
-_APPROVED = frozenset(
-    "approved accepted approve accept yes y true 1 good published sim ja si oui".split()
+_YES, _NO = (
+    frozenset(words.split())
+    for words in (
+        "approved accepted approve accept yes y true 1 good published sim ja si oui",
+        "rejected declined reject decline no n false 0 bad nao nein non",
+    )
 )
-_REJECTED = frozenset("rejected declined reject decline no n false 0 bad nao nein non".split())
 
 
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,42 +66,33 @@ class Columns(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _CONSTANTS = ("metric", "better", "chosen")
-_NAMES: dict[str, Sequence[str]] = {
-    "text": (
-        *("text", "subject line", "email subject", "subject", "headline", "message", "ad copy", "copy", "body"),
-        *("content", "assunto", "betreff", "asunto", "objet", "标题", "主题", "title", "description", "name"),
-    ),
-    "n": (
-        *("n", "sample size", "impressions", "delivered", "successful deliveries", "deliveries", "emails delivered"),
-        *("sent", "emails sent", "total sent", "sends", "recipients", "total recipients", "visitors", "views"),
-        *("sessions", "users", "impressoes", "enviados", "entregues", "empfanger", "versendet", "enviadas"),
-    ),
-    "count": (
-        *("unique opens", "opens", "opened", "total opens", "aberturas", "offnungen", "unique clicks", "clicks"),
-        *("clicked", "total clicks", "cliques", "klicks", "clics", "conversions", "purchases", "signups", "successes"),
-    ),
-    "value": (
-        *("value", "open rate", "unique open rate", "taxa de abertura", "offnungsrate", "tasa de apertura"),
-        *("click rate", "ctr", "click through rate", "conversion rate", "rate", "result", "klickrate"),
-    ),
-    "se": ("se", "standard error", "stderr", "std error"),
-    "group": (
-        *("group", "test", "test id", "ab test", "experiment", "experiment id", "topic", "prompt", "campaign"),
-        *("campaign name", "campaign id", "campanha", "kampagne", "campana", "list", "audience", "segment", "newsletter"),
-    ),
-    "when": (
-        *("when", "date", "send date", "sent at", "sent date", "sent on", "sent", "send time", "publish date"),
-        *("published", "day", "week", "month", "timestamp", "created at", "time", "data", "datum", "fecha", "日期"),
-    ),
-    "audience": ("audience", "segment", "list", "audiencia", "lista"),
-    "verdict": ("verdict", "decision", "approved", "status"),
-    "score": ("score", "rating", "mark", "nota"),
-    "pair": ("pair",),
-    "private": ("private", "confidential"),
-    "note": ("note", "notes", "comment", "comments"),
-    "metric": ("metric",),
-    "better": ("better",),
-    "chosen": ("chosen", "how chosen"),
+_NAMES = {
+    role: tuple(names.split(", "))
+    for role, names in {
+        "text": "text, subject line, email subject, subject, headline, message, ad copy, copy, body, content, assunto, "
+        "betreff, asunto, objet, 标题, 主题, title, description, name",
+        "n": "n, sample size, impressions, delivered, successful deliveries, deliveries, emails delivered, sent, "
+        "emails sent, total sent, sends, recipients, total recipients, visitors, views, sessions, users, impressoes, "
+        "enviados, entregues, enviadas, empfanger, versendet",
+        "count": "unique opens, opens, opened, total opens, aberturas, offnungen, unique clicks, clicks, clicked, "
+        "total clicks, cliques, klicks, clics, conversions, purchases, signups, successes",
+        "value": "value, open rate, unique open rate, taxa de abertura, offnungsrate, tasa de apertura, click rate, "
+        "ctr, click through rate, conversion rate, rate, result, klickrate",
+        "se": "se, standard error, stderr, std error",
+        "group": "group, test, test id, ab test, experiment, experiment id, topic, prompt, campaign, campaign name, "
+        "campaign id, campanha, kampagne, campana, list, audience, segment, newsletter",
+        "when": "when, date, send date, sent at, sent date, sent on, sent, send time, publish date, published, day, "
+        "week, month, timestamp, created at, time, data, datum, fecha, 日期",
+        "audience": "audience, segment, list, audiencia, lista",
+        "verdict": "verdict, decision, approved, status",
+        "score": "score, rating, mark, nota",
+        "pair": "pair",
+        "private": "private, confidential",
+        "note": "note, notes, comment, comments",
+        "metric": "metric",
+        "better": "better",
+        "chosen": "chosen, how chosen",
+    }.items()
 }
 """What tools and people call their columns, the likeliest first."""
 _SEEN = ("impressions", "views", "visitors", "sessions", "users", "impressoes")
@@ -135,7 +129,7 @@ def decode_text(data: bytes) -> str:
 
 
 def read_table(
-    name: str, data: bytes, given: Columns = Columns(), better: str = "", *, private: bool = False
+    name: str, data: bytes, given: Columns | None = None, better: str = "", *, private: bool = False
 ) -> TableReading:
     """The records of a CSV or JSONL file; `given` columns come before guesses."""
     text = decode_text(data)
@@ -148,7 +142,8 @@ def read_table(
         commas = delimiter == ";"
         found = _read_csv(text, delimiter)
     sample = list(islice(found, _SAMPLE))
-    columns = _choose_columns(name, [row for row in sample if not _is_own(row.cells)], given)
+    others = [row for row in sample if not _is_own(row.cells)]
+    columns = _ColumnGuess(others, _check_given(given or Columns(), others)).columns()
     reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
     records = []
     for row in chain(sample, found):
@@ -240,87 +235,91 @@ def _is_own(cells: Mapping[str, Any]) -> bool:
     return outcome or kind not in ("outcome", "verdict")
 
 
-def _choose_columns(name: str, sample: Sequence[_Row], given: Columns) -> Columns:
-    """The columns as they are named in kb.toml, and guesses for the rest."""
-    headers = list(dict.fromkeys(key for row in sample for key in row.cells))
+def _check_given(given: Columns, sample: Sequence[_Row]) -> Columns:
     for role, column in given.named().items():
-        if sample and column not in headers and role not in _CONSTANTS:
-            raise InvalidInput(f"kb.toml: {name} has no column {column!r} for {role}")
-    by_name: dict[str, str] = {}
-    for header in headers:
-        by_name.setdefault(_plain_name(header), header)
-    chosen = given.named()
+        if role not in _CONSTANTS and sample and not any(column in row.cells for row in sample):
+            raise InvalidInput(f"there is no column {column!r}, which kb.toml names for {role}")
+    return given
 
-    def candidates(role: str) -> list[str]:
-        taken = {column for other, column in chosen.items() if other != "audience"}
-        names = [by_name[each] for each in _NAMES[role] if each in by_name]
-        return [column for column in names if column not in taken]
 
-    def first(role: str, among: Sequence[str]) -> None:
-        if role not in chosen and among:
-            chosen[role] = among[0]
+class _ColumnGuess:
+    """Which column is what, by the columns' names and by what is in them."""
 
-    first("text", candidates("text") or _longest_texts(headers, sample))
-    numeric = {h for h in headers if _is_numeric([row.cells.get(h) for row in sample])}
-    first("n", [each for each in candidates("n") if each in numeric])
-    counts = [each for each in candidates("count") if each in numeric]
-    if _plain_name(chosen.get("n", "")) in _SEEN:
-        # A thing that is seen is clicked, a mail is opened.
-        counts.sort(key=lambda each: "open" in each.casefold())
-    if "n" in chosen and "value" not in chosen:
-        first("count", counts)
-    if "count" not in chosen:
-        first("value", [each for each in candidates("value") if each in numeric])
-    for role in ("se", "score"):
-        first(role, [each for each in candidates(role) if each in numeric])
-    for role in ("verdict", "pair", "private", "note", *_CONSTANTS):
-        first(role, candidates(role))
-    first("when", candidates("when"))
-    # A column in which every row differs groups nothing.
-    first("group", [each for each in candidates("group") if _repeats(each, sample)])
-    first("audience", candidates("audience"))
-    if "verdict" in chosen and not _are_verdicts(chosen["verdict"], sample):
-        del chosen["verdict"]
-    return Columns(**chosen)
+    def __init__(self, sample: Sequence[_Row], given: Columns) -> None:
+        self._sample = sample
+        self._headers = list(dict.fromkeys(key for row in sample for key in row.cells))
+        self._by_name = {_plain_name(header): header for header in reversed(self._headers)}
+        self._chosen = given.named()
+
+    def columns(self) -> Columns:
+        """What is given, and guesses for the rest."""
+        self._choose("text", self._candidates("text") or self._longest_texts())
+        self._choose_result()
+        for role in ("verdict", "pair", "private", "note", *_CONSTANTS, "when"):
+            self._choose(role, self._candidates(role))
+        # A column in which every row differs groups nothing.
+        self._choose("group", list(filter(self._repeats, self._candidates("group"))))
+        self._choose("audience", self._candidates("audience"))
+        if "verdict" in self._chosen and not self._has_verdicts(self._chosen["verdict"]):
+            del self._chosen["verdict"]
+        return Columns(**self._chosen)
+
+    def _choose_result(self) -> None:
+        self._choose("n", self._numeric("n"))
+        counts = self._numeric("count")
+        if _plain_name(self._chosen.get("n", "")) in _SEEN:
+            # A thing that is seen is clicked, a mail is opened.
+            counts.sort(key=lambda each: "open" in each.casefold())
+        if "n" in self._chosen and "value" not in self._chosen:
+            self._choose("count", counts)
+        if "count" not in self._chosen:
+            self._choose("value", self._numeric("value"))
+        for role in ("se", "score"):
+            self._choose(role, self._numeric(role))
+
+    def _choose(self, role: str, among: Sequence[str]) -> None:
+        if among:
+            self._chosen.setdefault(role, among[0])
+
+    def _candidates(self, role: str) -> list[str]:
+        taken = {column for other, column in self._chosen.items() if other != "audience"}
+        found = [self._by_name[name] for name in _NAMES[role] if name in self._by_name]
+        return [column for column in found if column not in taken]
+
+    def _numeric(self, role: str) -> list[str]:
+        return [each for each in self._candidates(role) if _are_numbers(self._known(each))]
+
+    def _known(self, header: str) -> list[Any]:
+        values = (row.cells.get(header) for row in self._sample)
+        return [value for value in values if not is_missing(value)]
+
+    def _longest_texts(self) -> list[str]:
+        """Columns of words by their length, the longest first."""
+        lengths = {
+            header: sum(len(str(value)) for value in values)
+            for header in self._headers
+            if not _are_numbers(values := self._known(header))
+        }
+        return sorted(lengths, key=lengths.__getitem__, reverse=True)
+
+    def _repeats(self, header: str) -> bool:
+        values = self._known(header)
+        return len(set(map(str, values))) < len(values)
+
+    def _has_verdicts(self, header: str) -> bool:
+        values = self._known(header)
+        return sum(_plain_name(str(value)) in _YES | _NO for value in values) * 2 > len(values)
+
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    numbers = [value for value in values if not isinstance(value, str) or _NUMERIC.fullmatch(value)]
+    return len(numbers) * 2 > len(values)
 
 
 def _plain_name(header: str) -> str:
     plain = unicodedata.normalize("NFKD", header.casefold())
     letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
     return " ".join(re.findall(r"[^\W_]+", letters))
-
-
-def _is_numeric(values: Sequence[object]) -> bool:
-    known = [value for value in values if not is_missing(value)]
-    numbers = [
-        value
-        for value in known
-        if not isinstance(value, str) or re.fullmatch(r"[\s\u00a0\d.,'’%+eE-]+", value)  # noqa: RUF001
-    ]
-    return len(numbers) * 2 > len(known)
-
-
-def _longest_texts(headers: Sequence[str], sample: Sequence[_Row]) -> list[str]:
-    """Columns of words by their length, the longest first."""
-
-    def length(header: str) -> int:
-        values = [row.cells.get(header) for row in sample]
-        if _is_numeric(values):
-            return 0
-        return sum(len(value) for value in values if isinstance(value, str))
-
-    return sorted((each for each in headers if length(each)), key=length, reverse=True)
-
-
-def _repeats(header: str, sample: Sequence[_Row]) -> bool:
-    values = [row.cells.get(header) for row in sample if not is_missing(row.cells.get(header))]
-    return len(set(map(str, values))) < len(values)
-
-
-def _are_verdicts(header: str, sample: Sequence[_Row]) -> bool:
-    values = [str(row.cells[header]) for row in sample if not is_missing(row.cells.get(header))]
-    known = sum(_plain_name(value) in _APPROVED | _REJECTED for value in values)
-    return known * 2 > len(values)
 
 
 class _RowReader:
@@ -360,14 +359,14 @@ class _RowReader:
         result = self._read_result(cells)
         verdict = _plain_name(str(cells.get(columns.verdict, "")))
         score = self._number(columns.score, cells)
-        known = verdict in _APPROVED | _REJECTED
+        known = verdict in _YES | _NO
         if result is None and not known and score is None:
             raise ValueError("nothing says how the text did")
         return Record(
             text=text,
             kind="outcome" if result else "verdict",
             result=result,
-            verdict=("approved" if verdict in _APPROVED else "rejected") if known else None,
+            verdict=("approved" if verdict in _YES else "rejected") if known else None,
             score=score,
             group=self._text(columns.group, cells),
             pair=self._text(columns.pair, cells),
@@ -430,6 +429,4 @@ class _RowReader:
         return next((each for each in CHOSEN if each == said), "unknown")
 
     def _is_private(self, cells: Mapping[str, Any]) -> bool:
-        return _plain_name(self._text(self._columns.private, cells)) in _APPROVED
-
-
+        return _plain_name(self._text(self._columns.private, cells)) in _YES | {"private"}

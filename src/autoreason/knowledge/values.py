@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime, timedelta
 from math import isfinite
 from typing import NamedTuple
 
-_MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})  # noqa: RUF001
+_MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
-_NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")  # noqa: RUF001
+_NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
 _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?")
 _FORMATS = (
@@ -45,7 +45,7 @@ class NumberFormat(NamedTuple):
             raise ValueError(f"{value!r} is no number")
         plain = _NOT_IN_NUMBERS.sub("", value) if isinstance(value, str) else str(value)
         decimal = self.decimal if isinstance(value, str) else "."
-        plain = plain.replace("−", "-")  # noqa: RUF001
+        plain = plain.replace("\u2212", "-")
         if not _NUMBER.fullmatch(plain):
             raise ValueError(f"{value!r} is no number")
         groups = "," if decimal == "." else "."
@@ -135,7 +135,7 @@ def _iso(text: str) -> str:
 
 def _formatted(text: str, form: str) -> str:
     try:
-        return _written(datetime.strptime(text, form), "%H" in form or "%I" in form)  # noqa: DTZ007
+        return _written(datetime.strptime(text, form), "%H" in form or "%I" in form)
     except ValueError:
         return ""
 
