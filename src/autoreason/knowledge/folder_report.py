@@ -19,7 +19,7 @@ from autoreason.knowledge.retrieval import describe_figure
 from autoreason.knowledge.screening import lines_to_models
 from autoreason.knowledge.standing import MIN_Z, find_pairs
 from autoreason.knowledge.words import plain_text
-from autoreason.records import Record, RecordKind
+from autoreason.knowledge_records import Record, RecordKind
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed

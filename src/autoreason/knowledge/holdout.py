@@ -24,7 +24,7 @@ from autoreason.knowledge.predictor import (
 )
 from autoreason.knowledge.retrieval import Query
 from autoreason.knowledge.standing import MIN_Z, Pair, find_pairs, find_standings
-from autoreason.records import Record
+from autoreason.knowledge_records import Record
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone

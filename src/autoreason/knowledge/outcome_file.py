@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.files import named
 from autoreason.knowledge.folder import read_config
 from autoreason.knowledge.tables import Columns, read_table
-from autoreason.records import Record
+from autoreason.knowledge_records import Record
 
 FILE = "outcomes.jsonl"
 

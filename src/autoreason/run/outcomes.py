@@ -8,7 +8,7 @@ from pathlib import Path
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.outcome_file import append_outcomes
 from autoreason.knowledge.values import read_date
-from autoreason.records import Chosen, Record, Result
+from autoreason.knowledge_records import Chosen, Record, Result
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import name_and_journal, use_journal
 
