@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from random import Random
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 
@@ -32,6 +32,7 @@ from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 
+T = TypeVar("T")
 PredictorName = Literal["retrieval", "words", "length"]
 PREDICTORS: tuple[PredictorName, ...] = get_args(PredictorName)
 Verdict = Literal["helps", "harms", "not shown", "too few"]
@@ -42,7 +43,7 @@ _MIN_GROUPS = 20
 _NORMAL = NormalDist()
 SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 """Standard errors of a difference that is shown four times out of five."""
-_TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
+TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
 _PLACEBO_SEED = 0
 
 
@@ -134,7 +135,7 @@ class PredictorTest(Report):
         if self.predictor == "length":
             del rows[1:3]
         return [
-            Section(tables=[Table(columns, rows, tones=_TONES)]),
+            Section(tables=[Table(columns, rows, tones=TONES)]),
             Section(sentences=[(label, text) for label, text in self._sentences() if text]),
         ]
 
@@ -209,6 +210,13 @@ def run_predictor_test(
     return measure_predictor(content.records, predictor, min_z=min_z, on_progress=on_progress)
 
 
+def retrieval_answers(records: Sequence[Record], pairs: Sequence[Pair]) -> list[float | None]:
+    """Whether retrieval alone is right about each pair: 1, 0, 0.5 where it cannot tell, None where nothing is known."""
+    past = _Past([record for record in records if record.chosen != "picked"])
+    predictor = past.predictor("retrieval", past.scores)
+    return [_answer(predictor, pair) for pair in pairs]
+
+
 def measure_predictor(
     records: Sequence[Record],
     predictor: PredictorName,
@@ -242,7 +250,6 @@ def measure_predictor(
     elif right.low is not None and right.low > 0.5:
         beaten = p_value is not None and p_value < BEYOND_CHANCE and sum(map(sum, against)) > 0
         verdict = "helps" if alone or beaten else "not shown"
-    error = _mean_and_error(_by_group(answers, lambda each: each.right) if alone else against)[1]
     return PredictorTest(
         predictor=predictor,
         verdict=verdict,
@@ -253,7 +260,7 @@ def measure_predictor(
         length=_share(answers, lambda each: each.length),
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone else p_value,
-        could_show=SHOWN * error if error else None,
+        could_show=could_show(_by_group(answers, lambda each: each.right) if alone else against),
         undated=sum(not each.pair.when for each in answers),
         unanswered=len(pairs) - len(answers),
         picked=found.picked,
@@ -314,11 +321,24 @@ def _answer(predictor: Predictor, pair: Pair) -> float | None:
 def _by_group(
     answers: Iterable[_Answer], value: Callable[[_Answer], float | None]
 ) -> list[list[float]]:
+    return group_values(answers, lambda each: each.pair.group, value)
+
+
+def group_values(
+    items: Iterable[T], group: Callable[[T], Hashable], value: Callable[[T], float | None]
+) -> list[list[float]]:
+    """Values of items by the group they are of, without those that have none."""
     groups: dict[Hashable, list[float]] = {}
-    for each in answers:
+    for each in items:
         if (found := value(each)) is not None:
-            groups.setdefault(each.pair.group, []).append(found)
+            groups.setdefault(group(each), []).append(found)
     return list(groups.values())
+
+
+def could_show(differences: Sequence[Sequence[float]]) -> float | None:
+    """The smallest mean difference that so many groups show four times out of five; None where that is not known."""
+    error = _mean_and_error(differences)[1]
+    return SHOWN * error if error else None
 
 
 def _share(answers: Iterable[_Answer], value: Callable[[_Answer], float | None]) -> Estimate:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-Verdict = Literal["helps", "harms", "not shown", "too few"]
+from autoreason.knowledge.holdout import Verdict
+
 _FILE = ".tests.jsonl"
 
 
@@ -23,8 +23,8 @@ class TestResult(Struct, frozen=True, kw_only=True):
     verdict: Verdict
     difference: float
     """Share of pairs decided rightly with knowledge, less that without."""
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     pairs: int
     groups: int
     when: str

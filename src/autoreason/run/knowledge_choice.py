@@ -30,7 +30,7 @@ def add_knowledge(
     from autoreason.knowledge.test_results import helps_judge
 
     # Where a model of the caller's sends things is not known.
-    private = not own and not _destinations(models, base_url)
+    private = not own and not destinations(models, base_url)
     text = "\n\n".join(part for part in (task.brief, task.draft) if part)
     with Index.open(folder) as index:
         knowledge = choose_knowledge(index, Query(text, group=group, private=private))
@@ -46,7 +46,7 @@ def disclose(
     knowledge: Knowledge, models: Models, base_url: str | Mapping[str, str] | None = None
 ) -> str:
     """What is sent where, in one sentence."""
-    number, away = len(knowledge.shown), _destinations(models, base_url)
+    number, away = len(knowledge.shown), destinations(models, base_url)
     shown = f"{count(number, 'record')}, {count(knowledge.words, 'word')} of {knowledge.source}"
     goes, stays = ("goes", "stays") if number == 1 else ("go", "stay")
     where = f"{goes} to {' and '.join(away)}" if away else f"{stays} on this machine"
@@ -55,7 +55,8 @@ def disclose(
     return f"{shown} {where}{left if private else ''}"
 
 
-def _destinations(models: Models, base_url: str | Mapping[str, str] | None) -> list[str]:
+def destinations(models: Models, base_url: str | Mapping[str, str] | None) -> list[str]:
+    """The providers to which anything that these models are asked is sent; none where all stays here."""
     bases = servers(base_url, models.all())
     found = (destination(each, bases.get(provider_of(each))) for each in models.all())
     return [name for name in dict.fromkeys(found) if name]

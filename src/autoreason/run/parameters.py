@@ -84,6 +84,17 @@ class CertifyOptions(AskOptions, total=False):
     """How often all questions are asked."""
 
 
+class KnowledgeTestOptions(AskOptions, total=False):
+    """Keyword arguments of `measure_knowledge`."""
+
+    pairs: int
+    """How many recorded pairs are put to the judges, drawn from all."""
+    min_z: float
+    """Standard errors by which two texts must differ to be a pair."""
+    judge_models: Sequence[str | Model]
+    """Judges that are tested besides or instead of the model."""
+
+
 class WriteOptions(PanelOptions, total=False):
     """Who writes, and how the tournament works."""
 

@@ -115,6 +115,12 @@ def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
     return certificate_of(story)
 
 
+def _knowledge(_run: str, story: Story, _journal: Journal) -> Report:
+    from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
+
+    return knowledge_report(story)
+
+
 def _rules(_run: str, story: Story, _journal: Journal) -> Report:
     from autoreason.artifacts.rule_comparison_report import rule_comparison_report
 
@@ -127,6 +133,7 @@ _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "rejudge": _rejudged,
     "compare": _comparison,
     "certify": _certificate,
+    "knowledge_test": _knowledge,
     "research_rules": _rules,
 }
 """By the name of the job."""
