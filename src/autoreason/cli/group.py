@@ -16,7 +16,7 @@ SECTIONS = {
     "Compare and study": (
         *("judge", "compare", "rejudge", "certify", "audit", "pairs", "rate", "simulate"),
     ),
-    "Learn from outcomes": ("knowledge", "outcome"),
+    "Learn from outcomes": ("knowledge", "outcome", "ab"),
     "Steer from another terminal": ("guide", "accept", "stop"),
     "Set up": ("models", "prompts", "journal", "doctor"),
 }
