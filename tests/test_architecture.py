@@ -51,7 +51,7 @@ FLOORS = (
     frozenset({"strategies", "tournament"}),
     # What every job works with; what models write, read.
     frozenset({"jobs", "parsing"}),
-    # Ask, record, count, show: none of them knows what for.
+    # Ask, record, count, show, know: none of them knows what for.
     frozenset({"journal", "knowledge", "models", "report", "stats"}),
     # The words all others speak in.
     NOUNS,
@@ -77,9 +77,15 @@ PROGRAMS = tuple(f"autoreason.programs.{room}" for room in ("examiner", "problem
 EVERYTHING_BUT_NOUNS = tuple(f"autoreason.{room}" for room in DEPTH if room not in NOUNS)
 
 FORBIDDEN = {
-    "journal": ("autoreason.models", "autoreason.stats"),
+    "journal": ("autoreason.knowledge", "autoreason.models", "autoreason.stats"),
     "jobs": METHOD,
-    "knowledge": ("autoreason.journal", "autoreason.models"),
+    "knowledge": (
+        "autoreason.journal",
+        "autoreason.models",
+        "autoreason.events",
+        "autoreason.settings",
+        "time",
+    ),
     "models": ("autoreason.journal", "autoreason.stats"),
     "parsing": METHOD,
     "programs": PROGRAMS,
@@ -116,7 +122,7 @@ ALLOWED = {
 }
 """Of what is forbidden."""
 
-PURE = ("jobs", "parsing", "stats", "tournament")
+PURE = ("jobs", "knowledge", "parsing", "stats", "tournament")
 """Rooms whose randomness is all given to them."""
 
 SEEDED = ("numpy.random.default_rng", "numpy.random.Generator")

@@ -17,7 +17,7 @@ from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN
 from autoreason.knowledge.index import Index, IndexedRecord
 from autoreason.knowledge.retrieval import describe_figure
 from autoreason.knowledge.screening import lines_to_models
-from autoreason.knowledge.standing import MIN_Z, find_pairs
+from autoreason.knowledge.standing import MIN_Z, find_pairs, one_line
 from autoreason.knowledge.words import plain_text
 from autoreason.knowledge_records import Record, RecordKind
 from autoreason.report.numbers import count
@@ -102,16 +102,17 @@ class FolderReport(Report):
             ("Groups", groups),
             (
                 "Duplicates",
-                (self.duplicates
-                and count(self.duplicates, "record repeats", "records repeat")
-                + " the text of another")
+                (
+                    self.duplicates
+                    and count(self.duplicates, "record repeats", "records repeat")
+                    + " the text of another"
+                )
                 or "",
             ),
             ("Private", (self.private and f"{self.private:,}; for local models only") or ""),
             (
                 "Picked",
-                (self.picked
-                and f"{self.picked:,}; they inform critics and are left out of tests")
+                (self.picked and f"{self.picked:,}; they inform critics and are left out of tests")
                 or "",
             ),
             ("n unknown", (self.no_error and f"{self.no_error:,} results make no pairs") or ""),
@@ -247,7 +248,7 @@ def _contradictions(records: Sequence[Record]) -> tuple[str, ...]:
     for record in records:
         if record.pair or not (record.result or record.verdict):
             continue
-        first = known.setdefault((record.group, plain_text(record.text)), record)
+        first = known.setdefault((record.group, one_line(record.text)), record)
         if (first.result, first.verdict) != (record.result, record.verdict):
             found.append(f"{first.source} and {record.source}")
     return tuple(found)

@@ -18,8 +18,8 @@ from autoreason.knowledge.folder import digest_folder, read_folder
 from autoreason.knowledge.screening import lines_to_models
 from autoreason.knowledge.standing import Standing, find_standings, one_line
 from autoreason.knowledge.words import is_single_sign, split_words
-from autoreason.paths import cache_folder
 from autoreason.knowledge_records import Record, RecordKind
+from autoreason.paths import cache_folder
 
 _FILE = ".index.sqlite"
 _VERSION = "1"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
+from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
 _PREDICTORS = ("retrieval", "words", "length")
@@ -147,15 +148,26 @@ def export(folder: str, target: Path | None) -> None:
         print_message(f"left out: {problem}")
 
 
-@knowledge.command(cls=HelpfulCommand, short_help="Test whether the records predict outcomes.")
+@knowledge.command(cls=HelpfulCommand, short_help="Test whether the records help.")
 @folder_argument
 @options.group(
     "What is tested",
     options.option(
+        "-m",
+        "--model",
+        metavar="MODEL",
+        help="A judge, as provider/model: with the records, without, and with shuffled ones.",
+    ),
+    options.option(
         "--predictor",
         type=click.Choice(_PREDICTORS),
-        default="retrieval",
-        help="What answers, without a model. [default: retrieval]",
+        help="What answers instead, without a model. [default: retrieval]",
+    ),
+    options.option(
+        "--pairs",
+        type=int,
+        metavar="N",
+        help="With a model: pairs put to it, drawn from all; six calls each. [default: 100]",
     ),
     options.option(
         "--split",
@@ -165,21 +177,25 @@ def export(folder: str, target: Path | None) -> None:
     ),
 )
 @z_option
-@options.report_options
-def test(
-    folder: str,
-    predictor: Literal["retrieval", "words", "length"],
-    split: Literal["group", "pair"],
-    min_z: float,
-    as_json: bool,
-    html: Path | None,
-) -> int:
-    """Test whether the records of a folder predict which of two texts does better.
+@options.group(
+    "How the model is asked",
+    *options.SERVERS,
+    options.judge_temperature_option,
+    options.effort_option,
+    options.max_tokens_option,
+    options.seed_option,
+)
+@options.limit_options
+@options.journal_option
+@options.table_options
+def test(folder: str, **values: Any) -> int:
+    """Test whether the records of a folder tell which of two texts does better.
 
     Every recorded pair is decided from records of earlier groups alone; where groups have no
-    dates, from all other groups. Beside it stand a placebo, the same records with outcomes shuffled
-    within their groups, and the length judge, who takes the longer text. Intervals rest on groups. Helps
-    means better than a coin and than length beyond chance; below 60 pairs nothing is said.
+    dates, from all other groups. A judge decides blind and in both orders. Beside it stand a
+    placebo, the same records with outcomes shuffled, and the length judge, who takes the longer
+    text. Intervals rest on groups; below 60 pairs nothing is said. Where records help a judge, later
+    runs with --knowledge show it outcomes.
 
     \b
     Predictors:
@@ -188,23 +204,52 @@ def test(
       length     the longer text
 
     \b
-    Exit status:
+    Exit status of predictors:
       0  helps
       1  harms, not shown, or too few
     """
+    if values["split"] == "pair":
+        from autoreason.knowledge.holdout import PAIRS_LEAK
+
+        raise InvalidInput(PAIRS_LEAK)
+    if values["model"]:
+        return _test_judge(folder, values)
+    if values["pairs"] is not None or values["dry_run"]:
+        raise InvalidInput("--pairs and --dry-run go with -m; name a judge, or leave them out")
+    return _test_predictor(folder, values)
+
+
+def _test_judge(folder: str, values: dict[str, Any]) -> int:
+    from autoreason.cli import arguments
+    from autoreason.cli.runner import run_prepared
+    from autoreason.run.knowledge_study import prepare_knowledge_test
+
+    if values["predictor"]:
+        raise InvalidInput("--predictor answers without a model; leave it or -m out")
+    chosen = arguments.judge_options(values)
+    if values["pairs"] is not None:
+        chosen["pairs"] = values["pairs"]
+    prepared = prepare_knowledge_test(folder, values["model"], min_z=values["min_z"], **chosen)
+    return run_prepared(prepared, values)
+
+
+def _test_predictor(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
     from autoreason.files import check_output
     from autoreason.knowledge.holdout import run_predictor_test
 
-    check_output(html, "--html")
+    check_output(values["html"], "--html")
     with stderr_console().status("reading") as status:
 
         def on_progress(done: int, total: int) -> None:
             status.update(f"{done:,} of {numbers.count(total, 'pair')}")
 
         report = run_predictor_test(
-            folder, predictor, split=split, min_z=min_z, on_progress=on_progress
+            folder,
+            values["predictor"] or "retrieval",
+            min_z=values["min_z"],
+            on_progress=on_progress,
         )
-    show_report(report, as_json=as_json, html=html)
+    show_report(report, as_json=values["as_json"], html=values["html"])
     return 0 if report.verdict == "helps" else 1

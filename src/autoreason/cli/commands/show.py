@@ -248,8 +248,8 @@ def _show_table(
     """A finished study: every ballot, unless it is to be short, then its report."""
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.verdict_storage import store_verdict
     from autoreason.run.reports import reported_result
+    from autoreason.run.verdict_storage import store_verdict
 
     if not (as_json or short):
         _print(book, row, result)
