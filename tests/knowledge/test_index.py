@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from autoreason.knowledge import index as index_module
 from autoreason.knowledge.index import Index
 from autoreason.knowledge_records import Record
 
@@ -67,13 +66,12 @@ def test_the_nearest_come_first_and_only_until_a_day() -> None:
         assert found == {"green tea and black tea"}
 
 
-def test_long_texts_are_looked_for_by_their_rarer_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_module, "_MAX_POSTINGS", 20)
+def test_long_texts_are_looked_for_by_their_rarer_words() -> None:
     records = [fact(f"the word number {at}") for at in range(50)]
     with Index.of(records) as index:
-        assert [each.record.text for each in index.nearest("the word number 7")] == [
-            "the word number 7"
-        ]
+        assert [
+            each.record.text for each in index.nearest("the word number 7", max_postings=20)
+        ] == ["the word number 7"]
 
 
 def write(folder: Path, text: str) -> Path:

@@ -23,7 +23,7 @@ from autoreason.paths import cache_folder
 
 _FILE = ".index.sqlite"
 _VERSION = "1"
-_MAX_POSTINGS = 10_000
+MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
 _LAST_DAY = "9999"
@@ -32,13 +32,15 @@ _SCHEMA = """
 CREATE TABLE about (digest TEXT, path TEXT);
 CREATE TABLE records (
     row INTEGER PRIMARY KEY, body BLOB, standing BLOB, day TEXT, kind TEXT, grp TEXT, private INTEGER,
-    to_models INTEGER, half INTEGER, score REAL
+    to_models INTEGER, half INTEGER, strength REAL
 );
 CREATE VIRTUAL TABLE texts USING fts5(words, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, row);
 CREATE INDEX days ON records (day);
 CREATE INDEX groups ON records (grp);
-CREATE INDEX scores ON records (abs(score));
+CREATE INDEX strengths ON records (strength);
+CREATE INDEX private ON records (row) WHERE private;
+CREATE INDEX to_models ON records (row) WHERE to_models;
 """
 
 
@@ -106,24 +108,26 @@ class Index:
     ) -> None:
         self._sql.close()
 
-    def __len__(self) -> int:
-        return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
-
     def count(self, condition: str, *values: str | int) -> int:
         """How many records a condition in SQL is true of."""
         found = self._sql.execute(f"SELECT count(*) FROM records WHERE {condition}", values)
         return int(found.fetchone()[0])
 
     def nearest(
-        self, text: str, kinds: Sequence[RecordKind] = (), *, until: str = ""
+        self,
+        text: str,
+        kinds: Sequence[RecordKind] = (),
+        *,
+        until: str = "",
+        max_postings: int = MAX_POSTINGS,
     ) -> Iterator[IndexedRecord]:
         """Records that share words with a text, the nearest first; those of one day at the latest, if given."""
-        query = self._query(text)
+        query = self._query(text, max_postings)
         if not query:
             return
         rows = self._sql.execute(
             "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid <= ? ORDER BY rank, rowid",
-            (query, self._rows_until(until)),
+            (query, self._last_row(until)),
         )
         for (row,) in rows:
             if found := self._fetch(row, kinds):
@@ -131,16 +135,18 @@ class Index:
 
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
         """Records by how far they stand from their group, the farthest first."""
-        rows = self._sql.execute("SELECT row FROM records ORDER BY abs(score) DESC, row")
+        rows = self._sql.execute("SELECT row FROM records ORDER BY strength DESC, row DESC")
         for (row,) in rows:
             if found := self._fetch(row, kinds):
                 yield found
 
-    def _rows_until(self, day: str) -> int:
-        if not day:
-            return len(self)
-        found = self._sql.execute("SELECT count(*) FROM records WHERE day <= ?", (day[:10] + "~",))
-        return int(found.fetchone()[0])
+    def _last_row(self, day: str) -> int:
+        """Rows are in the order of their days."""
+        found = self._sql.execute(
+            "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1",
+            (f"{day[:10] or _LAST_DAY}~",),
+        )
+        return (found.fetchone() or (0,))[0]
 
     def _fetch(self, row: int, kinds: Sequence[RecordKind]) -> IndexedRecord | None:
         body, standing, kind, to_models, half = self._sql.execute(
@@ -155,7 +161,7 @@ class Index:
             half,
         )
 
-    def _query(self, text: str) -> str:
+    def _query(self, text: str, max_postings: int) -> str:
         """Any of the text's rarer words, as many as can be looked at quickly."""
         frequencies = []
         for word in dict.fromkeys(split_words(text)):
@@ -169,7 +175,7 @@ class Index:
         postings = 0
         for frequency, term in sorted(frequencies)[:_MAX_WORDS]:
             postings += frequency
-            if chosen and postings > _MAX_POSTINGS:
+            if chosen and postings > max_postings:
                 break
             chosen.append(term)
         return " OR ".join(chosen)
@@ -266,7 +272,7 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path
                 bool(lines_to_models(record.text)),
                 hashlib.sha256((words or record.text).encode("utf-8", "surrogatepass")).digest()[0]
                 % 2,
-                own.score if own else 0.0,
+                abs(own.score) if own else 0.0,
             ),
         )
         connection.execute("INSERT INTO texts (rowid, words) VALUES (?, ?)", (row, words))

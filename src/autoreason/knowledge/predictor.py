@@ -18,6 +18,8 @@ from autoreason.knowledge.words import is_too_similar, word_set
 
 NEIGHBOURS = 20
 """Similar texts whose outcomes are averaged."""
+_MAX_POSTINGS = 20_000
+"""Common words say something, too, and a test has time."""
 _PENALTY = 3.0
 _GROWTH = 1.2
 """Words are weighed again when there are so many times as many records."""
@@ -75,7 +77,8 @@ class Neighbours:
     def ids(self, query: Query) -> list[str]:
         """The ids of the nearest records."""
         if query not in self._found:
-            near = islice(find_neighbours(self._index, query), NEIGHBOURS)
+            found = find_neighbours(self._index, query, max_postings=_MAX_POSTINGS)
+            near = islice(found, NEIGHBOURS)
             records = [each.record for each in near]
             self.use = self.use.add(len(records), count_leaks(records, query))
             self._found[query] = [record.id for record in records]

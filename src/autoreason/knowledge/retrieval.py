@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from autoreason.knowledge.index import OUTCOMES, Index, IndexedRecord
+from autoreason.knowledge.index import MAX_POSTINGS, OUTCOMES, Index, IndexedRecord
 from autoreason.knowledge.screening import mask
 from autoreason.knowledge.standing import Standing
 from autoreason.knowledge.values import is_earlier
@@ -20,8 +20,8 @@ MAX_WORDS = 120
 """Words that are shown of a record."""
 _SIGNS_PER_WORD = 8
 """Signs after which a text without spaces is cut."""
-_NEAREST = 40
-"""Similar texts among which the best and the worst are looked for."""
+_NEAREST = 20
+"""Similar texts among which the best and the worst are looked for, in either half."""
 _MAX_FACTS = 12
 _FEW_WORDS = 5
 
@@ -51,10 +51,15 @@ class Retrieved(NamedTuple):
 
 
 def find_neighbours(
-    index: Index, query: Query, left_out: Counter[str] | None = None
+    index: Index,
+    query: Query,
+    left_out: Counter[str] | None = None,
+    *,
+    max_postings: int = MAX_POSTINGS,
 ) -> Iterator[IndexedRecord]:
     """Outcomes of similar texts, the nearest first, each text once; `left_out` counts what was passed over."""
-    yield from _admit(index.nearest(query.text, OUTCOMES, until=query.before), query, left_out)
+    near = index.nearest(query.text, OUTCOMES, until=query.before, max_postings=max_postings)
+    yield from _admit(near, query, left_out)
 
 
 def _admit(
@@ -112,14 +117,18 @@ def retrieve(
     """Two short lists each for critics and for judges, who are shown different texts."""
     similar: Counter[str] = Counter()
     halves: tuple[list[IndexedRecord], list[IndexedRecord]] = ([], [])
+    texts: set[str] = set()
     # Few records may share words with a brief; those that say most are better than none.
-    nearest = islice(find_neighbours(index, query, similar), 4 * _NEAREST)
+    nearest = find_neighbours(index, query, similar)
     strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * listed)
     for found in chain(nearest, strongest):
+        plain = plain_text(found.record.text)
         half = halves[found.half]
-        known = (plain_text(each.record.text) for each in half)
-        if len(half) < _NEAREST and _score(found) and plain_text(found.record.text) not in known:
+        if len(half) < _NEAREST and _score(found) and plain not in texts:
             half.append(found)
+            texts.add(plain)
+        if min(map(len, halves)) == _NEAREST:
+            break
     critic, judges = (_choose(half, listed) for half in halves)
     chosen = [each.record for one in (critic, judges) for part in one for each in part]
     return Retrieved(

@@ -29,7 +29,8 @@ def outcome() -> None:
     """Record what became of texts in the world.
 
     \b
-      autoreason outcome add amber-fox --value 0.38 --n 2100 --group spring --knowledge kb/
+      autoreason outcome add amber-fox --value 0.38 --n 2100 \\
+          --group spring --knowledge kb/
       autoreason outcome import march.csv --knowledge kb/
     """
 
@@ -73,7 +74,8 @@ def add(run: str, value: float, knowledge: Path, as_json: bool, **given: Any) ->
     say --chosen ab where it was one arm of a randomised test.
 
     \b
-      autoreason outcome add amber-fox --value 0.38 --n 2100 --group spring --knowledge kb/
+      autoreason outcome add amber-fox --value 0.38 --n 2100 \\
+          --group spring --knowledge kb/
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import print_json
