@@ -235,6 +235,15 @@ class BallotCast(Event, frozen=True, kw_only=True):
     """What a specialist was asked to look at."""
 
 
+class MetricBallot(Struct, frozen=True, kw_only=True):
+    """The ballot of a metric that judges. It is no evidence: it is fixed by the texts, the same in every pass."""
+
+    ranking: tuple[str, ...] | None
+    """Candidates from best to worst; None is no vote, because one has no number or two have the same."""
+    values: dict[str, float | None]
+    """What it measured, by candidate; higher is better, whichever numbers of the metric are."""
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """What a panel decided, with the chance of as much by luck."""
 
@@ -243,12 +252,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     margin: int
     """Winner's points over the best of the others."""
     chance: float
-    """Probability of at least this margin if judges ranked at random."""
+    """Probability of at least this margin if judges ranked at random, next to a metric's ballot as it is."""
     tied: bool
     ballots: int
     invalid: int
     agreement: float | None
     """Mean Kendall tau between the judges who were asked in any case."""
+    metric: MetricBallot | None = None
+    """That of a metric with a seat on the panel: in the scores, not among `ballots`, `invalid` and `agreement`."""
 
 
 class PassDecided(Event, frozen=True, kw_only=True):

@@ -68,6 +68,8 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """Look by look, as the evaluator returned them."""
     seeds: tuple[int, ...] = ()
     """Which of the incumbent's looks each shares seed and items with."""
+    record: dict[int, float] = field(default_factory=dict)
+    """The incumbent's looks that it was compared with, by number, as the evaluator returned them."""
     metrics: dict[str, float] = field(default_factory=dict)
     """Means of the other numbers."""
     outcome: LookOutcome | None = None

@@ -21,6 +21,12 @@ from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
 
+_GO_WITH = {
+    "metric": ("metric_better", "metric_role"),
+    "knowledge": ("knowledge_group", "judge_outcomes"),
+}
+"""Options that mean nothing without another."""
+
 
 def refine(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
@@ -123,6 +129,11 @@ def prepare_refine(
     models = choice.write(model, options)
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
+    for name, extras in _GO_WITH.items():
+        if not options.get(name) and (
+            extra := next((each for each in extras if each in options), "")
+        ):
+            raise InvalidInput(f"`{extra}` goes with `{name}`; name the {name}, or leave it out")
     if options.get("knowledge"):
         from autoreason.run.knowledge_choice import add_knowledge
 
@@ -140,7 +151,11 @@ def prepare_refine(
     from autoreason.artifacts.text_metric import read_metric
     from autoreason.run.research import PreparedMeasuring
 
-    metric, source = read_metric(options["metric"], options.get("metric_better", "higher"))
+    metric, source = read_metric(
+        options["metric"],
+        options.get("metric_better", "higher"),
+        options.get("metric_role", "guard"),
+    )
     prepared = prepare(replace(task, work=metric), models, choice, options, **own)
     return PreparedMeasuring(**asdict(prepared), _source=source)
 

@@ -15,7 +15,7 @@ from autoreason.report.numbers import count, lines
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
 from autoreason.tournament import statements
-from autoreason.tournament.metric_guard import Metric
+from autoreason.tournament.metric import Metric
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -159,7 +159,7 @@ class Result(Report):
             rows.append(("Passes", f"{len(won)}, {how}"))
         work = self.story.task.work if self.story.task else None
         if isinstance(work, Metric):
-            rows.append(("Metric", statements.metric(work.evaluate, self.story)))
+            rows.append(("Metric", statements.metric(work, self.story)))
         if self.story.task and self.story.task.knowledge:
             rows.append(("Knowledge", statements.knowledge(self.story.task.knowledge)))
         if self.text is not None:
@@ -168,7 +168,8 @@ class Result(Report):
 
     def _origin(self) -> str:
         text = self.text or ""
-        is_program = self.story.task is not None and self.story.task.work is not None
+        work = self.story.task.work if self.story.task else None
+        is_program = work is not None and not isinstance(work, Metric)
         length = lines(text) if is_program else count(count_words(text), "word")
         origin = f"{self.origin}, {length}"
         draft = self.story.draft

@@ -546,3 +546,22 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(insid
     assert done.status == 2
     assert "--html" in done.sentence
     assert not inside.journal_exists
+
+
+def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
+    inside: Inside,
+) -> None:
+    inside.write(
+        "metric.py", "def score(artifact, seed):\n    return len(artifact.text('text.md'))\n"
+    )
+    metric = ("--metric", "metric.py:score", "--metric-role", "judge", "--extra-judges", "0")
+    dry = " ".join(inside("run", BRIEF, *FAST, *metric, "--dry-run").out.split())
+    assert "metric.py:score is one judge among others, on every panel but the confirm" in dry
+    assert "3 judges and the metric, 4 ballots where it can rank the texts; a playoff of 5" in dry
+    assert inside("run", BRIEF, *FAST, *metric).status == 0
+    shown = " ".join(inside("show").out.split())
+    assert re.search(r"metric (A|B|AB) > (A|B|AB) > (A|B|AB) ", shown)
+    assert "ballots and the metric's" in shown
+    assert "metric.py:score voted on" in shown
+    refused = inside("run", BRIEF, *FAST, "--metric-role", "judge")
+    assert "--metric-role goes with --metric" in refused.sentence

@@ -56,13 +56,18 @@ twice. From a delivered text `autoreason fork` goes on.
     options.option(
         "--metric",
         metavar="COMMAND",
-        help="A command or file.py:function that gives a text a number; what it calls worse than A, "
-        "beyond its noise, does not become a candidate.",
+        help="A command or file.py:function that gives a text a number.",
     ),
     options.option(
         "--metric-better",
         type=click.Choice(("higher", "lower")),
         help="Which numbers are better.  [default: higher]",
+    ),
+    options.option(
+        "--metric-role",
+        type=click.Choice(("guard", "judge")),
+        help="As a guard, what it calls worse than A, beyond its noise, does not become a candidate; as a judge, "
+        "it has one ballot on every panel but the confirmation.  [default: guard]",
     ),
 )
 @options.group(
@@ -109,17 +114,15 @@ def run(brief: str, **values: Any) -> int:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
     model = values["model"] or DEFAULT_MODEL
-    metric = _given(values, "metric", "metric_better")
-    if "metric_better" in metric and "metric" not in metric:
-        raise InvalidInput("--metric-better goes with --metric; name the metric, or leave it out")
-    own = _given(values, "knowledge", "knowledge_group", "judge_outcomes")
-    if own and "knowledge" not in own:
-        option = f"--{next(iter(own)).replace('_', '-')}"
-        raise InvalidInput(f"{option} goes with --knowledge; name the folder, or leave it out")
-    prepared = prepare_refine(task, model, **arguments.write_options(values), **metric, **own)
+    own = (
+        "metric",
+        "metric_better",
+        "metric_role",
+        "knowledge",
+        "knowledge_group",
+        "judge_outcomes",
+    )
+    given = {name: values[name] for name in own if values[name]}
+    prepared = prepare_refine(task, model, **arguments.write_options(values), **given)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])
-
-
-def _given(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: values[name] for name in names if values[name]}
