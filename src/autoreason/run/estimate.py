@@ -144,13 +144,19 @@ async def estimate_run(
         # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
     plans, times = plan_calls(kind, settings), kind.plan_count(task)
+    if plans is not None and not times * sum(plans[2].values()):
+        nothing = Span(0, 0, 0)
+        free = Span(Decimal(0), Decimal(0), Decimal(0))
+        return dataclasses.replace(unknown, calls=nothing, tokens=nothing, cost=free)
     if not requests or plans is None:
         return unknown
     if task.draft is not None:
         plans = without_drafts(plans, kind.draft_count(settings))
     low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
     plans = low, likely, high
-    sizes = _sizes(task, requests)
+    # Where judges are asked first about texts that are there, their prompt contains them already.
+    shown = requests[0].role == "judge" and not (kind.writes or kind.parts_write)
+    sizes = _sizes(task, requests, shown=shown)
     return dataclasses.replace(
         unknown,
         calls=Span(*(sum(plan.values()) for plan in plans)),
@@ -193,7 +199,9 @@ def _max_reasoning(settings: Settings) -> int:
     return max(reasoning_tokens_for(address, effort) for address, effort in efforts)
 
 
-def _sizes(task: Task, requests: Sequence[Request]) -> dict[str, tuple[int, int]]:
+def _sizes(
+    task: Task, requests: Sequence[Request], *, shown: bool
+) -> dict[str, tuple[int, int]]:
     """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
@@ -204,8 +212,7 @@ def _sizes(task: Task, requests: Sequence[Request]) -> dict[str, tuple[int, int]
         "critic": (prompt + document, _CRITIQUE),
         "reviser": (prompt + document + _CRITIQUE, document),
         "synthesizer": (prompt + 2 * document, document),
-        # Where judges are asked first, their prompt contains the texts already.
-        "judge": (prompt + (0 if requests[0].role == "judge" else 3 * document), _BALLOT),
+        "judge": (prompt + (0 if shown else 3 * document), _BALLOT),
     }
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import InvalidInput
+from autoreason.events import JobFinished
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.run.model_choice import ModelChoice, change_servers
@@ -90,6 +91,9 @@ def prepare_fork(
     if contract := options.get("contract"):
         merged = make_contract({**asdict(task.contract), **contract}, "contract")
         task = check_task(replace(task, contract=merged))
+    if before.strategy == "advise":
+        # Advice is followed, not repeated.
+        before = replace(before, strategy="autoreason", strategy_options={})
     choice = ModelChoice()
     settings = _forked_settings(before, choice, options)
     prepared = prepare_with(task, settings, choice, options)
@@ -158,6 +162,9 @@ def _forked_research(
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:
+    if at_pass is None and isinstance(story.end, JobFinished) and story.end.text:
+        # Chosen by a job that has no passes of its own.
+        return story.end.text
     decided = sum(p.decided is not None for p in story.passes)
     if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= decided):
         raise InvalidInput(

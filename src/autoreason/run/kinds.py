@@ -13,6 +13,7 @@ OTHER_JOBS: dict[str, str] = {
     "rejudge": "autoreason.studies.panels.rejudge:Rejudge",
     "compare": "autoreason.studies.compare.comparison:Comparison",
     "certify": "autoreason.studies.certify.certification:Certification",
+    "advise": "autoreason.studies.advise.advice_job:AdviceJob",
     "solve": "autoreason.programs.solve_job:Solve",
     "research": "autoreason.artifacts.research_job:Research",
     "research_rules": "autoreason.artifacts.rule_comparison:RuleComparison",

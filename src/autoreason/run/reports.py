@@ -115,6 +115,13 @@ def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
     return certificate_of(story)
 
 
+def _advice(run: str, story: Story, journal: Journal) -> Report:
+    from autoreason.run.role_spending import spent_by_role
+    from autoreason.studies.advise.advice_report import advice_report
+
+    return advice_report(run, story, spent_by_role(run, journal))
+
+
 def _rules(_run: str, story: Story, _journal: Journal) -> Report:
     from autoreason.artifacts.rule_comparison_report import rule_comparison_report
 
@@ -127,6 +134,7 @@ _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "rejudge": _rejudged,
     "compare": _comparison,
     "certify": _certificate,
+    "advise": _advice,
     "research_rules": _rules,
 }
 """By the name of the job."""
