@@ -15,7 +15,7 @@ from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Plan
+from autoreason.jobs.job import Job, Plan
 from autoreason.jobs.runner import build_job, plan_calls, run_job
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
@@ -156,7 +156,7 @@ async def estimate_run(
     plans = low, likely, high
     # Where judges are asked first about texts that are there, their prompt contains them already.
     shown = requests[0].role == "judge" and not (kind.writes or kind.parts_write)
-    sizes = _sizes(task, requests, shown=shown)
+    sizes = _sizes(task, requests, kind, shown=shown)
     return dataclasses.replace(
         unknown,
         calls=Span(*(sum(plan.values()) for plan in plans)),
@@ -199,12 +199,21 @@ def _max_reasoning(settings: Settings) -> int:
     return max(reasoning_tokens_for(address, effort) for address, effort in efforts)
 
 
+def unseen_tokens(task: Task, requests: Sequence[Request], kind: type[Job]) -> int:
+    """Tokens of a brief that parts are shown later, where the first requests are about something else."""
+    texts = [message.text for request in requests for message in request.messages]
+    if not kind.parts_write or any(task.brief in text for text in texts):
+        return 0
+    return len(f"{task.brief}{task.facts or ''}".encode()) // _BYTES_PER_TOKEN
+
+
 def _sizes(
-    task: Task, requests: Sequence[Request], *, shown: bool
+    task: Task, requests: Sequence[Request], kind: type[Job], *, shown: bool
 ) -> dict[str, tuple[int, int]]:
     """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
+    prompt += unseen_tokens(task, requests, kind)
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
     document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
     return {

@@ -17,10 +17,17 @@ from autoreason.jobs.parts import part_context
 from autoreason.jobs.randomness import draw
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.keys import PANEL, PartName, sub_key
+from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.strategies.sampling import BestOfN
-from autoreason.studies.advise.judge_check import QUESTIONS, JudgeCheck, JudgeScore, score_judge
+from autoreason.studies.advise.judge_check import (
+    JUDGE_PART,
+    QUESTIONS,
+    JudgeCheck,
+    JudgeScore,
+    score_judge,
+)
 from autoreason.studies.advise.pick_test import (
     OTHER,
     PICK,
@@ -46,7 +53,7 @@ from autoreason.tournament.loop import Tournament
 
 Ending = Literal["run it", "best of n", "one draft", "another judge", "research", "undecided"]
 Instead = Literal["", "research", "solve"]
-_JUDGE = str(PartName("judge_check", 1))
+_JUDGE = str(PartName(JUDGE_PART, 1))
 _DRAFTS = str(PartName("drafts", 1))
 _SECOND = str(PartName(PANEL, 1))
 _PILOT = "pilot"
@@ -116,11 +123,10 @@ class AdviceJob(Job):
         """Whether the budget is too small for a step; recorded, so that a resumed run goes the same way."""
         calls = sum(plans[1].values()) + _SPARE_CALLS
         query = BudgetQuery(key=sub_key(stage, "budget"), calls=calls, after=0)
-        return bool(await self.context.ask(query))
+        shortage: str = await self.context.ask(query)
+        return bool(shortage)
 
-    async def _run_part(
-        self, part: str, kind: type[Job], task: Task, settings: Settings
-    ) -> None:
+    async def _run_part(self, part: str, kind: type[Job], task: Task, settings: Settings) -> None:
         """Run a part; one whose panels failed says nothing, and the rest goes on."""
         context: JobContext = part_context(self.context, part, self.emit, task, settings)
         try:
@@ -188,12 +194,15 @@ def count_calls(settings: Settings) -> StepCalls:
 
 def max_pilots(settings: Settings) -> int:
     """How many pilots the limit of calls allows, each as long as planned."""
-    if settings.budget.calls is None:
-        return MAX_PILOTS
+    limit = settings.budget.calls
+    fitting = [n for n in range(MAX_PILOTS + 1) if limit is None or calls_for(settings, n) <= limit]
+    return max(fitting, default=0)
+
+
+def calls_for(settings: Settings, pilots: int) -> int:
+    """The limit of calls that allows so many pilots."""
     steps = count_calls(settings)
-    left = settings.budget.calls - steps.judge - steps.pick
-    # The last one must fit with what is kept for repeated requests.
-    return max(0, min(MAX_PILOTS, (left - _SPARE_CALLS) // steps.pilot))
+    return steps.judge + steps.pick + pilots * steps.pilot + _SPARE_CALLS
 
 
 def pilot_part(number: int) -> str:
@@ -281,7 +290,7 @@ def _text(story: Story, advice: Advice) -> tuple[str | None, str]:
         part = story.parts[pilot_part(int(best.name.split()[-1]))]
         return part.text, f"{best.name}: {part.origin}"
     if drafts := story.parts.get(_DRAFTS):
-        return drafts.text, f"pick: {drafts.origin}"
+        return drafts.text, f"the pick of {count(len(drafts.incumbents), 'draft')}"
     if story.parts and story.task and story.task.draft is not None:
         return story.task.draft, "draft"
     return None, ""

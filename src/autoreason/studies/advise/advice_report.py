@@ -21,6 +21,7 @@ from autoreason.studies.advise.advice_job import (
     AdviceOptions,
     Ending,
     advice_of,
+    calls_for,
     max_pilots,
 )
 from autoreason.studies.advise.judge_check import JudgeScore, chance_to_pass
@@ -28,6 +29,7 @@ from autoreason.studies.advise.pick_test import PickTest, chance_confirmed, pick
 from autoreason.studies.advise.pilots import (
     GAIN,
     JUDGES,
+    MAX_PILOTS,
     RATIO,
     Pilot,
     chances,
@@ -82,8 +84,10 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     pilots: tuple[Pilot, ...] = ()
     ratio: float | None = None
     """How many times likelier the pilots' ballots are if most judges prefer the result than if half do."""
+    pilot_limit: int = 0
+    """How many pilots there could be at most."""
     operating_lines: tuple[OperatingLine, ...] = ()
-    """How often pilots like these end in which advice."""
+    """How often so many pilots end in which advice."""
     noun: str = "pilot"
     """What its pilots are: parts of it, or runs of a journal."""
 
@@ -103,11 +107,14 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """What to do, what was measured, and how often such advice is wrong."""
-        rows = [("Next", f"{self.command} ({self.command_note})")]
-        if self.price:
-            rows.append(("Price", _describe_price(self.price)))
+        rows = [("Price", _describe_price(self.price))] if self.price else []
         rows += [("Note", note) for note in self.notes]
-        return [Section(sentences=rows), *self._measured(), *self._errors()]
+        return [
+            Section(f"Next, {self.command_note}", text=self.command),
+            *([Section(sentences=rows)] if rows else []),
+            *self._measured(),
+            *self._errors(),
+        ]
 
     def _measured(self) -> list[Section]:
         rows: list[tuple[str, str]] = []
@@ -131,7 +138,9 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     def _errors(self) -> list[Section]:
         rows: list[tuple[str, str]] = []
         if self.judge and self.judge.valid:
-            coin, good = (chance_to_pass(share, valid=self.judge.valid) for share in (0.5, GOOD_JUDGE))
+            coin, good = (
+                chance_to_pass(share, valid=self.judge.valid) for share in (0.5, GOOD_JUDGE)
+            )
             rows.append(
                 (
                     "Judge",
@@ -148,20 +157,24 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
                     f"prefer it, in {percent(most)} if {percent(0.8)} do",
                 )
             )
-        tables = [operating_table(self.operating_lines)] if self.operating_lines else []
+        tables = []
+        if self.operating_lines:
+            title = count(self.pilot_limit, self.noun)
+            title += " at most" if self.noun == "pilot" else ""
+            tables = [operating_table(self.operating_lines, title)]
         if not rows and not tables:
             return []
         return [Section("How often such advice is given", rows, tables)]
 
 
-def operating_table(lines: Sequence[OperatingLine]) -> Table:
+def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
     """What pilots end in, by the truth."""
     rows = [
         (percent(each.share), *map(percent, (each.run_it, each.do_not, each.undecided)))
         for each in lines
     ]
     heads = ("judges who prefer the result", "run it", "do not", "undecided")
-    return Table([*map(Column, heads)], rows)
+    return Table([*map(Column, heads)], rows, title)
 
 
 def operating_lines(judges: Sequence[int], first_look: int = 2) -> tuple[OperatingLine, ...]:
@@ -183,23 +196,26 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     assert settings is not None
     advice = advice_of(story)
     command, note = _command(run, advice.ending, story, settings)
-    drift = describe_drift(task) if advice.judge else ""
-    planned = max_pilots(settings)
-    ran = len(advice.pilots)
+    notes = [describe_drift(task) if advice.judge else ""]
+    pilots = len(advice.pilots)
     if advice.ending != "undecided":
-        ran = max(ran, planned)
+        pilots = max(pilots, max_pilots(settings))
+    elif pilots < MAX_PILOTS:
+        enough = calls_for(settings, MAX_PILOTS)
+        notes.append(f"--call-limit {enough} allows {MAX_PILOTS} pilots, which decide more often")
     return AdviceReport(
         advice=advice.ending,
         reason=advice.reason,
         command=command,
         command_note=note,
         price=_price(advice.ending, settings, spent),
-        notes=(drift,) if drift else (),
+        notes=tuple(filter(None, notes)),
         judge=advice.judge,
         pick=advice.pick,
         pilots=advice.pilots,
         ratio=likelihood_ratio(advice.pilots) if advice.pilots else None,
-        operating_lines=operating_lines((JUDGES,) * ran) if advice.pilots else (),
+        pilot_limit=pilots,
+        operating_lines=operating_lines((JUDGES,) * pilots) if advice.pilots else (),
     )
 
 
@@ -210,18 +226,21 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
     text = story.origin
     match ending:
         case "research":
-            return f"autoreason {options.instead} {brief} {model}", "improves it by what is measured"
+            return (
+                f"autoreason {options.instead} {brief} {model}",
+                "which goes by what is measured",
+            )
         case "another judge":
             author = f"-m {settings.models.author}"
             again = f"autoreason advise {brief} {author} --judge-model OTHER"
-            return again, "asks again with a judge of your choice in place of OTHER"
+            return again, "with a judge of your choice in place of OTHER"
         case "run it":
             return f"autoreason fork {run}", f"a whole run that goes on from {text}"
     if text:
-        return f"autoreason show {run} --text", f"prints {text}, which is paid for"
+        return f"autoreason show {run} --text", f"which prints {text}"
     if story.parts:
-        return f"autoreason show {run}", "shows what was measured"
-    return f"autoreason run {brief} {model} --strategy single", "asks the author once"
+        return f"autoreason show {run}", "which shows what was measured"
+    return f"autoreason run {brief} {model} --strategy single", "which asks the author once"
 
 
 def _source(source: str) -> str:
@@ -261,8 +280,10 @@ def _cost(calls: int, spent: Spent | None) -> Decimal | None:
 
 
 def _describe_price(price: Price) -> str:
-    calls = count(price.calls, "call")
-    return f"about {calls} for such a brief, {money(price.cost)} at what calls cost here"
+    calls = f"about {count(price.calls, 'call')} for such a brief"
+    if price.cost is None:
+        return f"{calls}; what they cost is not known"
+    return f"{calls}, {money(price.cost)} at what calls cost here"
 
 
 def _times(ratio: float) -> str:
@@ -286,7 +307,7 @@ def recorded_advice(
     does = "for the next brief of this kind"
     if ending == "undecided":
         command = f"autoreason advise {_NO_BRIEF} {_model_options(settings)}"
-        does = "measures it on a brief"
+        does = "which measures it on a brief"
     if ending == "one draft":
         notes = (*notes, "whether the best of several drafts is enough, only a new advice measures")
     return AdviceReport(
@@ -298,6 +319,7 @@ def recorded_advice(
         notes=notes,
         pilots=tuple(pilots),
         ratio=likelihood_ratio(pilots),
+        pilot_limit=len(asked),
         operating_lines=operating_lines(asked, len(asked)) if len(asked) > 1 else (),
         noun="run",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import comb
 
@@ -12,11 +11,13 @@ from autoreason.events import JobFinished
 from autoreason.jobs.randomness import draw
 from autoreason.report.numbers import percent
 from autoreason.settings import Settings
-from autoreason.story import RecordedPanel, Story
+from autoreason.story import Story
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.questions import SOUND, Question, defect_questions
 from autoreason.studies.certify.suite import KINDS, pairs
 
+JUDGE_PART = "judge_check"
+"""The part of an advice that asks these questions."""
 PAIRS = 10
 QUESTIONS = 2 * PAIRS
 MIN_SHARE = 0.65
@@ -104,12 +105,8 @@ def _draw_pairs(seed: int) -> list[str]:
 
 def score_judge(story: Story) -> JudgeScore:
     """The ballots on pairs of which both could be read."""
-    return _score(story.panels)
-
-
-def _score(panels: Mapping[str, RecordedPanel]) -> JudgeScore:
     right = first = valid = 0
-    for panel in panels.values():
+    for panel in story.panels.values():
         rankings = [(b.order, b.ranking) for b in panel.ballots if b.ranking]
         if len(rankings) == 2:
             valid += 2

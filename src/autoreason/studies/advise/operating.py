@@ -39,7 +39,10 @@ class AdviceWorld(Struct, frozen=True, kw_only=True):
 
 
 WORLDS = (
-    *(AdviceWorld(name=f"{share:.0%} prefer the result", result=share) for share in (0.9, 0.8, 0.7)),
+    *(
+        AdviceWorld(name=f"{share:.0%} prefer the result", result=share)
+        for share in (0.9, 0.8, 0.7)
+    ),
     AdviceWorld(name="60% prefer the result", result=0.6),
     AdviceWorld(name="no gain, best of n works", result=0.5),
     AdviceWorld(name="no gain, drafts alike", result=0.5, pick=0.5, distance=0.1),

@@ -68,7 +68,9 @@ def read_pilot(name: str, story: Story) -> Pilot:
         note = f"no revision beat the draft, which counts as {even} of {JUDGES}"
         return Pilot(name=name, judges=JUDGES, prefer=even, note=note)
     if draft.violations and not delivered.violations:
-        note = f"the draft breaks the contract and the result keeps it, which counts as all {JUDGES}"
+        note = (
+            f"the draft breaks the contract and the result keeps it, which counts as all {JUDGES}"
+        )
         return Pilot(name=name, judges=JUDGES, prefer=JUDGES, note=note)
     why = "too few valid ballots" if CONFIRMATION in story.panels else "no judge compared the two"
     return Pilot(name=name, judges=0, prefer=0, note=f"says nothing: {why}")

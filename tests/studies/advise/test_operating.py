@@ -1,0 +1,27 @@
+"""Advice in worlds whose truth is known."""
+
+from __future__ import annotations
+
+from autoreason.studies.advise.operating import WORLDS, study_advice
+
+
+def test_every_piece_of_advice_ends_in_something_and_within_its_calls() -> None:
+    study = study_advice(200, 1)
+    assert [each.world for each in study.outcomes] == list(WORLDS)
+    for each in study.outcomes:
+        assert abs(sum(each.endings.values()) - 1) < 1e-9
+        assert 20 <= each.calls <= 150
+    assert study == study_advice(200, 1)
+
+
+def test_more_calls_decide_more_often() -> None:
+    few, many = study_advice(1000, 1, 100), study_advice(1000, 1, 200)
+    assert (few.pilots, many.pilots) == (2, 6)
+    for one, other in zip(few.outcomes[:3], many.outcomes[:3], strict=True):
+        assert one.endings["run it"] < other.endings["run it"]
+
+
+def test_limits_too_small_for_pilots_leave_everything_undecided() -> None:
+    study = study_advice(50, 1, 60)
+    assert study.pilots == 0
+    assert study.outcomes[0].endings["run it"] == 0
