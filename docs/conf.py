@@ -53,6 +53,7 @@ docs/overfitting
 :hidden:
 :caption: Know
 
+docs/advice
 docs/evidence
 docs/studies
 docs/extending
