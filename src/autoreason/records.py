@@ -38,6 +38,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person's mark, higher is better."""
     group: str = ""
     """The test, campaign or list within which results can be compared; empty where it has none."""
+    pair: str = ""
+    """Where a verdict is about two texts: the name of the two in their group, which are compared with no others."""
     when: str = ""
     """A date, as YYYY-MM-DD with or without a time; empty where nobody says."""
     audience: str = ""
@@ -50,7 +52,16 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def id(self) -> str:
         """A short name that depends on what it says and not on where it stands."""
-        said = (self.text, self.kind, self.result, self.verdict, self.score, self.group, self.when)
+        said = (
+            self.text,
+            self.kind,
+            self.result,
+            self.verdict,
+            self.score,
+            self.group,
+            self.pair,
+            self.when,
+        )
         return "r" + hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:10]
 
 

@@ -17,6 +17,7 @@ SECTIONS = {
         *("advise", "judge", "compare", "rejudge", "certify"),
         *("audit", "pairs", "rate", "simulate"),
     ),
+    "Learn from outcomes": ("knowledge", "outcome"),
     "Steer from another terminal": ("guide", "accept", "stop"),
     "Set up": ("models", "prompts", "journal", "doctor"),
 }

@@ -1,0 +1,210 @@
+"""`autoreason knowledge`: a folder of your own records, looked into, searched and tested."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.views.pager import Paged
+from autoreason.report import numbers
+
+_PREDICTORS = ("retrieval", "words", "length")
+folder_argument = click.argument("folder", metavar="FOLDER")
+z_option = options.group(
+    "Pairs",
+    options.option(
+        "--min-z",
+        type=click.FloatRange(min=0, min_open=True),
+        default=2.576,
+        metavar="Z",
+        help="Standard errors by which two texts must differ to be a pair. [default: 2.576]",
+    ),
+)
+
+
+@click.group(cls=HelpfulGroup)
+def knowledge() -> None:
+    """Look into, search and test a folder of your own records.
+
+    A folder may have approved/*.md and rejected/*.md (the folder is the verdict), facts/*.md,
+    style/*.md, feedback/*.md, and tables as mail and campaign tools export them: *.csv, *.tsv,
+    *.jsonl. A file kb.toml may say which column is what, what is better, and which files are
+    private; without it, columns are guessed, and check shows the guess. The files are the truth: the
+    index next to them, .index.sqlite, is rebuilt whenever one of them changes. No model is asked.
+
+    \b
+      autoreason knowledge check kb/
+      autoreason knowledge search kb/ "free shipping"
+      autoreason knowledge test kb/ --predictor retrieval
+      autoreason knowledge export kb/ --to records.jsonl
+    """
+
+
+@knowledge.command(cls=Paged, short_help="Say what was understood, and what could be shown.")
+@folder_argument
+@z_option
+@options.report_options
+def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
+    """Say what was understood of a folder: columns, groups, duplicates, private records, pairs.
+
+    Texts of one group that differ beyond their error make pairs, and only with pairs can it be tested
+    whether the records help. Lines that address a model are named; their records are left out
+    unless they are allowed. Exit status 0 where everything could be read, 1 where something could
+    not, which is named.
+
+    \b
+    kb.toml, all of it optional:
+      better = "higher"
+      private = ["clients/*"]
+      [columns]
+      text = "Subject"
+      [tables."march.csv"]
+      count = "Unique Opens"
+      n = "Successful Deliveries"
+      group = "List"
+
+    \b
+    Columns: text, value or count and n, se, group, when, audience, verdict,
+    score, pair, private, note, metric, better, chosen.
+    """
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
+    from autoreason.knowledge.folder_report import check_knowledge
+
+    check_output(html, "--html")
+    report = check_knowledge(folder, min_z=min_z)
+    show_report(report, as_json=as_json, html=html)
+    return 1 if report.problems else 0
+
+
+@knowledge.command(cls=Paged, short_help="Find records by their words.")
+@folder_argument
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=10, help="How many to show. [default: 10]"
+)
+@options.report_options
+def search(
+    folder: str, words: tuple[str, ...], limit: int, as_json: bool, html: Path | None
+) -> None:
+    """Find the records that are nearest to some words (BM25; case and diacritics do not matter).
+
+    \b
+      autoreason knowledge search kb/ "últimas horas"
+      autoreason knowledge search kb/ 限时优惠 --json
+    """
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
+    from autoreason.knowledge.folder_report import search_knowledge
+
+    check_output(html, "--html")
+    report = search_knowledge(folder, " ".join(words), limit=limit)
+    show_report(report, as_json=as_json, html=html)
+
+
+@knowledge.command(cls=HelpfulCommand, short_help="Write all records, one JSON object a line.")
+@folder_argument
+@options.group(
+    "Output",
+    options.option(
+        "--to",
+        "target",
+        type=options.FILE,
+        metavar="FILE",
+        help="Write the records there instead of to standard output.",
+    ),
+)
+def export(folder: str, target: Path | None) -> None:
+    """Write all records of a folder, one JSON object a line, private ones among them.
+
+    What is written is read again as the same records, from any folder.
+
+    \b
+      autoreason knowledge export kb/ --to records.jsonl
+    """
+    from autoreason.cli.views.message import print_message
+    from autoreason.files import check_output, write
+    from autoreason.knowledge.folder import read_folder
+    from autoreason.knowledge.outcome_file import encode_records
+
+    check_output(target, "--to")
+    content = read_folder(folder)
+    lines = encode_records(content.records)
+    if target is None:
+        sys.stdout.buffer.write(lines)
+    else:
+        write(target, lines.decode())
+    private = sum(record.private for record in content.records)
+    where = f" written to {target}" if target else ""
+    note = f", {private:,} of them private" if private else ""
+    print_message(f"{numbers.count(len(content.records), 'record')}{where}{note}")
+    for problem in content.problems:
+        print_message(f"left out: {problem}")
+
+
+@knowledge.command(cls=HelpfulCommand, short_help="Test whether the records predict outcomes.")
+@folder_argument
+@options.group(
+    "What is tested",
+    options.option(
+        "--predictor",
+        type=click.Choice(_PREDICTORS),
+        default="retrieval",
+        help="What answers, without a model. [default: retrieval]",
+    ),
+    options.option(
+        "--split",
+        type=click.Choice(["group", "pair"]),
+        default="group",
+        help="What is left out at a time; pair is refused, because it gives answers away.",
+    ),
+)
+@z_option
+@options.report_options
+def test(
+    folder: str,
+    predictor: Literal["retrieval", "words", "length"],
+    split: Literal["group", "pair"],
+    min_z: float,
+    as_json: bool,
+    html: Path | None,
+) -> int:
+    """Test whether the records of a folder predict which of two texts does better.
+
+    Every recorded pair is decided from records of earlier groups alone; where groups have no
+    dates, from all other groups. Beside it stand a placebo, the same records with outcomes shuffled
+    within their groups, and the length judge, who takes the longer text. Intervals rest on groups. Helps
+    means better than a coin and than length beyond chance; below 60 pairs nothing is said.
+
+    \b
+    Predictors:
+      retrieval  the mean outcome of the 20 most similar texts, by BM25
+      words      a ridge regression of outcomes on words
+      length     the longer text
+
+    \b
+    Exit status:
+      0  helps
+      1  harms, not shown, or too few
+    """
+    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
+    from autoreason.knowledge.holdout import run_predictor_test
+
+    check_output(html, "--html")
+    with stderr_console().status("reading") as status:
+
+        def on_progress(done: int, total: int) -> None:
+            status.update(f"{done:,} of {numbers.count(total, 'pair')}")
+
+        report = run_predictor_test(
+            folder, predictor, split=split, min_z=min_z, on_progress=on_progress
+        )
+    show_report(report, as_json=as_json, html=html)
+    return 0 if report.verdict == "helps" else 1
