@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.contract import Violation
 from autoreason.settings import Settings
@@ -38,6 +39,15 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
     def closed_part(self) -> str:
         """The part that is over with it, so that its story need not be kept."""
         return ""
+
+    @property
+    def line(self) -> str:
+        """One line for a log, where the event is another room's; empty for those of this module."""
+        return ""
+
+    def without_reason(self) -> Event:
+        """Itself without the reason why a part ended, which a later version may word differently."""
+        return self
 
 
 AnyEvent = Event
@@ -347,6 +357,12 @@ class PartEvent(Event, frozen=True, kw_only=True):
 
     part: str
     event: AnyEvent
+
+    def without_reason(self) -> PartEvent:
+        """Where the part ends, without why."""
+        if isinstance(self.event, Delivered | JobFinished):
+            return replace(self, event=replace(self.event, reason=""))
+        return self
 
 
 class PanelDecided(Event, frozen=True, kw_only=True):

@@ -11,8 +11,7 @@ from autoreason.contract import Violation, count_words
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
-from autoreason.programs.program_statements import lines
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, lines
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
 from autoreason.tournament import statements

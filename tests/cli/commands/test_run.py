@@ -36,6 +36,12 @@ def test_a_brief_comes_from_a_file_or_a_pipe(shell: Shell) -> None:
     assert from_file.stdout == from_pipe.stdout
 
 
+def test_a_run_over_texts_loads_nothing_of_programs_research_or_studies(shell: Shell) -> None:
+    loaded = shell("run", BRIEF, *FAST, "-q", PYTHONPROFILEIMPORTTIME="1").stderr
+    assert "autoreason.tournament.critics" in loaded
+    assert re.findall(r"autoreason\.(?:programs|artifacts|studies)\.\w+", loaded) == []
+
+
 def test_quiet_is_quiet(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q").stderr == ""
 
