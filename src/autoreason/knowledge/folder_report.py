@@ -102,16 +102,17 @@ class FolderReport(Report):
             ("Groups", groups),
             (
                 "Duplicates",
-                (self.duplicates
-                and count(self.duplicates, "record repeats", "records repeat")
-                + " the text of another")
+                (
+                    self.duplicates
+                    and count(self.duplicates, "record repeats", "records repeat")
+                    + " the text of another"
+                )
                 or "",
             ),
             ("Private", (self.private and f"{self.private:,}; for local models only") or ""),
             (
                 "Picked",
-                (self.picked
-                and f"{self.picked:,}; they inform critics and are left out of tests")
+                (self.picked and f"{self.picked:,}; they inform critics and are left out of tests")
                 or "",
             ),
             ("n unknown", (self.no_error and f"{self.no_error:,} results make no pairs") or ""),

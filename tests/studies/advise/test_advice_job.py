@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 from tests.run.runs import lend
-from tests.studies.advise.cast import BRIEF, advised, blind, by_draft, by_grade, cast, repeated
+from tests.studies.advise.cast import (
+    BRIEF,
+    advised,
+    blind,
+    by_draft,
+    by_grade,
+    cast,
+    keeps_draft,
+    repeated,
+)
 from tests.studies.certify.judges import erratic, first_come, garbled
 
 from autoreason.contract import Contract
@@ -18,7 +27,10 @@ from autoreason.run.fork import prepare_fork
 from autoreason.run.replay import replay_async
 from autoreason.run.resume import resume_async
 from autoreason.settings import Models, make_settings
-from autoreason.studies.advise.judge_check import check_questions
+from autoreason.studies.advise.advice_job import conclude
+from autoreason.studies.advise.judge_check import JudgeScore, check_questions
+from autoreason.studies.advise.pick_test import PickTest
+from autoreason.studies.advise.pilots import Pilot
 from autoreason.task import Task
 
 
@@ -42,6 +54,10 @@ async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None
     assert (forked.settings.k, forked.settings.strategy_options) == (2, {})
     assert result.text == best
     assert result.origin.startswith("pilot 1: pass ")
+    model = cast(by_grade)
+    whole = await forked.run_async(journal=journal, pool=lend(model))
+    assert whole.finished
+    assert whole.story.forked_from == result.run
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -74,11 +90,18 @@ async def test_a_judge_that_gives_no_ballot_is_to_be_replaced(journal: Journal) 
 
 
 async def test_drafts_that_are_alike_need_no_choice(journal: Journal) -> None:
-    result = await advised(journal, cast(blind, repeated), seed=3, budget={"calls": 400})
-    report = result.report
-    assert report.pick
-    assert report.pick.alike
-    assert report.advice in ("one draft", "undecided", "best of n")
+    endings = set()
+    for seed in range(3):
+        result = await advised(
+            journal, cast(keeps_draft, repeated), seed=seed, budget={"calls": 400}
+        )
+        report = result.report
+        assert report.pick
+        assert report.pick.alike
+        assert all(each.note.startswith("no revision beat") for each in report.pilots)
+        endings.add(report.advice)
+    assert "one draft" in endings
+    assert endings <= {"one draft", "best of n"}, "judges confirm a pick by chance"
 
 
 async def test_where_judges_agree_on_drafts_and_a_run_gains_nothing_best_of_n_is_enough(
@@ -149,6 +172,41 @@ async def test_advice_that_breaks_off_goes_on_without_asking_anything_twice(
         assert len(recorded) + len(asked) == whole.calls
         assert (ended.text, ended.conclusion) == (whole.text, whole.conclusion)
         assert (await replay_async(ended.run, journal=journal)).difference is None
+
+
+async def test_a_limit_below_the_short_certificate_pauses_it(journal: Journal) -> None:
+    paused = await advised(journal, cast(by_grade), budget={"calls": 10})
+    assert (paused.status, paused.calls) == ("budget", 10)
+    ended = await resume_async(
+        paused.run, journal=journal, pool=lend(cast(by_grade)), budget={"calls": 150}
+    )
+    assert ended.conclusion.startswith("run it: ")
+    assert 10 < ended.calls <= 150
+
+
+SOUND = JudgeScore(valid=20, right=19, first=10)
+
+
+@pytest.mark.parametrize(
+    ("prefer", "distance", "votes", "ending"),
+    [
+        (4, 0.6, (7, 7), "run it"),
+        (7, 0.6, (7, 4), "undecided"),
+        (7, 0.6, (0, 0), "best of n"),
+        (4, 0.1, (3, 3, 3, 3, 3), "one draft"),
+        (4, 0.6, (3, 3, 3, 3, 3), "another judge"),
+        (4, 0.6, (0, 0), "one draft"),
+        (0, None, (0, 0), "one draft"),
+    ],
+)
+def test_what_is_advised_follows_from_what_was_measured(
+    prefer: int, distance: float | None, votes: tuple[int, ...], ending: str
+) -> None:
+    pick = PickTest(drafts=4, distance=distance, judges=7, prefer=prefer)
+    pilots = tuple(Pilot(name="", judges=7, prefer=each) for each in votes)
+    assert conclude(SOUND, pick, pilots)[0] == ending
+    blind_judge = JudgeScore(valid=20, right=11, first=10)
+    assert conclude(blind_judge, pick, pilots)[0] == "another judge"
 
 
 async def test_the_dry_run_covers_what_it_takes(journal: Journal) -> None:

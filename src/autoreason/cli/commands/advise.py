@@ -41,9 +41,9 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 @options.writing_options
 @with_examples
 def advise(briefs: tuple[str, ...], **values: Any) -> int:
-    """Measure whether a brief is worth a run, and what else would do.
+    """Should a brief be run at all, and how?
 
-    Ends in `run it`, `best of n`, `one draft`, `another judge`, `research` or `undecided`, with how
+    Measures it on the brief itself, and ends in `run it`, `best of n`, `one draft`, `another judge`, `research` or `undecided`, with how
     often such advice is wrong, the price, and the command that goes on from the best text so far.
 
     \b

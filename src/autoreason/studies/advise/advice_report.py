@@ -25,7 +25,12 @@ from autoreason.studies.advise.advice_job import (
     max_pilots,
 )
 from autoreason.studies.advise.judge_check import JudgeScore, chance_to_pass
-from autoreason.studies.advise.pick_test import PickTest, chance_confirmed, pick_settings
+from autoreason.studies.advise.pick_test import (
+    DRAFTS,
+    PickTest,
+    chance_confirmed,
+    pick_settings,
+)
 from autoreason.studies.advise.pilots import (
     GAIN,
     JUDGES,
@@ -203,6 +208,9 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     elif pilots < MAX_PILOTS:
         enough = calls_for(settings, MAX_PILOTS)
         notes.append(f"--call-limit {enough} allows {MAX_PILOTS} pilots, which decide more often")
+    if advice.ending == "best of n":
+        again = f"autoreason run {_NO_BRIEF} {_model_options(settings)}"
+        notes.append(f"for the next such brief: {again} --strategy best_of_n --option n={DRAFTS}")
     return AdviceReport(
         advice=advice.ending,
         reason=advice.reason,
