@@ -165,10 +165,10 @@ from autoreason.story import RecordedPanel as RecordedPanel
 from autoreason.story import RecordedPass as RecordedPass
 from autoreason.story import Story as Story
 from autoreason.studies.advise.advice_report import AdviceReport as AdviceReport
-from autoreason.studies.advise.advice_report import OperatingLine as OperatingLine
 from autoreason.studies.advise.advice_report import Price as Price
 from autoreason.studies.advise.judge_check import JudgeScore as JudgeScore
 from autoreason.studies.advise.pick_test import PickTest as PickTest
+from autoreason.studies.advise.pilots import OperatingLine as OperatingLine
 from autoreason.studies.advise.pilots import Pilot as Pilot
 from autoreason.studies.audit.audit import Audit as Audit
 from autoreason.studies.audit.findings import AuditFinding as AuditFinding

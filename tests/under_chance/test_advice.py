@@ -15,9 +15,9 @@ from autoreason.studies.advise.operating import (
     study_advice,
 )
 from autoreason.studies.advise.pick_test import chance_confirmed
-from autoreason.studies.advise.pilots import chances, weigh_pilots
+from autoreason.studies.advise.pilots import operating_line, weigh_pilots
 
-TIMES = 3000
+TIMES = 2000
 
 
 def is_repeated(times: int, expected: float, runs: int = TIMES) -> bool:
@@ -31,9 +31,10 @@ def test_pilots_end_as_often_in_each_verdict_as_is_printed(pilots: int, share: f
     random = Random(f"{pilots}/{share}")
     world = AdviceWorld(name="", result=share, sees=1.0)
     ended = [weigh_pilots(play_advice(world, pilots, random)[2]) for _ in range(TIMES)]
-    printed = chances(share, (7,) * pilots)
-    for verdict, expected in zip(("gain", "no gain", "open"), printed, strict=False):
-        assert is_repeated(ended.count(verdict), expected)  # type: ignore[arg-type]
+    printed = operating_line(share, (7,) * pilots)
+    assert is_repeated(ended.count("run_it"), printed.run_it)
+    assert is_repeated(ended.count("do_not"), printed.do_not)
+    assert is_repeated(ended.count("undecided"), printed.undecided)
 
 
 @pytest.mark.parametrize(("sees", "lean"), [(0.5, 0.0), (0.7, 0.0), (0.9, 0.0), (0.7, 0.4)])
@@ -56,5 +57,5 @@ def test_a_whole_advice_says_run_it_as_often_as_its_steps_allow() -> None:
     study = study_advice(TIMES, 3)
     for world, outcomes in zip(WORLDS, study.outcomes, strict=True):
         passes = chance_to_pass(world.sees, world.lean)
-        expected = passes * chances(world.result, (7,) * study.pilots).gain
+        expected = passes * operating_line(world.result, (7,) * study.pilots).run_it
         assert is_repeated(round(outcomes.endings["run it"] * TIMES), expected), world.name

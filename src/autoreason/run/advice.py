@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack, cast
 
+from msgspec.structs import replace
+
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Spent
 from autoreason.run.model_choice import ModelChoice
@@ -16,12 +18,11 @@ from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import StudyResult
-from autoreason.run.role_spending import spent_by_role
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.story import Story
 from autoreason.studies.advise.advice_job import Instead, pilots_of
-from autoreason.studies.advise.advice_report import AdviceReport, recorded_advice
+from autoreason.studies.advise.advice_report import AdviceReport, recorded_advice, spent_by_role
 from autoreason.studies.advise.pilots import Pilot, read_pilot
 from autoreason.task import Task, read_source, split_front_matter
 
@@ -164,7 +165,7 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
                 continue
             pilots += found
             authors[story.settings.models.author] = story.settings
-            for role, each in spent_by_role(name, book).items():
+            for role, each in spent_by_role(book, name).items():
                 spent[role] = spent[role].joined(each)
     if not pilots:
         raise InvalidInput(
@@ -183,11 +184,6 @@ def _recorded_pilots(name: str, story: Story) -> Iterator[Pilot]:
         return
     if settings.strategy == "advise":
         for pilot in pilots_of(story):
-            yield Pilot(
-                name=f"{name}, {pilot.name}",
-                judges=pilot.judges,
-                prefer=pilot.prefer,
-                note=pilot.note,
-            )
+            yield replace(pilot, name=f"{name}, {pilot.name}")
     elif settings.strategy == "autoreason" and settings.confirmation and story.delivered:
         yield read_pilot(name, story)

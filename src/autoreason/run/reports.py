@@ -116,10 +116,9 @@ def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
 
 
 def _advice(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.run.role_spending import spent_by_role
-    from autoreason.studies.advise.advice_report import advice_report
+    from autoreason.studies.advise.advice_report import advice_report, spent_by_role
 
-    return advice_report(run, story, spent_by_role(run, journal))
+    return advice_report(run, story, spent_by_role(journal, run))
 
 
 def _rules(_run: str, story: Story, _journal: Journal) -> Report:

@@ -11,7 +11,7 @@ import pytest
 from autoreason.studies.advise.operating import WORLDS, study_advice
 
 PAGE = Path(__file__).parents[3] / "docs" / "advice.md"
-RUNS = 1500
+RUNS = 600
 
 
 def test_every_piece_of_advice_ends_in_something_and_within_its_calls() -> None:
@@ -24,7 +24,7 @@ def test_every_piece_of_advice_ends_in_something_and_within_its_calls() -> None:
 
 
 def test_more_calls_decide_more_often() -> None:
-    few, many = study_advice(1000, 1, 100), study_advice(1000, 1, 200)
+    few, many = study_advice(400, 1, 100), study_advice(400, 1, 200)
     assert (few.pilots, many.pilots) == (2, 6)
     for one, other in zip(few.outcomes[:3], many.outcomes[:3], strict=True):
         assert one.endings["run it"] < other.endings["run it"]

@@ -43,8 +43,9 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 def advise(briefs: tuple[str, ...], **values: Any) -> int:
     """Should a brief be run at all, and how?
 
-    Measures it on the brief itself, and ends in `run it`, `best of n`, `one draft`, `another judge`, `research` or `undecided`, with how
-    often such advice is wrong, the price, and the command that goes on from the best text so far.
+    Measures it on the brief itself, and ends in `run it`, `best of n`, `one draft`, `another judge`,
+    `research` or `undecided`, with how often such advice is wrong, the price, and the command that
+    goes on from the best text so far.
 
     \b
       autoreason advise brief.md -m {model} --call-limit 150

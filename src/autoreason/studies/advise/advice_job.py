@@ -116,7 +116,7 @@ class AdviceJob(Job):
             if await self._is_short(sub_key(_PILOT, number), Tournament.plans(settings)):
                 return
             await self._run_part(pilot_part(number), Tournament, self.context.task, settings)
-            if weigh_pilots(pilots_of(self.story)) != "open":
+            if weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
 
     async def _is_short(self, stage: str, plans: Plans) -> bool:
@@ -251,9 +251,9 @@ def conclude(
         return "another judge", judge.fault
     votes = describe_pilots(pilots)
     match weigh_pilots(pilots):
-        case "gain":
+        case "run_it":
             return "run it", votes
-        case "open":
+        case "undecided":
             return "undecided", f"{votes}, which decides nothing"
     if pick is None:
         return "one draft", votes

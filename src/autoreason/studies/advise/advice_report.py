@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from autoreason.exchange import Spent
 from autoreason.jobs.job import Plan, read_options
+from autoreason.journal import Journal
 from autoreason.report.numbers import count, money, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -35,11 +37,13 @@ from autoreason.studies.advise.pilots import (
     GAIN,
     JUDGES,
     MAX_PILOTS,
+    MIN_PILOTS,
     RATIO,
+    OperatingLine,
     Pilot,
-    chances,
     describe_pilots,
     likelihood_ratio,
+    operating_line,
     weigh_pilots,
 )
 from autoreason.studies.advise.rules import describe_drift
@@ -51,16 +55,6 @@ GOOD_JUDGE = 0.9
 """Planted defects that a judge sees who should not be turned away."""
 _NO_BRIEF = "BRIEF"
 _LONGEST_SOURCE = 100
-
-
-class OperatingLine(Struct, frozen=True, kw_only=True):
-    """How often pilots end in which advice if this share of all judges prefers the result."""
-
-    share: float
-    run_it: float
-    do_not: float
-    """Best of n, one draft or another judge."""
-    undecided: float
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -182,16 +176,16 @@ def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
     return Table([*map(Column, heads)], rows, title)
 
 
-def operating_lines(judges: Sequence[int], first_look: int = 2) -> tuple[OperatingLine, ...]:
-    """The error rates of pilots with so many judges each."""
-    lines = []
-    for share in SHARES:
-        found = chances(share, judges, first_look)
-        line = OperatingLine(
-            share=share, run_it=found.gain, do_not=found.no_gain, undecided=found.open
-        )
-        lines.append(line)
-    return tuple(lines)
+def _lines(judges: Sequence[int], first_look: int = MIN_PILOTS) -> tuple[OperatingLine, ...]:
+    return tuple(operating_line(share, judges, first_look) for share in SHARES)
+
+
+def spent_by_role(journal: Journal, run: str) -> dict[str, Spent]:
+    """What each role took in a run."""
+    spent: defaultdict[str, Spent] = defaultdict(Spent)
+    for call in journal.calls(run):
+        spent[call.request.role] = spent[call.request.role].plus(call.reply)
+    return spent
 
 
 def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceReport:
@@ -223,7 +217,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
         pilots=advice.pilots,
         ratio=likelihood_ratio(advice.pilots) if advice.pilots else None,
         pilot_limit=pilots,
-        operating_lines=operating_lines((JUDGES,) * pilots) if advice.pilots else (),
+        operating_lines=_lines((JUDGES,) * pilots) if advice.pilots else (),
     )
 
 
@@ -307,8 +301,8 @@ def recorded_advice(
 ) -> AdviceReport:
     """Advice from runs that are recorded, each with a confirmation, as if they were pilots."""
     votes = describe_pilots(pilots, "run")
-    endings: dict[str, Ending] = {"gain": "run it", "no gain": "one draft", "open": "undecided"}
-    ending = endings[weigh_pilots(pilots)]
+    endings: dict[str, Ending] = {"run_it": "run it", "do_not": "one draft"}
+    ending = endings.get(weigh_pilots(pilots), "undecided")
     asked = [each.judges for each in pilots if each.judges]
     strategy = " --strategy single" if ending == "one draft" else ""
     command = f"autoreason run {_NO_BRIEF} {_model_options(settings)}{strategy}"
@@ -328,6 +322,6 @@ def recorded_advice(
         pilots=tuple(pilots),
         ratio=likelihood_ratio(pilots),
         pilot_limit=len(asked),
-        operating_lines=operating_lines(asked, len(asked)) if len(asked) > 1 else (),
+        operating_lines=_lines(asked, len(asked)) if len(asked) > 1 else (),
         noun="run",
     )

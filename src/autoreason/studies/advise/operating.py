@@ -141,7 +141,7 @@ def play_advice(
     prefer = _vote(world.pick, random)
     picked = PickTest(drafts=DRAFTS, distance=world.distance, judges=JUDGES, prefer=prefer)
     tried: tuple[Pilot, ...] = ()
-    while not score.fault and len(tried) < pilots and weigh_pilots(tried) == "open":
+    while not score.fault and len(tried) < pilots and weigh_pilots(tried) == "undecided":
         vote = _vote(world.result, random)
         tried = (*tried, Pilot(name=f"pilot {len(tried) + 1}", judges=JUDGES, prefer=vote))
     return score, picked, tried

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
-from math import comb, exp, lgamma, log, prod
-from typing import Literal, NamedTuple
+from math import comb, exp, lgamma, log
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,9 +26,9 @@ RATIO = 4
 """How many times likelier one of the two must make the ballots."""
 CORRELATION = 0.38
 """How much judges of one text share a taste, as fitted to recorded ballots."""
-_STEP = 0.01
+_STEP = 0.05
 """Steps in which logarithms are added where there are too many to be kept apart."""
-PilotVerdict = Literal["gain", "no gain", "open"]
+PilotVerdict = Literal["run_it", "do_not", "undecided"]
 
 
 class Pilot(Struct, frozen=True, kw_only=True):
@@ -76,6 +76,7 @@ def read_pilot(name: str, story: Story) -> Pilot:
     return Pilot(name=name, judges=0, prefer=0, note=f"says nothing: {why}")
 
 
+@cache
 def chance_of_votes(judges: int, prefer: int, share: float) -> float:
     """How likely so many of a panel prefer one text, if that share of all judges does and they share tastes."""
     scale = (1 - CORRELATION) / CORRELATION
@@ -95,61 +96,55 @@ def _log_ratio(judges: int, prefer: int) -> float:
 
 def likelihood_ratio(pilots: Sequence[Pilot]) -> float:
     """How many times likelier the ballots are if the result is preferred than if it is not."""
-    return prod(exp(_log_ratio(each.judges, each.prefer)) for each in pilots)
+    return exp(sum(_log_ratio(each.judges, each.prefer) for each in pilots))
 
 
 def weigh_pilots(pilots: Sequence[Pilot]) -> PilotVerdict:
     """Whether a gain is likely enough, or unlikely enough, to stop."""
     if sum(each.judges > 0 for each in pilots) < MIN_PILOTS:
-        return "open"
+        return "undecided"
     return _verdict(log(likelihood_ratio(pilots)))
 
 
 def _verdict(log_ratio: float) -> PilotVerdict:
     # A little less, so that rounding decides nothing.
-    limit = log(RATIO) - 1e-9
-    return "gain" if log_ratio >= limit else "no gain" if log_ratio <= -limit else "open"
+    limit = log(RATIO) - 1e-7
+    return "run_it" if log_ratio >= limit else "do_not" if log_ratio <= -limit else "undecided"
 
 
-class PilotChances(NamedTuple):
-    """How often pilots end in which verdict, and how many it takes."""
+class OperatingLine(Struct, frozen=True, kw_only=True):
+    """How often pilots end in which verdict if this share of all judges prefers the result."""
 
-    gain: float
-    no_gain: float
-    open: float
-    pilots: float
-    """On average."""
+    share: float
+    run_it: float = 0.0
+    do_not: float = 0.0
+    undecided: float = 0.0
 
 
-def chances(
+def operating_line(
     share: float, judges: Sequence[int] = (JUDGES,) * MAX_PILOTS, first_look: int = MIN_PILOTS
-) -> PilotChances:
-    """How pilots with so many judges end if this share of all judges prefers the result.
+) -> OperatingLine:
+    """How pilots with so many judges each end if they are weighed after each from `first_look` on.
 
-    They are weighed after each from `first_look` on. Every course is followed, with close sums of more than
-    `MAX_PILOTS` pilots taken together.
+    Every course is followed, with close sums of more than `MAX_PILOTS` pilots taken together.
     """
-    exact = len(judges) <= MAX_PILOTS
-    ended = dict.fromkeys(("gain", "no gain", "open"), 0.0)
-    mean, running = 0.0, {0.0: 1.0}
+    step = 1e-10 if len(judges) <= MAX_PILOTS else _STEP
+    ended: defaultdict[str, float] = defaultdict(float)
+    running = {0: 1.0}
     for number, size in enumerate(judges, 1):
-        after: defaultdict[float, float] = defaultdict(float)
+        after: defaultdict[int, float] = defaultdict(float)
         for total, chance in running.items():
             for prefer in range(size + 1):
-                value = total + _log_ratio(size, prefer)
-                key = round(value, 9) if exact else round(value / _STEP) * _STEP
-                after[key] += chance * chance_of_votes(size, prefer, share)
+                value = total + round(_log_ratio(size, prefer) / step)
+                after[value] += chance * chance_of_votes(size, prefer, share)
         running = {}
         for total, chance in after.items():
-            verdict = _verdict(total) if number >= first_look else "open"
-            if verdict == "open" and number < len(judges):
+            verdict = _verdict(total * step) if number >= first_look else "undecided"
+            if verdict == "undecided":
                 running[total] = chance
             else:
                 ended[verdict] += chance
-                mean += chance * number
-    if not judges:
-        ended["open"] = 1.0
-    return PilotChances(ended["gain"], ended["no gain"], ended["open"], mean)
+    return OperatingLine(share=share, undecided=sum(running.values()), **ended)
 
 
 def describe_pilots(pilots: Sequence[Pilot], noun: str = "pilot") -> str:
