@@ -17,7 +17,7 @@ from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN
 from autoreason.knowledge.index import Index, IndexedRecord
 from autoreason.knowledge.retrieval import describe_figure
 from autoreason.knowledge.screening import lines_to_models
-from autoreason.knowledge.standing import MIN_Z, find_pairs
+from autoreason.knowledge.standing import MIN_Z, find_pairs, one_line
 from autoreason.knowledge.words import plain_text
 from autoreason.records import Record, RecordKind
 from autoreason.report.numbers import count
@@ -248,7 +248,7 @@ def _contradictions(records: Sequence[Record]) -> tuple[str, ...]:
     for record in records:
         if record.pair or not (record.result or record.verdict):
             continue
-        first = known.setdefault((record.group, plain_text(record.text)), record)
+        first = known.setdefault((record.group, one_line(record.text)), record)
         if (first.result, first.verdict) != (record.result, record.verdict):
             found.append(f"{first.source} and {record.source}")
     return tuple(found)

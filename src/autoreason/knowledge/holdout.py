@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from random import Random
-from statistics import NormalDist
+from statistics import NormalDist, fmean, stdev
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
@@ -29,7 +29,7 @@ from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_inter
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import clustered_share
+from autoreason.stats.shares import clustered_share, student_t
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 
 PredictorName = Literal["retrieval", "words", "length"]
@@ -43,7 +43,10 @@ _NORMAL = NormalDist()
 SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 """Standard errors of a difference that is shown four times out of five."""
 _TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
-_PLACEBO_SEED = 0
+_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 3}
+"""How often outcomes are shuffled; to weigh words takes seconds."""
+_TOO_GOOD = 0.52
+"""What shuffled outcomes should not reach."""
 
 
 class _Answer(NamedTuple):
@@ -51,7 +54,8 @@ class _Answer(NamedTuple):
 
     pair: Pair
     right: float
-    placebo: float | None
+    placebo: tuple[float, ...]
+    """With outcomes shuffled, once for each draw."""
     length: float
 
 
@@ -66,7 +70,7 @@ class PredictorTest(Report):
     groups: int
     right: Estimate
     placebo: Estimate
-    """The same with outcomes shuffled within their groups: what records without knowledge give."""
+    """The same with outcomes shuffled within their groups, several times: what no knowledge gives."""
     length: Estimate
     """Counting characters."""
     against_length: Estimate
@@ -144,10 +148,10 @@ class PredictorTest(Report):
         return [
             (
                 "Pairs",
-                f"{basis}; intervals rest on groups, all of one group being left out at a time",
+                f"{basis}; intervals rest on groups, one of which is left out at a time",
             ),
             ("Known", self._known()),
-            ("Test", test and f"{test}, groups flipped; helps needs a coin and length beaten"),
+            ("Test", test and f"{test}, groups flipped; to help, it must beat length and a coin"),
             ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
             ("Placebo", self._placebo()),
             ("Left out", self._left_out()),
@@ -155,21 +159,25 @@ class PredictorTest(Report):
         ]
 
     def _known(self) -> str:
+        earlier, others = "earlier groups alone", "all other groups, earlier or later"
         if not self.undated:
-            return "only records from before a pair's group"
-        which = (
-            "all pairs" if self.undated == self.pairs else f"{self.undated:,} pairs without a date"
-        )
-        return f"for {which}, records of all other groups, earlier or later; else earlier ones only"
+            return f"for every pair, records of {earlier}"
+        if self.undated == self.pairs:
+            return f"groups have no dates: for every pair, records of {others}"
+        return f"records of {earlier}; for {self.undated:,} pairs without a date, of {others}"
 
     def _placebo(self) -> str:
-        if self.placebo.low is None or self.placebo.low <= 0.5:
+        if self.placebo.low is None or self.placebo.low <= _TOO_GOOD:
             return ""
         return "shuffled outcomes do better than a coin: something other than knowledge is measured"
 
     def _left_out(self) -> str:
         reasons = (
-            (self.unanswered, "pair", "with nothing known before it, or a copy of its text known"),
+            (
+                self.unanswered,
+                "pair",
+                "before which nothing was known, or whose text has a copy among the records",
+            ),
             (self.picked, "record", "whose text was picked"),
             (self.no_error, "result", "whose n is unknown"),
         )
@@ -220,16 +228,19 @@ def measure_predictor(
     found = find_pairs(records, min_z=min_z)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
     past = _Past([record for record in records if record.chosen != "picked"])
-    own, shuffled = past.predictor(predictor, past.scores), past.predictor(predictor, past.placebo)
+    own = past.predictor(predictor, past.scores)
+    shuffled = [
+        past.predictor(predictor, past.shuffle(draw)) for draw in range(_DRAWS.get(predictor, 0))
+    ]
     answers: list[_Answer] = []
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
         answer, length = _answer(own, pair), _answer(LengthPredictor(), pair)
         if answer is not None and length is not None:
-            answers.append(_Answer(pair, answer, _answer(shuffled, pair), length))
+            placebo = tuple(_answer(each, pair) or 0.0 for each in shuffled)
+            answers.append(_Answer(pair, answer, placebo, length))
     right = _share(answers, lambda each: each.right)
-    placebo = _share(answers, lambda each: each.placebo)
     against = _by_group(answers, lambda each: each.right - each.length)
     p_value = unlike_chance(flips(map(sum, against)), sum(map(sum, against))) if against else None
     by_time, declines = _compare_times(answers)
@@ -249,7 +260,7 @@ def measure_predictor(
         pairs=len(answers),
         groups=len({each.pair.group for each in answers}),
         right=right,
-        placebo=Estimate(None, reason="length has no knowledge") if alone else placebo,
+        placebo=_mean_over_draws([each.placebo for each in answers]),
         length=_share(answers, lambda each: each.length),
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone else p_value,
@@ -275,7 +286,6 @@ class _Past:
                 by_text.setdefault((record.group, record.text), (record, standing))
         self._rows = list(by_text.values())
         self.scores = {record.id: standing.score for record, standing in self._rows if standing}
-        self.placebo = self._shuffle()
         self.neighbours = Neighbours(Index.of_rows(self._rows))
         self._copies: CopyFinder | None = None
 
@@ -288,17 +298,17 @@ class _Past:
             return WordsPredictor(self._rows, scores, self._copies)
         return LengthPredictor()
 
-    def _shuffle(self) -> dict[str, float]:
-        """Every outcome with another text of its group: the groups stay as they are, what texts say of them goes."""
+    def shuffle(self, seed: int) -> dict[str, float]:
+        """Every outcome with another text of its group: groups stay as they are, what texts say of them goes."""
         groups: dict[str, list[str]] = {}
         for record, _ in self._rows:
             groups.setdefault(record.group, []).append(record.id)
-        rng = Random(_PLACEBO_SEED)
-        placebo: dict[str, float] = {}
+        rng = Random(seed)
+        scores: dict[str, float] = {}
         for ids in groups.values():
             others = rng.sample(ids, len(ids))
-            placebo |= {one: self.scores[other] for one, other in zip(ids, others, strict=True)}
-        return placebo
+            scores |= {one: self.scores[other] for one, other in zip(ids, others, strict=True)}
+        return scores
 
 
 def _answer(predictor: Predictor, pair: Pair) -> float | None:
@@ -323,6 +333,16 @@ def _by_group(
 
 def _share(answers: Iterable[_Answer], value: Callable[[_Answer], float | None]) -> Estimate:
     return clustered_share(_by_group(answers, value))
+
+
+def _mean_over_draws(answers: Sequence[tuple[float, ...]]) -> Estimate:
+    """How often shuffled outcomes are right on these very pairs; the interval is that of the shuffling."""
+    if not answers or len(answers[0]) < 2:
+        return Estimate(None, reason="nothing was shuffled")
+    draws = [fmean(draw) for draw in zip(*answers, strict=True)]
+    middle, number = fmean(draws), len(draws)
+    reach = student_t(number - 1, BEYOND_CHANCE / 2) * stdev(draws) / sqrt(number)
+    return Estimate(middle, max(0.0, middle - reach), min(1.0, middle + reach), n=number)
 
 
 def _compare_times(answers: Sequence[_Answer]) -> tuple[tuple[Estimate, Estimate] | None, bool]:

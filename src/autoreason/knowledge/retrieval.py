@@ -23,6 +23,7 @@ _SIGNS_PER_WORD = 8
 _NEAREST = 40
 """Similar texts among which the best and the worst are looked for."""
 _MAX_FACTS = 12
+_FEW_WORDS = 5
 
 
 class Query(NamedTuple):
@@ -88,9 +89,9 @@ def _reason_to_leave_out(found: IndexedRecord, query: Query) -> str:
 
 
 def _contains(one: str, other: str) -> bool:
-    """Whether one text is a part of the other, word for word."""
-    first, second = f" {plain_text(one)} ", f" {plain_text(other)} "
-    return first in second or second in first
+    """Whether one text, of more than a few words, is a part of the other, word for word."""
+    short, long = sorted((plain_text(one), plain_text(other)), key=len)
+    return short.count(" ") >= _FEW_WORDS and f" {short} " in f" {long} "
 
 
 def count_leaks(records: Sequence[Record], query: Query) -> int:

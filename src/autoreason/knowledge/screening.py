@@ -27,7 +27,7 @@ _ADDRESSES_MODEL = re.compile(
        (?:(?:all|the|any|every)\s+)?{_READER}\b
     |\b(?:ai|llm|language)[-\ ]?(?:models?|judges?|graders?|evaluators?|assistants?)\b.{{0,20}}
        \b(?:must|should|shall|reading|please|you)\b
-    |\b(?:judges?|critics?|graders?|evaluators?)\b\W{{0,3}}(?:must|should|shall|please|you)\b.{{0,40}}
+    |\b(?:judges|critics|graders|evaluators)\b\W{{0,3}}(?:must|should|shall|please|you)\b.{{0,40}}
        \b(?:rank|choose|pick|prefer|vote|give|answer|reply|score|award|ignore)\b
     |\b(?:you\ are|act\ as|pretend\ to\ be)\ (?:now\ )?(?:an?|the)\ (?:\w+\ )?{_READER}\b
     |\bas\ an?\ (?:ai|large)\ (?:language\ )?(?:model|assistant)\b

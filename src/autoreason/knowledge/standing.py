@@ -15,6 +15,7 @@ from autoreason.records import Record
 MIN_Z = 2.576
 """A difference of so many standard errors counts as one: chance alone gives it once in a hundred."""
 _VERDICT = "verdict"
+_NOTHING = 1e-9
 _TYPICAL = 0.5
 """The reliability of a result where no record of the folder says what it rests on."""
 
@@ -233,7 +234,7 @@ class _Spread(NamedTuple):
     def of(cls, metric: str, groups: Sequence[Sequence[_Measure]]) -> _Spread:
         """From all groups of two texts or more."""
         several = [(group, _mean(group)) for group in groups if len(group) > 1]
-        positive = all(mean > 0 and each.value >= 0 for group, mean in several for each in group)
+        positive = all(each.value >= 0 for group, _ in several for each in group)
         self = cls(metric != _VERDICT and positive, 0.0, None, None)
         squares = freedom = known_squares = known_freedom = noise = 0.0
         variances = []
@@ -255,15 +256,19 @@ class _Spread(NamedTuple):
 
     def deviation(self, measure: _Measure, mean: float) -> float:
         """How much better than its group a text did."""
-        return measure.sign * (measure.value - mean) / (mean if self.relative else 1)
+        return measure.sign * (measure.value - mean) / self._unit(mean)
 
     def variance(self, measure: _Measure, mean: float) -> float | None:
         """The variance that chance gives such a result."""
-        scale = mean**2 if self.relative else 1
+        scale = self._unit(mean) ** 2
         if measure.n and measure.is_share and 0 <= mean <= 1:
             # By the group's mean: a text without a single click has an error, too.
             return mean * (1 - mean) / measure.n / scale
         return None if measure.se is None else measure.se**2 / scale
+
+    def _unit(self, mean: float) -> float:
+        # Where no text of a group has a single click, none differs from another.
+        return mean if self.relative and mean > _NOTHING else 1.0
 
 
 def _stand(

@@ -83,7 +83,7 @@ def add_outcome(
         kind="outcome",
         result=Result(
             metric=metric.casefold(),
-            value=value,
+            value=float(value),
             n=n,
             se=se,
             better="lower" if better == "lower" else "higher",
