@@ -47,7 +47,7 @@ class ResearchHistory:
 
     @property
     def evaluations(self) -> int:
-        """Looks that were charged for what is decided."""
+        """Looks that were taken for what is decided."""
         search = sum(trial.evaluations for trial in self.trials)
         floor = len(self.noise.values) if self.noise else 0
         playoff = self.playoff.looks * len(self.playoff.trials) if self.playoff else 0

@@ -143,17 +143,17 @@ async def estimate_run(
     if task.draft is not None:
         # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
-    plans, times = plan_calls(kind, settings), kind.plan_count(task)
-    if plans is not None and not times * sum(plans[2].values()):
-        nothing = Span(0, 0, 0)
-        free = Span(Decimal(0), Decimal(0), Decimal(0))
-        return dataclasses.replace(unknown, calls=nothing, tokens=nothing, cost=free)
-    if not requests or plans is None:
+    plans = plan_calls(kind, settings)
+    if plans is None:
         return unknown
     if task.draft is not None:
         plans = without_drafts(plans, kind.draft_count(settings))
-    low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
-    plans = low, likely, high
+    plans = kind.fit_plans(plans, task, settings)
+    if not sum(plans[2].values()):
+        nothing, free = Span(0, 0, 0), Span(*[Decimal(0)] * 3)
+        return dataclasses.replace(unknown, calls=nothing, tokens=nothing, cost=free)
+    if not requests:
+        return unknown
     # Where judges are asked first about texts that are there, their prompt contains them already.
     shown = requests[0].role == "judge" and not (kind.writes or kind.parts_write)
     sizes = _sizes(task, requests, kind, shown=shown)

@@ -182,8 +182,8 @@ class SolveOptions(WriteOptions, total=False):
     """Run programs without a sandbox."""
 
 
-class ResearchOptions(PanelOptions, total=False):
-    """Keyword arguments of `research`."""
+class MeasureOptions(PanelOptions, total=False):
+    """Who proposes changes, and what a research run may take."""
 
     author_model: str | Model
     """Proposes changes."""
@@ -191,14 +191,28 @@ class ResearchOptions(PanelOptions, total=False):
     author_effort: Effort | None
     evaluations: int
     """Evaluations in all: noise floor, races, playoff and end test."""
-    rule: Literal["race", "greedy", "independent"]
-    """Which changes are kept: `race`, or a rival under the same budget."""
     parallel: int
     """Proposals and looks under way at once."""
     patience: int
     """Proposals in a row without a keep that end the search."""
     unsafe: bool
     """Run evaluator and artifact without a jail where there is none."""
+
+
+class ResearchOptions(MeasureOptions, total=False):
+    """Keyword arguments of `research`."""
+
+    rule: Literal["race", "greedy", "independent"]
+    """Which changes are kept: `race`, or a rival under the same budget."""
+
+
+class CompareRulesOptions(MeasureOptions, total=False):
+    """Keyword arguments of `compare_rules`."""
+
+    rules: Sequence[Literal["race", "greedy", "independent"]]
+    """Two different ones or more; all three unless given."""
+    repeats: int
+    """Runs by each rule."""
 
 
 class ForkOptions(WriteOptions, total=False):

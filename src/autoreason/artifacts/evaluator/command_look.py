@@ -27,6 +27,7 @@ from autoreason.artifacts.evaluator.command_jail import (
     kill_all,
     resident_bytes,
 )
+from autoreason.artifacts.evaluator.jail_watch import leave
 from autoreason.artifacts.evaluator.look_values import (
     MAX_RESULT_BYTES,
     TAIL,
@@ -230,9 +231,10 @@ class CommandLook:
         finally:
             loop.remove_reader(handle)
             os.close(handle)
-        process.wait()
         if self._unsafe:
             kill_all(process)
+        leave(process.pid)
+        process.wait()
         self._processes.discard(process)
 
     async def _watch_memory(self) -> None:
@@ -247,6 +249,7 @@ class CommandLook:
         for process in self._processes:
             kill_all(process)
         for process in list(self._processes):
+            leave(process.pid)
             process.wait()
 
     def _read(self, returncode: int, value: bytes, tail: str, status: int) -> Measurement:

@@ -18,6 +18,7 @@ from autoreason.artifacts.evaluator.evaluator_messages import (
     request_decoder,
 )
 from autoreason.artifacts.evaluator.function_look import FunctionBench
+from autoreason.artifacts.evaluator.jail_watch import start_watch
 from autoreason.artifacts.evaluator.look_slots import LookSlots
 from autoreason.artifacts.evaluator.look_values import without_sealed_text
 from autoreason.artifacts.evaluator.saved_evaluation import (
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
+    if sys.platform == "linux":
+        start_watch()
     run_service(request_decoder, EvaluatorServer)
 
 

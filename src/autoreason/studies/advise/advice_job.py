@@ -142,8 +142,6 @@ class AdviceJob(Job):
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
         """From a judge that fails at once to as many pilots as there may be."""
-        if read_options(settings, AdviceOptions).instead:
-            return {}, {}, {}
         pick, pilot = _pick_plans(settings), Tournament.plans(pilot_settings(settings))
         number = min(_LIKELY_PILOTS, max_pilots(settings))
         judge = {"judge": QUESTIONS}
@@ -154,9 +152,9 @@ class AdviceJob(Job):
         )
 
     @classmethod
-    def plan_count(cls, task: Task) -> int:
-        """None where no model is asked."""
-        return 0 if asks_for_fact(task) else 1
+    def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
+        """No call where a rule is enough."""
+        return ({}, {}, {}) if ends_by_rule(task, settings) else plans
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
