@@ -74,19 +74,21 @@ def test_records_that_tell_nothing_are_not_shown_to_help(predictor: PredictorNam
 
 
 def test_records_that_mislead_harm() -> None:
-    turned = [
+    records = [
         msgspec.structs.replace(
-            record,
-            result=Result(metric="opens", value=0.3 if record.result.value == 0.2 else 0.2, n=2000),
+            record, result=Result(metric="opens", value=0.5 - record.result.value, n=2000)
         )
-        if record.when >= "2024-03-01" and record.result
+        if at >= 200 and record.result
+        else msgspec.structs.replace(
+            record, result=Result(metric="opens", value=record.result.value)
+        )
+        if record.result
         else record
-        for record in make_records(180)
+        for at, record in enumerate(make_records(170))
     ]
-    later = [pair for pair in turned if pair.when >= "2024-03-01"][:130]
-    found = measure_predictor([*turned[:120], *later], "retrieval")
-    assert found.by_time is None or found.by_time[1].value is not None
-    assert found.verdict in ("harms", "not shown")
+    found = measure_predictor([*records[:200], *records[200:330]], "words")
+    assert found.no_error == 200
+    assert found.verdict == "harms"
 
 
 def test_what_helps_no_more_than_length_is_not_shown_to_help() -> None:
@@ -117,21 +119,13 @@ def test_one_group_alone_has_no_other_to_learn_from() -> None:
 
 def test_a_decline_is_noticed() -> None:
     records = make_records(240)
-    changed = [
-        msgspec.structs.replace(
-            record, text=" ".join(sorted(record.text.split())[::-1][:4]) + " new"
-        )
-        if at >= 320 and False
-        else record
-        for at, record in enumerate(records)
-    ]
     rng = Random(1)
     for at in range(340, 480, 2):
         if rng.random() < 0.5:
-            one, other = changed[at], changed[at + 1]
-            changed[at] = msgspec.structs.replace(one, result=other.result)
-            changed[at + 1] = msgspec.structs.replace(other, result=one.result)
-    found = measure_predictor(changed, "words")
+            one, other = records[at : at + 2]
+            records[at] = msgspec.structs.replace(one, result=other.result)
+            records[at + 1] = msgspec.structs.replace(other, result=one.result)
+    found = measure_predictor(records, "words")
     assert found.declines
     assert "it declines" in str(found)
 
@@ -143,9 +137,14 @@ def test_a_split_by_pairs_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def headlines(shared: Path) -> tuple[Record, ...]:
-    """A third of the recorded tests of headlines, in time."""
+    """The recorded tests of headlines; one in eight says what its results rest on, so that it makes pairs."""
     records = read_folder(shared / "outcomes" / "upworthy_tests.jsonl").records
-    return tuple(record for record in records if sum(record.group.encode()) % 3 == 0)
+    return tuple(
+        record
+        if sum(record.group.encode()) % 8 == 0 or not record.result
+        else msgspec.structs.replace(record, result=msgspec.structs.replace(record.result, n=None))
+        for record in records
+    )
 
 
 def test_counting_characters_is_right_on_the_recorded_headlines_as_often_as_measured(
@@ -158,22 +157,25 @@ def test_counting_characters_is_right_on_the_recorded_headlines_as_often_as_meas
     assert found.right.low < 0.572 < found.right.high
 
 
-@pytest.mark.parametrize("predictor", ["retrieval", "words"])
-def test_on_recorded_headlines_nothing_leaks(
-    headlines: tuple[Record, ...], predictor: PredictorName
+@pytest.mark.parametrize(("predictor", "measured"), [("retrieval", 0.588), ("words", 0.63)])
+def test_predictors_are_right_on_the_recorded_headlines_as_often_as_measured(
+    headlines: tuple[Record, ...], predictor: PredictorName, measured: float
 ) -> None:
     found = measure_predictor(headlines, predictor)
     assert found.leaks == 0
+    assert found.right.low is not None
     assert found.right.high is not None
-    # A leak gives 90 % and more.
-    assert 0.588 < found.right.high < 0.75
+    # The text itself gives 99 %, its own test 60 to 90 %.
+    assert found.right.low < measured < found.right.high < 0.75
+    assert found.placebo.value == pytest.approx(0.5, abs=0.04)
 
 
 def test_on_recorded_arguments_length_is_the_rival_to_beat(shared: Path) -> None:
-    records = read_folder(shared / "outcomes" / "ukpconvarg_pairs.jsonl").records
+    every = read_folder(shared / "outcomes" / "ukpconvarg_pairs.jsonl").records
+    records = [record for record in every if sum(record.group.encode()) % 3 == 0]
     found = measure_predictor(records, "words")
     assert found.groups == len({record.group for record in records})
     assert found.length.low is not None
-    assert found.length.low > 0.7
+    assert found.length.low > 0.6
     assert found.verdict == "not shown"
     assert found.undated == found.pairs

@@ -44,7 +44,7 @@ def test_many_writers_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no folder .* for outcomes"):
+    with pytest.raises(InvalidInput, match=r"no folder .* for outcomes"):
         append_outcomes(tmp_path / "nowhere", [outcome("a")])
 
 

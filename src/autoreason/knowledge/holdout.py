@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from random import Random
@@ -20,10 +20,11 @@ from autoreason.knowledge.predictor import (
     Neighbours,
     Predictor,
     RetrievalPredictor,
+    Use,
     WordsPredictor,
 )
 from autoreason.knowledge.retrieval import Query
-from autoreason.knowledge.standing import MIN_Z, Pair, find_pairs, find_standings
+from autoreason.knowledge.standing import MIN_Z, FoundPairs, Pair, find_pairs, find_standings
 from autoreason.records import Record
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
@@ -43,13 +44,13 @@ _NORMAL = NormalDist()
 SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 """Standard errors of a difference that is shown four times out of five."""
 _TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
-_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 3}
+_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2}
 """How often outcomes are shuffled; to weigh words takes seconds."""
 _TOO_GOOD = 0.52
 """What shuffled outcomes should not reach."""
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
     """How one pair was answered: 1 right, 0 wrong, 0.5 where both texts are the same to a predictor."""
 
     pair: Pair
@@ -232,45 +233,55 @@ def measure_predictor(
     shuffled = [
         past.predictor(predictor, past.shuffle(draw)) for draw in range(_DRAWS.get(predictor, 0))
     ]
-    answers: list[_Answer] = []
+    answers: list[Answer] = []
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
         answer, length = _answer(own, pair), _answer(LengthPredictor(), pair)
         if answer is not None and length is not None:
             placebo = tuple(_answer(each, pair) or 0.0 for each in shuffled)
-            answers.append(_Answer(pair, answer, placebo, length))
-    right = _share(answers, lambda each: each.right)
-    against = _by_group(answers, lambda each: each.right - each.length)
-    p_value = unlike_chance(flips(map(sum, against)), sum(map(sum, against))) if against else None
-    by_time, declines = _compare_times(answers)
+            answers.append(Answer(pair, answer, placebo, length))
+    return summarize(predictor, answers, found, own.use)
+
+
+def summarize(
+    predictor: PredictorName, answers: Sequence[Answer], found: FoundPairs, use: Use
+) -> PredictorTest:
+    """What answers come to; those of one group hang together."""
     alone = predictor == "length"
+    right, length = (
+        clustered_share(_by_group(answers, lambda each: each.right)),
+        clustered_share(_by_group(answers, lambda each: each.length)),
+    )
+    against = _by_group(answers, lambda each: each.right - (0.5 if alone else each.length))
+    gain = sum(map(sum, against))
+    p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
     verdict: Verdict = "not shown"
     if len(answers) < MIN_PAIRS:
         verdict = "too few"
     elif right.high is not None and right.high < 0.5:
         verdict = "harms"
-    elif right.low is not None and right.low > 0.5:
-        beaten = p_value is not None and p_value < BEYOND_CHANCE and sum(map(sum, against)) > 0
-        verdict = "helps" if alone or beaten else "not shown"
-    error = _mean_and_error(_by_group(answers, lambda each: each.right) if alone else against)[1]
+    elif right.low is not None and right.low > 0.5 and gain > 0 and p_value < BEYOND_CHANCE:
+        verdict = "helps"
+    error = _mean_and_error(against)[1]
+    by_time, declines = _compare_times(answers)
     return PredictorTest(
         predictor=predictor,
         verdict=verdict,
         pairs=len(answers),
-        groups=len({each.pair.group for each in answers}),
+        groups=len(against),
         right=right,
         placebo=_mean_over_draws([each.placebo for each in answers]),
-        length=_share(answers, lambda each: each.length),
+        length=length,
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
-        p_value=None if alone else p_value,
+        p_value=None if alone or not against else p_value,
         could_show=SHOWN * error if error else None,
         undated=sum(not each.pair.when for each in answers),
-        unanswered=len(pairs) - len(answers),
+        unanswered=len(found.pairs) - len(answers),
         picked=found.picked,
         no_error=found.no_error,
-        leaks=own.use.leaks,
-        records_used=own.use.records,
+        leaks=use.leaks,
+        records_used=use.records,
         by_time=by_time,
         declines=declines,
     )
@@ -321,18 +332,11 @@ def _answer(predictor: Predictor, pair: Pair) -> float | None:
     return 0.5 if better == worse else float(better > worse)
 
 
-def _by_group(
-    answers: Iterable[_Answer], value: Callable[[_Answer], float | None]
-) -> list[list[float]]:
-    groups: dict[Hashable, list[float]] = {}
+def _by_group(answers: Iterable[Answer], value: Callable[[Answer], float]) -> list[list[float]]:
+    groups: dict[str, list[float]] = {}
     for each in answers:
-        if (found := value(each)) is not None:
-            groups.setdefault(each.pair.group, []).append(found)
+        groups.setdefault(each.pair.group, []).append(value(each))
     return list(groups.values())
-
-
-def _share(answers: Iterable[_Answer], value: Callable[[_Answer], float | None]) -> Estimate:
-    return clustered_share(_by_group(answers, value))
 
 
 def _mean_over_draws(answers: Sequence[tuple[float, ...]]) -> Estimate:
@@ -345,7 +349,7 @@ def _mean_over_draws(answers: Sequence[tuple[float, ...]]) -> Estimate:
     return Estimate(middle, max(0.0, middle - reach), min(1.0, middle + reach), n=number)
 
 
-def _compare_times(answers: Sequence[_Answer]) -> tuple[tuple[Estimate, Estimate] | None, bool]:
+def _compare_times(answers: Sequence[Answer]) -> tuple[tuple[Estimate, Estimate] | None, bool]:
     """Accuracy before and in the last third by date, and whether the last is worse beyond its error."""
     dated = [each for each in answers if each.pair.when]
     if not dated:
