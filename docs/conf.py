@@ -54,6 +54,7 @@ docs/knowledge
 :hidden:
 :caption: Know
 
+docs/advice
 docs/evidence
 docs/studies
 docs/extending

@@ -22,12 +22,14 @@ FUNCTIONS = {name: value for name, value in OFFERED.items() if inspect.isfunctio
 WITH_EXAMPLES = sorted(name for name in FUNCTIONS if not name.endswith("_async"))
 
 CALLED = {
+    *("advise", "advise_from", "prepare_advise"),
     *("certify", "compare", "compare_rules", "estimate", "export", "fork", "judge", "read_task"),
     *("refine", "rejudge", "replay", "research", "resume", "solve"),
     *("prepare_certify", "prepare_compare", "prepare_fork", "prepare_judge", "prepare_refine"),
     *("prepare_rejudge", "prepare_research", "prepare_compare_rules"),
 }
-WITHOUT_WAITING = {"export", "read_task", *(name for name in CALLED if name[:8] == "prepare_")}
+_PREPARING = {name for name in CALLED if name[:8] == "prepare_"}
+WITHOUT_WAITING = {"advise_from", "export", "read_task", *_PREPARING}
 """Functions that wait for nothing, and so have no twin for an event loop."""
 
 

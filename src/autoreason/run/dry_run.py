@@ -148,7 +148,7 @@ def _records(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _writes_texts(settings: Settings) -> bool:
     """Whether texts are written: programs are by other rules, which no protocol has a say in."""
-    return settings.strategy not in OTHER_JOBS or settings.strategy == "compare"
+    return settings.strategy not in OTHER_JOBS or settings.strategy in ("compare", "advise")
 
 
 def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
@@ -178,6 +178,8 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
             return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
         case "compare":
             return _compared(settings)
+        case "advise":
+            return _advised(task, settings)
         case "solve":
             return [_problems(task, settings)]
         case "research":
@@ -254,6 +256,21 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
         ("matched", f"by {terms.match}"),
         ("panel", f"{count(terms.judges, 'judge')} over what the strategies deliver"),
     ]
+
+
+def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    """What is measured before anything is advised."""
+    from autoreason.studies.advise.advice_job import ends_by_rule, max_pilots
+    from autoreason.studies.advise.judge_check import QUESTIONS
+    from autoreason.studies.advise.pick_test import DRAFTS
+    from autoreason.studies.advise.pilots import JUDGES, PASSES
+
+    if ends_by_rule(task, settings):
+        return [("advises", "by a rule that needs no call")]
+    pick = f"{DRAFTS} drafts with two panels of {JUDGES}, "
+    pilots = f"up to {count(max_pilots(settings), 'pilot')} of {PASSES} passes and {JUDGES} judges"
+    given = "" if task.draft is not None else pick
+    return [("measures", f"the judge on {QUESTIONS} questions, {given}{pilots}")]
 
 
 def _models(models: Models) -> list[tuple[str, str]]:

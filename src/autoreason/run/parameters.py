@@ -170,6 +170,15 @@ class CompareOptions(TaskOptions, total=False):
     panel_judges: int
 
 
+class AdviseOptions(TaskOptions, total=False):
+    """Keyword arguments of `advise`."""
+
+    instead: Literal["", "research", "solve"]
+    """The command that the task is for, where a number or tests exist."""
+    source: str
+    """The brief's file, for the commands that the advice names."""
+
+
 class SolveOptions(WriteOptions, total=False):
     """Keyword arguments of `solve`."""
 

@@ -121,6 +121,12 @@ def _knowledge(_run: str, story: Story, _journal: Journal) -> Report:
     return knowledge_report(story)
 
 
+def _advice(run: str, story: Story, journal: Journal) -> Report:
+    from autoreason.studies.advise.advice_report import advice_report, spent_by_role
+
+    return advice_report(run, story, spent_by_role(journal, run))
+
+
 def _rules(_run: str, story: Story, _journal: Journal) -> Report:
     from autoreason.artifacts.rule_comparison_report import rule_comparison_report
 
@@ -134,6 +140,7 @@ _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "compare": _comparison,
     "certify": _certificate,
     "knowledge_test": _knowledge,
+    "advise": _advice,
     "research_rules": _rules,
 }
 """By the name of the job."""
