@@ -96,34 +96,39 @@ class KnowledgeTestOptions(AskOptions, total=False):
     """Judges that are tested besides or instead of the model."""
 
 
-class WriteOptions(PanelOptions, total=False):
-    """Who writes, and how the tournament works."""
+class RoleOptions(PanelOptions, total=False):
+    """Who plays which role, how they are asked, and what every tournament has."""
 
     author_model: str | Model
     critic_model: str | Model
     synthesizer_model: str | Model
+    k: int
+    early_stop: bool
+    balanced_orders: bool
+    tie_order: tuple[str, ...]
+    author_temperature: float | None
+    critic_temperature: float | None
+    author_effort: Effort | None
+    critic_effort: Effort | None
+
+
+class WriteOptions(RoleOptions, total=False):
+    """Who writes, and how the tournament over texts works."""
+
     protocol: Protocol
     drafts: int
     max_drafts: int
     rivals: bool
-    k: int
     passes: int
     extra_judges: int
     max_judges: int
     close_margin: int
-    early_stop: bool
-    balanced_orders: bool
     stop_rules: tuple[str, ...]
-    tie_order: tuple[str, ...]
     quoted_critique: bool
     playoff: int
     playoff_texts: int
     confirmation: int
     max_inconclusive: int
-    author_temperature: float | None
-    critic_temperature: float | None
-    author_effort: Effort | None
-    critic_effort: Effort | None
 
 
 class TaskOptions(WriteOptions, total=False):
@@ -179,7 +184,7 @@ class AdviseOptions(TaskOptions, total=False):
     """The brief's file, for the commands that the advice names."""
 
 
-class SolveOptions(WriteOptions, total=False):
+class SolveOptions(RoleOptions, total=False):
     """Keyword arguments of `solve`."""
 
     strategy: str | Sequence[str]
