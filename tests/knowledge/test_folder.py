@@ -127,6 +127,6 @@ def test_a_table_by_itself_is_a_folder_of_one_file(tmp_path: Path) -> None:
 
 def test_what_tests_of_a_folder_came_to_are_no_records(tmp_path: Path) -> None:
     before = digest_folder(write(tmp_path, FILES))
-    write(tmp_path, {"tests.jsonl": '{"text": "a", "value": 1}\n'})
+    write(tmp_path, {".tests.jsonl": '{"text": "a", "value": 1}\n'})
     assert digest_folder(tmp_path) == before
     assert len(read_folder(tmp_path).records) == 7

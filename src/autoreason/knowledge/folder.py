@@ -20,8 +20,6 @@ from autoreason.knowledge_records import CHOSEN, Record, RecordKind, Result
 from autoreason.task import split_front_matter
 
 CONFIG = "kb.toml"
-TESTS = "tests.jsonl"
-"""What tests of a folder came to; no records."""
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
 _TEXTS = (".md", ".markdown", ".txt")
 _FOLDERS: dict[str, tuple[RecordKind, Literal["approved", "rejected"] | None]] = {
@@ -155,7 +153,7 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
         for name in sorted((*folders, *names)):
             path = Path(folder, name)
             shown = path.relative_to(root).as_posix()
-            if name.startswith(".") or shown == TESTS:
+            if name.startswith("."):
                 continue
             if path.is_symlink():
                 problems.append(f"{shown}: a link, which is not followed; copy what it leads to")

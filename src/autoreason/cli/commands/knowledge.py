@@ -226,10 +226,10 @@ def _test_judge(folder: str, values: dict[str, Any]) -> int:
 
     if values["predictor"]:
         raise InvalidInput("--predictor answers without a model; leave it or -m out")
-    chosen = arguments.judge_options(values)
+    chosen = {"min_z": values["min_z"], **arguments.judge_options(values)}
     if values["pairs"] is not None:
         chosen["pairs"] = values["pairs"]
-    prepared = prepare_knowledge_test(folder, values["model"], min_z=values["min_z"], **chosen)
+    prepared = prepare_knowledge_test(folder, **chosen)
     return run_prepared(prepared, values)
 
 
