@@ -47,6 +47,7 @@ docs/programs
 docs/problems
 docs/research
 docs/overfitting
+docs/knowledge
 ```
 
 ```{toctree}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -144,7 +143,9 @@ class WordsPredictor:
         self._rows, self._scores = rows, scores
         self._copies = copies
         self._latest = _Weights()
-        self._folds: dict[int, _Weights] = {}
+        groups = sorted({record.group for record, _ in rows})
+        self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
+        self._folds: dict[int | None, _Weights] = {}
         self.use = Use()
 
     def predict(self, query: Query) -> float | None:
@@ -174,10 +175,10 @@ class WordsPredictor:
         return self._latest
 
     def _from_others(self, query: Query) -> _Weights:
-        """Weights from nine tenths of the groups, among which the query's is not."""
-        fold = _fold(query.group)
+        """Weights from nine tenths of the groups, or all but one of a few, among which the query's is not."""
+        fold = self._fold_of.get(query.group)
         if fold not in self._folds:
-            rows = [row for row in self._rows if _fold(row[0].group) != fold]
+            rows = [row for row in self._rows if self._fold_of[row[0].group] != fold]
             self._folds[fold] = self._fit(rows, {})
         return self._folds[fold]
 
@@ -191,10 +192,6 @@ class WordsPredictor:
             frozenset(record.group for record, _ in rows),
             max(record.when for record, _ in rows),
         )
-
-
-def _fold(group: str) -> int:
-    return hashlib.sha256(group.encode("utf-8", "surrogatepass")).digest()[0] % _FOLDS
 
 
 def fit_words(
