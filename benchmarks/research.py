@@ -12,14 +12,13 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import msgspec
 from msgspec import Struct, to_builtins
 
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import LookQuery
 from autoreason.artifacts.research_job import ResearchTerms
@@ -104,7 +103,8 @@ async def run_research(evaluations: int) -> ResearchCost:
         source = EvaluationSource(
             evaluate="evaluate.py:score", files={"evaluate.py": _EVALUATOR.encode()}
         )
-        evaluator = await EvaluatorClient.open(save_evaluation(source), parallel=2)
+        opening = OpenEvaluation(digest=save_evaluation(source), parallel=2)
+        evaluator = await EvaluatorClient.connect(opening)
         try:
             return await _drive(evaluator, evaluations, journal)
         finally:
@@ -194,14 +194,14 @@ def measure_research(evaluations: int = EVALUATIONS) -> list[Measure]:
     command = [sys.executable, "-m", "benchmarks.research", "--evaluations", str(evaluations)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     cost = msgspec.json.decode(done.stdout, type=ResearchCost)
+    return [*_shares(cost), *_limits(cost), *_processor_times(cost)]
+
+
+def _shares(cost: ResearchCost) -> list[Measure]:
+    """How busy the cores were with evaluations."""
     busy = 100 * cost.in_jails / cost.available
     functions = 100 * cost.looks * LOOK_SECONDS / cost.available
     what = f"{cost.looks} evaluations of {1000 * LOOK_SECONDS:.0f} ms"
-    each: dict[str, Any] = {
-        "in jails beyond that": cost.in_jails - cost.looks * LOOK_SECONDS,
-        "in the loop": cost.in_loop,
-        "in the evaluator's process": cost.in_evaluator,
-    }
     return [
         Measure(
             name="research",
@@ -223,6 +223,12 @@ def measure_research(evaluations: int = EVALUATIONS) -> list[Measure]:
             f"{100 * cost.in_jails / cost.own_cpu:.0f} %, "
             f"{100 * cost.looks * LOOK_SECONDS / cost.own_cpu:.0f} %",
         ),
+    ]
+
+
+def _limits(cost: ResearchCost) -> list[Measure]:
+    """Time to decide, and memory over the run."""
+    return [
         at_most("research", "deciding after a look", 1000 * cost.decision, 5, "ms"),
         *(
             at_most(
@@ -237,6 +243,17 @@ def measure_research(evaluations: int = EVALUATIONS) -> list[Measure]:
                 ("the evaluator's", cost.evaluator_memory),
             )
         ),
+    ]
+
+
+def _processor_times(cost: ResearchCost) -> list[Measure]:
+    """Where the rest of the processor time went."""
+    each = {
+        "in jails beyond that": cost.in_jails - cost.looks * LOOK_SECONDS,
+        "in the loop": cost.in_loop,
+        "in the evaluator's process": cost.in_evaluator,
+    }
+    return [
         *(
             for_information(
                 "research",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -16,7 +19,18 @@ from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
+from autoreason.artifacts.end_test import EndResult
+from autoreason.artifacts.research_report import ResearchReport, TrialRow
+from autoreason.artifacts.rule_comparison_report import (
+    RuleComparisonReport,
+    RulePair,
+    RuleRun,
+    RuleRuns,
+)
+from autoreason.artifacts.rule_search import FoundRule, RuleSearchReport
+from autoreason.artifacts.rule_study import FixedSetCell, RuleReport, StudyCell
 from autoreason.artifacts.task_file import TaskKeys
+from autoreason.artifacts.trial_events import Effect, EndTested, FinalistsMeasured, NoiseMeasured
 from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -26,9 +40,10 @@ from autoreason.programs.exclusions import Exclusion
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
+from autoreason.run.dry_run import DryRun
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
-from autoreason.run.research import research
+from autoreason.run.research import prepare_research, research
 from autoreason.stats.results import Estimate, Test
 from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
@@ -221,14 +236,58 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
         ("`audit`", (Audit, AuditFinding)),
         ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),
+        ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
+        ("`research`", (EndTested, EndResult)),
+        ("`research` with several rules", (RuleComparisonReport, RuleRuns, RuleRun, RulePair)),
+        ("`simulate --research`", (RuleReport, StudyCell, FixedSetCell)),
+        ("`simulate search --research`", (RuleSearchReport, FoundRule)),
     ],
 )
 def test_every_field_of_json_is_on_its_page(section: str, kinds: tuple[type[Struct], ...]) -> None:
     page = (ROOT / "docs" / "json.md").read_text("utf-8")
-    (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
-    always = {"conclusion", *re.findall(r"`(\w+)`", text)}
     for kind in kinds:
-        assert set(kind.__struct_fields__) <= always, kind
+        assert set(kind.__struct_fields__) <= {"conclusion", *documented(page, section)}, kind
+
+
+def documented(page: str, section: str) -> list[str]:
+    """The fields that a section of a page names."""
+    (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    return re.findall(r"`(\w+)`", text)
+
+
+def test_every_field_that_research_prints_is_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("knob.txt").write_text("1\n")
+    reply = "HYPOTHESIS: more\nEXPECTED: +4\n\nknob.txt\n```\n5\n```\n"
+    brief = "---\nartifact: knob.txt\n---\nTurn the knob up."
+    options: Any = {"evaluate": lambda folder, *_: float((folder / "knob.txt").read_text())}
+    model = ScriptedModel({"author": reply})
+    prepared = prepare_research(brief, model, **options)
+    dry = DryRun(prepared.task, prepared.settings, prepared.estimate())
+    check = asyncio.run(prepared.check_async())
+    result = research(brief, model, **options, evaluations=20, patience=2)
+    page = (ROOT / "docs" / "json.md").read_text("utf-8")
+    for section, printed in (
+        ("`research`", result.to_dict()),
+        ("`research --dry-run`", {**dry.to_dict(), "task": {}, "settings": {}, "request": {}}),
+        ("`research check`", check.to_dict()),
+    ):
+        words = {*documented(page, section), *documented(page, "Every run")}
+        assert set(names_in(printed)) <= words, section
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """The names of fields in what was printed; those in `metrics` and `statuses` are the user's own."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield name
+            if name not in ("metrics", "statuses"):
+                yield from names_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from names_in(each)
 
 
 def test_the_extensions_that_are_shown_work_together(

@@ -1,5 +1,9 @@
 """Every public name, and the module that defines it: `autoreason` offers what is imported here."""
 
+from autoreason.artifacts.rule_comparison_report import RuleComparisonReport as RuleComparisonReport
+from autoreason.artifacts.rule_comparison_report import RulePair as RulePair
+from autoreason.artifacts.rule_comparison_report import RuleRun as RuleRun
+from autoreason.artifacts.rule_comparison_report import RuleRuns as RuleRuns
 from autoreason.contract import Contract as Contract
 from autoreason.contract import Violation as Violation
 from autoreason.errors import Accepted as Accepted
@@ -33,6 +37,7 @@ from autoreason.events import Evidence as Evidence
 from autoreason.events import GuidanceGiven as GuidanceGiven
 from autoreason.events import Incumbent as Incumbent
 from autoreason.events import JobFinished as JobFinished
+from autoreason.events import MetricBallot as MetricBallot
 from autoreason.events import PanelDecided as PanelDecided
 from autoreason.events import PartEvent as PartEvent
 from autoreason.events import PassDecided as PassDecided
@@ -104,6 +109,7 @@ from autoreason.run.fork import fork_async as fork_async
 from autoreason.run.fork import prepare_fork as prepare_fork
 from autoreason.run.parameters import CertifyOptions as CertifyOptions
 from autoreason.run.parameters import CompareOptions as CompareOptions
+from autoreason.run.parameters import CompareRulesOptions as CompareRulesOptions
 from autoreason.run.parameters import ForkOptions as ForkOptions
 from autoreason.run.parameters import JournalPlace as JournalPlace
 from autoreason.run.parameters import JudgeOptions as JudgeOptions
@@ -130,6 +136,10 @@ from autoreason.run.research import prepare_research as prepare_research
 from autoreason.run.research import research as research
 from autoreason.run.research import research_async as research_async
 from autoreason.run.research_result import ResearchResult as ResearchResult
+from autoreason.run.research_rules import PreparedRuleComparison as PreparedRuleComparison
+from autoreason.run.research_rules import compare_rules as compare_rules
+from autoreason.run.research_rules import compare_rules_async as compare_rules_async
+from autoreason.run.research_rules import prepare_compare_rules as prepare_compare_rules
 from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch
 from autoreason.run.resume import resume as resume

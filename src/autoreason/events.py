@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.contract import Violation
 from autoreason.settings import Settings
@@ -38,6 +39,15 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
     def closed_part(self) -> str:
         """The part that is over with it, so that its story need not be kept."""
         return ""
+
+    @property
+    def line(self) -> str:
+        """One line for a log, where the event is another room's; empty for those of this module."""
+        return ""
+
+    def without_reason(self) -> Event:
+        """Itself without the reason why a part ended, which a later version may word differently."""
+        return self
 
 
 AnyEvent = Event
@@ -223,6 +233,15 @@ class BallotCast(Event, frozen=True, kw_only=True):
     """What a specialist was asked to look at."""
 
 
+class MetricBallot(Struct, frozen=True, kw_only=True):
+    """The ballot of a metric that judges. It is no evidence: it is fixed by the texts, the same in every pass."""
+
+    ranking: tuple[str, ...] | None
+    """Candidates from best to worst; None is no vote, because one has no number or two have the same."""
+    values: dict[str, float | None]
+    """What it measured, by candidate; higher is better, whichever numbers of the metric are."""
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """What a panel decided, with the chance of as much by luck."""
 
@@ -231,12 +250,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     margin: int
     """Winner's points over the best of the others."""
     chance: float
-    """Probability of at least this margin if judges ranked at random."""
+    """Probability of at least this margin if judges ranked at random, next to a metric's ballot as it is."""
     tied: bool
     ballots: int
     invalid: int
     agreement: float | None
     """Mean Kendall tau between the judges who were asked in any case."""
+    metric: MetricBallot | None = None
+    """That of a metric with a seat on the panel: in the scores, not among `ballots`, `invalid` and `agreement`."""
 
 
 class PassDecided(Event, frozen=True, kw_only=True):
@@ -347,6 +368,12 @@ class PartEvent(Event, frozen=True, kw_only=True):
 
     part: str
     event: AnyEvent
+
+    def without_reason(self) -> PartEvent:
+        """Where the part ends, without why."""
+        if isinstance(self.event, Delivered | JobFinished):
+            return replace(self, event=replace(self.event, reason=""))
+        return self
 
 
 class PanelDecided(Event, frozen=True, kw_only=True):

@@ -87,6 +87,8 @@ class Query(Struct, Generic[A], frozen=True, kw_only=True):
     """
 
     kind: ClassVar[str]
+    deferred: ClassVar[bool] = False
+    """Whether its answer is recorded together with whatever is recorded next, instead of at once."""
     key: str
 
     @classmethod
@@ -107,6 +109,7 @@ class BudgetQuery(Query[str], frozen=True, kw_only=True):
     """What is left of the budget where that is too little for so many calls; empty where it is enough."""
 
     kind = "budget_check"
+    deferred = True
     calls: int
     """Calls of the stage."""
     after: int

@@ -127,6 +127,7 @@ def _character_problem(value: object, *, in_path: bool) -> str:
     return ""
 
 
+@cache
 def _alternatives(hint: Any) -> tuple[Any, ...]:
     if get_origin(hint) is Annotated:
         return _alternatives(get_args(hint)[0])

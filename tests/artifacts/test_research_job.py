@@ -95,6 +95,22 @@ async def test_looks_of_playoff_and_end_test_share_no_seed_with_those_that_decid
     assert not (seeds["end"] | seeds["playoff"]) & seeds["search"]
 
 
+async def test_a_trial_records_the_looks_at_the_incumbent_that_it_was_compared_with(
+    journal: Journal,
+) -> None:
+    decided = trials(await run(journal, Meter(noise=1.0), turning(lambda _: 0.3), patience=1000))
+    kept = {each.number: each for each in decided if each.status == "kept"}
+    assert kept
+    for each in decided:
+        assert each.effect
+        assert len(each.record) == each.effect.against
+        if each.incumbent:
+            before = kept[each.incumbent]
+            assert (
+                dict(zip(before.seeds, before.values, strict=True)).items() <= each.record.items()
+            )
+
+
 async def test_a_run_ends_after_patience_or_at_the_target(journal: Journal) -> None:
     story = await run(journal, Meter(best=0), turning(float), patience=4)
     assert len(trials(story)) == 4

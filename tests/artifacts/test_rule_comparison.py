@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.artifacts.knob import Meter, research_settings, research_task, turning
+from tests.artifacts.knob import Meter, knob_of, research_settings, research_task, turning
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
+from autoreason.artifacts.research_job import RuleName
 from autoreason.artifacts.rule_comparison_report import RuleComparisonReport
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput
@@ -18,12 +19,12 @@ from autoreason.events import PartEvent
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.replay import replay_async
+from autoreason.run.replay import replay, replay_async
 from autoreason.run.reports import StudyResult, reported_result
-from autoreason.run.research import prepare_rule_comparison
+from autoreason.run.research_rules import compare_rules, prepare_compare_rules
 from autoreason.settings import Settings
 
-RULES = ("race", "greedy", "independent")
+RULES: tuple[RuleName, ...] = ("race", "greedy", "independent")
 
 
 def settings(repeats: int = 2, **terms: Any) -> Settings:
@@ -117,12 +118,49 @@ def test_a_comparison_is_prepared_from_a_task_and_refuses_one_rule(tmp_path: Pat
     (tmp_path / "knob.txt").write_text("knob = 0\n")
     (tmp_path / "evaluate.py").write_text("def score(artifact):\n    return 1.0\n")
     task.write_text("---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn it.\n")
-    prepared = prepare_rule_comparison(task, "echo/echo", rules=RULES, repeats=2)
+    prepared = prepare_compare_rules(task, "echo/echo", rules=RULES, repeats=2)
     assert prepared.notes[-1].startswith("2 repeats of 3 rules cannot show")
     with pytest.raises(InvalidInput, match="two different rules or more"):
-        prepare_rule_comparison(task, "echo/echo", rules=("race",))
+        prepare_compare_rules(task, "echo/echo", rules=("race",))
     calls = prepared.estimate().calls
-    once = prepare_rule_comparison(task, "echo/echo", rules=RULES).estimate().calls
+    once = prepare_compare_rules(task, "echo/echo", rules=RULES).estimate().calls
     assert calls
     assert once
     assert calls.low == 2 * once.low
+
+
+def test_rules_are_compared_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("knob.txt").write_text("knob = 0\n")
+    task = "---\nartifact: knob.txt\njudge: the shorter one\n---\nTurn it."
+
+    def measure(folder: Path, seed: int, items: list[Any]) -> float:
+        del seed, items
+        return knob_of((folder / "knob.txt").read_text())
+
+    result = compare_rules(
+        *(task, turning(lambda _: 1.0)),
+        evaluate=measure,
+        rules=["race", "independent"],
+        repeats=2,
+        evaluations=20,
+        patience=2,
+    )
+    assert [each.rule for each in result.report.rules] == ["race", "independent"]
+    (pair,) = result.report.pairs
+    assert pair.difference > 0
+    assert result.conclusion.startswith("no rule is shown to be better")
+    assert replay(result.run).same
+
+
+@pytest.mark.parametrize(
+    "options", [{"rules": []}, {"rules": ["race", "islands"]}, {"rule": "race"}]
+)
+def test_a_comparison_without_two_known_rules_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("knob.txt").write_text("knob = 0\n")
+    task = "---\nartifact: knob.txt\n---\nTurn it."
+    with pytest.raises(InvalidInput, match="rule"):
+        compare_rules(task, "echo/echo", evaluate=lambda *_: 0.0, **options)

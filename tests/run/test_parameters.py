@@ -26,6 +26,7 @@ BESIDES = {
     "contract",
     "metric",
     "metric_better",
+    "metric_role",
     "prompts",
     *parameters.RunHooks.__annotations__,
 }

@@ -11,18 +11,22 @@ import pytest
 from tests.artifacts.knob import knob_of, proposal, turning
 
 from autoreason.artifacts.evaluation_service import EvaluationService
+from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
 from autoreason.errors import InvalidInput
 from autoreason.events import JobFinished
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.paths import data_folder
+from autoreason.programs.sandbox import levels
+from autoreason.programs.sandbox.levels import DetectedLevel
 from autoreason.run.dry_run import DryRun
 from autoreason.run.fork import prepare_fork
 from autoreason.run.replay import replay
 from autoreason.run.reports import reported_result
 from autoreason.run.research import prepare_research, research, research_async
 from autoreason.run.research_result import ResearchResult
+from autoreason.run.research_rules import prepare_compare_rules
 from autoreason.run.result import StopSwitch, recorded_result
 from autoreason.run.resume import resume
 from autoreason.settings import Budget
@@ -254,6 +258,32 @@ async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times
         await EvaluationService(Broken(3)).answer(query)
 
 
+class Silent:
+    """An evaluator that has a number for one look only, by its seed."""
+
+    async def measure(self, look: Look) -> Measurement:
+        """Measure, or find nothing."""
+        if look.seed == 3:
+            return Measurement(outcome=LookOutcome.OK, value=1.0)
+        return Measurement(outcome=LookOutcome.INVALID, detail="it is no number")
+
+
+async def test_a_metric_without_a_number_so_many_times_in_a_row_pauses_the_run() -> None:
+    from autoreason.errors import ProviderFailed
+
+    looks = [
+        LookQuery(key=f"pass/1/metric/A/look/{seed}", look=Look(files={"a": ""}, seed=seed))
+        for seed in range(7)
+    ]
+    service, research = EvaluationService(Silent(), max_without=3), EvaluationService(Silent())
+    for look in looks:
+        assert await research.answer(look)
+    for look in looks[1:6]:
+        assert await service.answer(look)
+    with pytest.raises(ProviderFailed, match=r"no number 3 times in a row.*it is no number"):
+        await service.answer(looks[6])
+
+
 def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task: Path) -> None:
     task.write_text(task.read_text().replace("---\nTurn", 'guard: {size: "<= 5"}\n---\nTurn'))
     prepared = prepare_research(task, "echo/echo", evaluations=200)
@@ -269,6 +299,21 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
     assert "with 0 for what will be measured" in text
     assert "knob = 0" in text
     assert not saved()
+
+
+def test_the_judges_of_a_task_that_has_some_are_in_the_estimate(task: Path) -> None:
+    alone = prepare_research(task, "echo/echo").estimate().calls
+    task.write_text(task.read_text().replace("---\nTurn", "judge: the simpler one\n---\nTurn"))
+    judged = prepare_research(task, "echo/echo").estimate().calls
+    fewer = prepare_research(task, "echo/echo", judges=2).estimate().calls
+    rules = prepare_compare_rules(task, "echo/echo", rules=["race", "greedy"]).estimate().calls
+    assert alone
+    assert judged
+    assert fewer
+    assert rules
+    assert judged.low == alone.low
+    assert alone.likely < fewer.likely < judged.likely < rules.likely
+    assert alone.high < fewer.high < judged.high < rules.high
 
 
 async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
@@ -304,6 +349,21 @@ def test_what_cannot_be_used_is_refused_and_nothing_is_written(
     assert not data_folder().exists() or not list(data_folder().iterdir())
 
 
+@pytest.mark.parametrize("evaluate", ["evaluate.py:score", "python evaluate.py"])
+def test_a_missing_sandbox_is_noticed_before_anything_is_written_or_asked(
+    task: Path, monkeypatch: pytest.MonkeyPatch, evaluate: str
+) -> None:
+    missing = DetectedLevel("none", ("no bubblewrap here: install it",))
+    monkeypatch.setattr(levels, "find_level", lambda *_: missing)
+    monkeypatch.setattr(command_jail, "jail_problem", lambda: "no bubblewrap here: install it")
+    model = up()
+    with pytest.raises(InvalidInput, match=r"no bubblewrap here: install it.*`unsafe`"):
+        research(task, model, evaluate=evaluate, evaluations=30)
+    assert not model.requests
+    assert not data_folder().exists() or not list(data_folder().iterdir())
+    assert research(task, model, evaluate=measure, evaluations=30, patience=2).finished
+
+
 def test_a_reply_that_changes_nothing_is_refused_and_counted(task: Path) -> None:
     result = research(
         task,
@@ -317,8 +377,9 @@ def test_a_reply_that_changes_nothing_is_refused_and_counted(task: Path) -> None
     assert result.patch == ""
 
 
-def test_no_evaluation_is_left_out_of_the_report_also_of_races_that_were_run_again(
-    task: Path,
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_every_evaluation_is_charged_once_also_of_races_that_share_an_incumbent_or_are_run_again(
+    task: Path, parallel: int
 ) -> None:
     looks = []
 
@@ -328,9 +389,7 @@ def test_no_evaluation_is_left_out_of_the_report_also_of_races_that_were_run_aga
         return measure(folder, seed, items) + random.Random(seed).gauss(0, 0.5)
 
     result = research(
-        task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, parallel=4, seed=5
+        task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, parallel=parallel, seed=5
     )
-    assert len(looks) <= result.report.evaluations <= 100
-    looks.clear()
-    alone = research(task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, seed=5)
-    assert alone.report.evaluations == len(looks)
+    assert result.report.evaluations == len(looks) <= 100
+    assert replay(result.run).same

@@ -10,7 +10,7 @@ from tests.run.solve_runs import SCRIPT, task, terms
 
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.programs.program_statements import lines
+from autoreason.report.numbers import lines
 from autoreason.run.result import Result
 from autoreason.run.solution import Solution, solution_of
 from autoreason.settings import Budget

@@ -16,10 +16,10 @@ from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
 from autoreason.run.kinds import job_class
 from autoreason.settings import Models, make_settings
-from autoreason.task import Entry, Task
+from autoreason.task import Entry, Task, Work
 
 E = TypeVar("E")
-Answer = str | Reply | Callable[[Request], str | Reply]
+Answer = str | Reply | Callable[[Any], Any]
 
 _TEXT = re.compile(
     r"^(?:## (\S+)\n\n)?<<<TEXT ([0-9a-f]{16})>>>\n(.*?)\n<<<END TEXT \2>>>",
@@ -98,6 +98,7 @@ async def play(
     facts: str | None = None,
     contract: Contract | None = None,
     entries: tuple[Entry, ...] = (),
+    work: Work | None = None,
     seed: int = 7,
     protocol: Any = "robust",
     k: int = 2,
@@ -111,7 +112,8 @@ async def play(
     async def ask(request: Request | Query[Any]) -> Any:
         if isinstance(request, Query):
             # No guidance, and enough of everything, unless the script has it otherwise.
-            return answers.get(request.key, "")
+            answer = answers.get(request.key, answers.get(request.kind, ""))
+            return answer(request) if callable(answer) else answer
         played.requests.append(request)
         answer = answers.get(request.key, answers[request.role])
         said = answer(request) if callable(answer) else answer
@@ -122,7 +124,12 @@ async def play(
     models = changes.pop("models", None) or Models.everywhere("scripted/x")
     settings = make_settings(models, seed, protocol, k=k, **changes)
     task = Task(
-        brief=brief, draft=draft, facts=facts, contract=contract or Contract(), entries=entries
+        brief=brief,
+        draft=draft,
+        facts=facts,
+        contract=contract or Contract(),
+        entries=entries,
+        work=work,
     )
     context = JobContext(
         task, settings, built_in(), ask, played.events.append, recovery=recovery or Recovery()

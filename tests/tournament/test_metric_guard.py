@@ -17,7 +17,8 @@ from autoreason.journal import Journal
 from autoreason.run.refine import refine
 from autoreason.run.replay import replay
 from autoreason.testing import EchoModel
-from autoreason.tournament.metric_guard import LOOKS, is_worse
+from autoreason.tournament.metric import LOOKS
+from autoreason.tournament.metric_guard import is_worse
 
 LENGTH = """
 def score(artifact, seed):

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections.abc import Iterable, Sequence
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("numpy")
 
 from autoreason.events import Delivered, Evidence, Verdict
-from autoreason.settings import Protocol
-from autoreason.story import Story
+from autoreason.exchange import Query, Request
+from autoreason.jobs.context import JobContext
+from autoreason.settings import Protocol, Settings
+from autoreason.story import CONFIRMATION, Story
+from autoreason.studies.simulate.cast import PROMPTS, Cast
 from autoreason.studies.simulate.play import tournament_of
 from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.random_draws import RandomDraws
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
+from autoreason.task import Task
 from autoreason.tournament import statements
+from autoreason.tournament.loop import Tournament
+from autoreason.tournament.metric import Metric
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 
 RUNS = 180
+METRICS = ["metric", "taste"]
 ERRORS = 4
 """Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
 
@@ -39,13 +50,59 @@ def world(**judges: float) -> World:
     )
 
 
+class TextQuery(Query[float], frozen=True, kw_only=True):
+    """Asks for the number of a text."""
+
+    kind = "number"
+    text: str
+
+
+class TextNumber(Metric):
+    """One judge among others: it prefers what is newest, so AB in every pass, or some texts for no reason."""
+
+    evaluate = "number"
+    role = "judge"
+
+    def query(self, key: str, text: str, seed: int) -> Query[Any]:  # noqa: ARG002
+        """One look."""
+        return TextQuery(key=key, text=text)
+
+    def read(self, answer: float) -> float:
+        """As it is."""
+        return answer
+
+
+def measured_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story:
+    """A run with a metric on its panels."""
+    cast = Cast(world(), luck, row)
+
+    async def ask(request: Request | Query[Any]) -> Any:
+        if not isinstance(request, TextQuery):
+            return await cast.ask(request)
+        newest = int(request.text.removeprefix("t"))
+        return newest if kind == "metric" else random.Random(f"{row}/{newest}").random()
+
+    task = Task(brief="Write.", work=TextNumber())
+    settings = replace(settings, seed=luck.seed * 1_000_003 + row)
+    tournament = Tournament(JobContext(task, settings, PROMPTS, ask, lambda _: None))
+    asyncio.run(tournament.run())
+    return tournament.story
+
+
 @cache
 def played(kind: str) -> tuple[Story, ...]:
-    """Runs whose judges rank at random, and some who look at nothing but the position."""
+    """Runs whose judges rank at random, next to a metric or not, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
-    changes = {"paper": {"confirmation": 9, "playoff": 5}, "drafts": {"drafts": 3}}.get(kind, {})
+    changes = {
+        "paper": {"confirmation": 9, "playoff": 5},
+        "drafts": {"drafts": 3},
+        # What chance gives next to another ballot each time takes a while to work out over five texts.
+        "taste": {"playoff_texts": 3},
+    }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
     luck = RandomDraws(20, RUNS).cached()
+    if kind in METRICS:
+        return tuple(measured_run(kind, settings, luck, row) for row in range(RUNS))
     biased = world(first=1.5) if kind == "position" else world()
     return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
 
@@ -86,7 +143,8 @@ def small(chances: Iterable[float], level: float) -> bool:
     return at_most(sum(chance <= level for chance in found), len(found), level)
 
 
-KINDS = ["robust", "paper", "position", "drafts"]
+KINDS = ["robust", "paper", "position", "drafts", *METRICS]
+UNBIASED = ["robust", "paper", *METRICS]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,7 +179,7 @@ def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_not
     assert all("proves nothing" in statements.playoff(each) for each in chosen)
 
 
-@pytest.mark.parametrize("kind", ["robust", "paper"])
+@pytest.mark.parametrize("kind", UNBIASED)
 def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
     taus = [each.agreement for each in verdicts(kind) if each.agreement is not None]
     assert near(taus, 0)
@@ -129,7 +187,7 @@ def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
     assert abs(fmean(by_run)) < 0.05
 
 
-@pytest.mark.parametrize("kind", ["robust", "paper"])
+@pytest.mark.parametrize("kind", UNBIASED)
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2, 0.5])
 def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> None:
     assert small((each.chance for each in verdicts(kind)), level)
@@ -137,7 +195,7 @@ def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> N
     assert small((each.chance for each in finals), level)
 
 
-@pytest.mark.parametrize("kind", ["robust", "paper"])
+@pytest.mark.parametrize("kind", UNBIASED)
 def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     survival = [each.survival for each in evidence(kind) if each.survival]
     # By pass: the number of passes depends on the survivals, the sum of what each misses does not.
@@ -145,7 +203,7 @@ def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     assert near(missed, 0)
 
 
-@pytest.mark.parametrize("kind", ["robust", "paper"])
+@pytest.mark.parametrize("kind", UNBIASED)
 @pytest.mark.parametrize("level", [0.07, 0.2, 0.5])
 def test_a_run_converges_as_early_as_chance_is_said_to(kind: str, level: float) -> None:
     ended = [
@@ -157,7 +215,7 @@ def test_a_run_converges_as_early_as_chance_is_said_to(kind: str, level: float) 
     assert at_most(early, RUNS, level)
 
 
-@pytest.mark.parametrize("kind", ["robust", "paper"])
+@pytest.mark.parametrize("kind", UNBIASED)
 def test_no_position_gets_more_first_places_than_another(kind: str) -> None:
     first, second, third = (
         sum(column) for column in zip(*(e.first_places for e in evidence(kind)), strict=True)
@@ -165,6 +223,19 @@ def test_no_position_gets_more_first_places_than_another(kind: str) -> None:
     total = first + second + third
     for places in (first, second, third):
         assert abs(places - total / 3) <= ERRORS * sqrt(total * 2 / 9)
+
+
+def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
+    def won_by_ab(kind: str) -> float:
+        return fmean(winner == "AB" for story in played(kind) for winner in story.trajectory)
+
+    assert won_by_ab("metric") > won_by_ab("robust") + 0.1
+    for story, found in zip(played("metric"), evidence("metric"), strict=True):
+        cast = sum(len(each.ballots) for each in story.passes) + len(story.playoff_ballots)
+        cast += sum(len(each.ballots) for each in story.panels.values())
+        assert found.ballots + found.invalid == cast
+        confirmed = story.panels.get(CONFIRMATION)
+        assert confirmed is None or confirmed.verdict is None or confirmed.verdict.metric is None
 
 
 def test_position_shows_where_it_is_all_that_counts() -> None:

@@ -29,6 +29,8 @@ class Contender:
     """Looks it was kept with, which it shares with the incumbent before it."""
     looks: dict[int, Measurement] = field(default_factory=dict)
     under_way: dict[int, asyncio.Task[Measurement]] = field(default_factory=dict)
+    charged: set[int] = field(default_factory=set)
+    """Looks that decisions were charged for: one that several trials share is paid for once."""
 
     def numbers(self, most: int) -> tuple[int, ...]:
         """The looks it has or may still be given."""

@@ -20,6 +20,9 @@ _NAMED_NUMBER = re.compile(
 )
 _SEEDING = re.compile(r"\w*(?:seed|rng|RandomState|PRNGKey)\w*|Random")
 """Functions that are given a seed."""
+_SEED_WORD = re.compile("seed|rng|random|prngkey", re.IGNORECASE)
+"""A part of every name that either of them matches."""
+_QUOTE = re.compile("[\"']")
 _HASH_COMMENTS = frozenset(
     {".cfg", ".ini", ".jl", ".pl", ".py", ".r", ".rb", ".sh", ".toml", ".yaml", ".yml"}
 )
@@ -110,9 +113,10 @@ def _is_comment(line: str, mark: str) -> bool:
 
 def _python(text: str, seeds: bool) -> str:
     tree: ast.AST = ast.parse(text)
-    if "__doc__" not in text:
+    # Walking a tree takes longer than reading it, and most files have nothing to leave out.
+    if "__doc__" not in text and _QUOTE.search(text):
         tree = _Docstrings().visit(tree)
-    if not seeds:
+    if not seeds and _SEED_WORD.search(text):
         tree = _Seeds().visit(tree)
     return ast.dump(tree)
 

@@ -13,6 +13,7 @@ class OrderQuery(Query[int], frozen=True, kw_only=True):
     """How many decisions were made before this moment; one that `decides` is the next itself."""
 
     kind = "order"
+    deferred = True
     decides: bool = False
 
 

@@ -118,34 +118,44 @@ class Race:
             (number,) = [own_look] if own_look is not None else rule.look_numbers(unused, 1)
             measurement = await self._looker.look(sub_key(stage, "look", turn), files, number)
             looks[number] = measurement
-            value = self._looker.value(measurement)
-            if value is None:
-                return self._result("failed", _why(measurement), looks, other, effect)
-            if broken := broken_guard(self._research.guard, looks.values()):
-                return self._result("guarded", broken, looks, other, effect)
-            if not self._looker.values(other):
-                why = "the incumbent gave no number to compare with"
-                return self._result("dropped", why, looks, other, effect)
+            if ended := self._failure(measurement, looks, other):
+                return self._result(*ended, looks, other, effect)
             effect, noise = self._effect(looks, other, known)
-            decision = rule.decide(effect, noise, self._research.tolerance)
-            if decision != "look":
-                last = turn == rule.looks - 1
-                if (
-                    last
-                    and self._research.judge
-                    and abs(effect.value) < rule.keep_later * effect.error
-                ):
-                    return self._result("undecided", "the metric cannot tell", looks, other, effect)
-                kept = decision == "keep"
-                return self._result(
-                    "kept" if kept else "dropped", _reason(effect, kept), looks, other, effect
-                )
+            if ended := self._decision(effect, noise, last=turn == rule.looks - 1):
+                return self._result(*ended, looks, other, effect)
         assert effect is not None
         kept = (
             effect.value > self._research.tolerance and effect.value > rule.keep_last * effect.error
         )
         reason = f"{_reason(effect, kept)}; no evaluations were left to look again"
         return self._result("kept" if kept else "dropped", reason, looks, other, effect)
+
+    def _failure(
+        self,
+        measurement: Measurement,
+        looks: Mapping[int, Measurement],
+        other: Mapping[int, Measurement],
+    ) -> tuple[Ending, str] | None:
+        """How a race ends with a look that decides it whatever the difference is."""
+        if self._looker.value(measurement) is None:
+            return "failed", _why(measurement)
+        if broken := broken_guard(self._research.guard, looks.values()):
+            return "guarded", broken
+        if not self._looker.values(other):
+            return "dropped", "the incumbent gave no number to compare with"
+        return None
+
+    def _decision(self, effect: Effect, noise: Noise, *, last: bool) -> tuple[Ending, str] | None:
+        """How a race ends by the rule; None where it goes on."""
+        rule = self._rule
+        decision = rule.decide(effect, noise, self._research.tolerance)
+        if decision == "look":
+            return None
+        unclear = abs(effect.value) < rule.keep_later * effect.error
+        if last and unclear and self._research.judge:
+            return "undecided", "the metric cannot tell"
+        kept = decision == "keep"
+        return "kept" if kept else "dropped", _reason(effect, kept)
 
     def _needed(
         self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement], known: LooksSoFar

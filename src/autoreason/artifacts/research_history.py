@@ -45,9 +45,14 @@ class ResearchHistory:
         """The trial whose artifact is the result so far; 0 is the start."""
         return self.delivered.trials[-1].number if self.delivered.trials else 0
 
+    def looks_at(self, incumbent: int) -> dict[int, float]:
+        """The looks at an incumbent that trials were compared with, by number; 0 is the start."""
+        records = (trial.record for trial in self.trials if trial.incumbent == incumbent)
+        return {number: value for record in records for number, value in record.items()}
+
     @property
     def evaluations(self) -> int:
-        """Looks that were charged for what is decided."""
+        """Looks that were taken for what is decided."""
         search = sum(trial.evaluations for trial in self.trials)
         floor = len(self.noise.values) if self.noise else 0
         playoff = self.playoff.looks * len(self.playoff.trials) if self.playoff else 0

@@ -37,12 +37,13 @@ from autoreason.errors import Interruption, InvalidInput
 from autoreason.events import AnyEvent, JobFinished, PanelDecided
 from autoreason.exchange import BudgetQuery, Query
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plans, read_options
 from autoreason.jobs.tasks import cancel
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.task import Task
+from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
@@ -50,6 +51,8 @@ A = TypeVar("A")
 RuleName = Literal["race", "greedy", "independent"]
 _CALLS = 2
 """Calls of a proposal: the first reply, and the second of one that was sent back."""
+_TRIALS_PER_PANEL = 5
+"""On average over simulated worlds: the metric cannot decide one trial in five."""
 
 
 class ResearchTerms(Struct, frozen=True, kw_only=True):
@@ -152,13 +155,26 @@ class Research(Job):
             )
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+    def plans(cls, settings: Settings) -> Plans:
         """Calls: from patience without a keep to a proposal for every evaluation that is not reserved."""
         terms = read_options(settings, ResearchTerms)
         plan = budget_plan(terms)
         free = max(0, terms.evaluations - plan.floor - plan.reserved)
         low = min(free, terms.patience)
         return {"author": low}, {"author": max(low, free // 2)}, {"author": _CALLS * free}
+
+    @classmethod
+    def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
+        """With the judges of what the metric cannot decide, where the task wants them."""
+        research = research_of(task)
+        if research is None or not research.judge:
+            return plans
+        low, likely, high = plans
+        rules = read_options(settings, ResearchTerms).rules
+        panels = high["author"] // _CALLS // min(keep_rule(each, research).looks for each in rules)
+        judges = {"judge": likely["author"] // _TRIALS_PER_PANEL * settings.judges}
+        most = {"judge": panels * settings.judges * MAX_REQUESTS_PER_SEAT}
+        return low, {**likely, **judges}, {**high, **most}
 
     async def run(self) -> JobFinished:
         """From the noise floor to the end test."""
@@ -203,6 +219,7 @@ class Research(Job):
             raise InvalidInput(
                 f"the artifact as it is breaks a guard: {broken}; change one of them"
             )
+        start.charged.update(numbers)
         known = LooksSoFar(incumbent=numbers)
         if self._research.timed:
             # The incumbent is timed anew in every race, so what its first looks show of the noise counts here.
@@ -328,9 +345,10 @@ class Research(Job):
                 self._trials[number - 1].decided = order
                 self._decide(now, state, number, made, race, events)
                 return
-            most -= self._cost(race, state)
-            self._trials[number - 1].earlier += self._cost(race, state)
-            self._append(replace(now, spent=now.spent + self._cost(race, state)))
+            cost = self._charge(race, state.incumbent)
+            most -= cost
+            self._trials[number - 1].earlier += cost
+            self._append(replace(now, spent=now.spent + cost))
             again += 1
             stage, state = f"trial/{number}/again/{again}", now
             if self._terms.rule != "independent":
@@ -364,9 +382,10 @@ class Research(Job):
         noise = f"one evaluation varies by {spread:.3g}" if spread else "evaluations do not vary"
         return f"{research.metric} is {mean:.6g} ({research.better} is better); {noise}"
 
-    def _cost(self, race: RaceResult, state: _State) -> int:
-        """Evaluations of a race: its own looks, and those at the incumbent that were not known before."""
-        new = set(race.incumbent) - set(state.known.incumbent)
+    def _charge(self, race: RaceResult, incumbent: Contender) -> int:
+        """Evaluations of a race: its own looks, and those at the incumbent that no decision was charged for."""
+        new = set(race.incumbent) - incumbent.charged
+        incumbent.charged |= new
         return len(race.looks) + len(new) + race.beside
 
     def _decide(
@@ -380,7 +399,7 @@ class Research(Job):
     ) -> None:
         """Emit what became of a trial and move on to the next state."""
         same = now.incumbent is state.incumbent
-        cost = self._cost(race, now if same else state) if race else 0
+        cost = self._charge(race, state.incumbent) if race else 0
         trial = self._decided_trial(state, number, made, race, cost)
         for event in events:
             self.emit(event)
@@ -399,7 +418,9 @@ class Research(Job):
             self._append(after)
         elif trial.status == "kept":
             assert made.files is not None
-            kept = Contender(number, made.files, tuple(race.looks), dict(race.looks))
+            kept = Contender(
+                number, made.files, tuple(race.looks), dict(race.looks), charged=set(race.looks)
+            )
             known = now.known.after_keep(self._incumbent_values(now), race)
             self._append(replace(after, incumbent=kept, kept=(*now.kept, kept), known=known))
         else:
@@ -417,7 +438,8 @@ class Research(Job):
             )
         else:
             status, reason = race.status, race.reason
-        looks = race.looks if race else {}
+        looks, record = (race.looks, race.incumbent) if race else ({}, ())
+        known = {number: state.incumbent.looks[number].value for number in record}
         last = list(looks.values())[-1] if looks else None
         return TrialDecided(
             number=number,
@@ -431,6 +453,7 @@ class Research(Job):
             changes=changes_between(state.incumbent.files, made.files) if made.files else {},
             values=tuple(each.value for each in looks.values() if each.value is not None),
             seeds=tuple(looks),
+            record={number: value for number, value in known.items() if value is not None},
             metrics=mean_metrics(looks),
             outcome=last.outcome if last else None,
             effect=race.effect if race else None,

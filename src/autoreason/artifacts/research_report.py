@@ -62,13 +62,13 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     metric: str
     better: Better
     evaluations: int
-    """Charged to the budget: of trials side by side, a look at the incumbent that two need counts for both."""
+    """Looks that were taken for what is decided."""
     noise: NoiseMeasured | None
     trials: tuple[TrialRow, ...]
     statuses: dict[str, int]
     """Proposals by what became of them."""
-    idle: float | None
-    """Keeps in the result that are expected to do nothing or to harm; None where there was no end test."""
+    idle: int | None
+    """At least so many keeps in the result do nothing or harm; None where there was no end test."""
     loop_gain: float | None
     """What the loop itself saw of the result: biased by selection."""
     playoff: FinalistsMeasured | None
@@ -123,7 +123,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     def _search(self) -> str:
         parts = ", ".join(f"{number} {status}" for status, number in self.statuses.items())
         tried = count(len(self.trials), "proposal")
-        return f"{tried}{f': {parts}' if parts else ''}; {count(self.evaluations, 'evaluation')} charged"
+        return f"{tried}{f': {parts}' if parts else ''}; {count(self.evaluations, 'evaluation')}"
 
     def _reasons(self, status: TrialStatus) -> list[str]:
         reasons = Counter(trial.reason for trial in self.trials if trial.status == status)

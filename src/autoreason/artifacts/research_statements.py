@@ -215,11 +215,14 @@ def _loop_gain(history: ResearchHistory, before: str = "; ") -> str:
 
 
 def loop_gain(history: ResearchHistory) -> float | None:
-    """The looks for which the result was kept against those at the start; None where nothing was kept."""
+    """All looks of the search at the result against those at the start; None where nothing was kept."""
     kept = [trial for trial in history.kept if trial.number == history.result] or history.kept[-1:]
     if not kept or not kept[0].values or history.noise is None:
         return None
-    return history.sign * (fmean(kept[0].values) - fmean(history.noise.values))
+    # What no later trial was compared with has the looks it was kept for.
+    seen = history.looks_at(kept[0].number).values() or kept[0].values
+    start = history.looks_at(0).values() or history.noise.values
+    return history.sign * (fmean(seen) - fmean(start))
 
 
 def _tried(history: ResearchHistory) -> str:
@@ -228,27 +231,21 @@ def _tried(history: ResearchHistory) -> str:
 
 
 def _idle(history: ResearchHistory) -> str:
-    """How many keeps do nothing, as far as this noise lets one say."""
+    """How many keeps do nothing at least, as far as this noise lets one say."""
     trials = history.delivered.trials
     if history.corrected is None or not any(each.effect and each.effect.error for each in trials):
         return ""
     return idle_keeps(history.corrected.idle, len(trials), len(history.kept))
 
 
-def idle_keeps(idle: float, used: int, kept: int) -> str:
-    """About how many of the keeps in the result do nothing or harm, in words."""
-    number = round(idle)
-    them = "them" if used == kept else f"the {used} in the result"
+def idle_keeps(idle: int, used: int, kept: int) -> str:
+    """How many of the keeps in the result do nothing or harm, in words; empty where it may be none."""
+    if not idle:
+        return ""
     if used == 1:
-        it = "it" if kept == 1 else "the one in the result"
-        which = f"{it} probably {'does nothing' if number else 'helps'}"
-    elif number == 0:
-        which = f"all of {them} probably help"
-    elif number == used:
-        which = f"probably none of {them} helps"
-    else:
-        which = f"about {number} of {them} {'does' if number == 1 else 'do'} nothing"
-    return f"with this noise {which}"
+        return f"{'it' if kept == 1 else 'the one in the result'} probably did not help"
+    them = "them" if used == kept else f"the {used} in the result"
+    return f"at least {idle} of {them} probably did not help"
 
 
 def _remarks(history: ResearchHistory) -> list[str]:

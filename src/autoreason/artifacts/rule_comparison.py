@@ -10,7 +10,7 @@ from autoreason.artifacts.research_job import Research, ResearchTerms
 from autoreason.errors import InvalidInput
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plans, read_options, repeat_plans
 from autoreason.jobs.parts import part_context
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.keys import PartName
@@ -61,16 +61,16 @@ class RuleComparison(Job):
         return Research.sample_answer(task, query)
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+    def plans(cls, settings: Settings) -> Plans:
         """Calls of as many research runs."""
         terms = read_options(settings, ResearchTerms)
         runs = terms.repeats * len(terms.rules)
-        low, likely, high = Research.plans(_part_settings(settings, terms.rule))
-        return _times(low, runs), _times(likely, runs), _times(high, runs)
+        return repeat_plans(Research.plans(_part_settings(settings, terms.rule)), runs)
 
-
-def _times(plan: Plan, runs: int) -> Plan:
-    return {role: calls * runs for role, calls in plan.items()}
+    @classmethod
+    def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
+        """As for research."""
+        return Research.fit_plans(plans, task, settings)
 
 
 def _part_settings(settings: Settings, rule: str) -> Settings:

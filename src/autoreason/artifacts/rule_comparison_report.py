@@ -18,7 +18,6 @@ from autoreason.keys import PartName
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
-from autoreason.stats.paired import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import holm, student_t
 from autoreason.story import Story
@@ -129,7 +128,7 @@ def rule_comparison_report(story: Story) -> RuleComparisonReport:
     return RuleComparisonReport(
         metric=research.metric if research else "",
         rules=rules,
-        pairs=compare_rules(rules),
+        pairs=compare_pairs(rules),
         repeats=terms.repeats,
         sealed=bool(research and research.sealed),
     )
@@ -147,8 +146,10 @@ def _run(part: PartName, history: ResearchHistory) -> RuleRun:
     )
 
 
-def compare_rules(rules: Sequence[RuleRuns]) -> tuple[RulePair, ...]:
+def compare_pairs(rules: Sequence[RuleRuns]) -> tuple[RulePair, ...]:
     """Every two rules over the repeats in which both have a number."""
+    from autoreason.stats.paired import permutation_test
+
     found = []
     for one, other in combinations(rules, 2):
         shared = [each for each in one.gains if each in other.gains]

@@ -41,7 +41,7 @@ WORLDS = (
     ResearchWorld(name="none helps", about="half do nothing, half harm", helping=0.0, idle=0.5),
 )
 """Of the published table. Where nothing else is stated two in five do nothing and two in five harm, by 0.5."""
-_SINGLE = KeepRule(
+SINGLE = KeepRule(
     looks=1,
     drop=-inf,
     keep_first=inf,
@@ -64,7 +64,8 @@ _STRICT = KeepRule(
 _PUBLISHED = KeepRule(looks=4, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=8)
 
 
-def _repeats(looks: int, threshold: float) -> KeepRule:
+def repeats_rule(looks: int, threshold: float) -> KeepRule:
+    """Every candidate is looked at so often, and kept above a threshold."""
     return KeepRule(
         looks=looks,
         drop=-inf,
@@ -77,19 +78,19 @@ def _repeats(looks: int, threshold: float) -> KeepRule:
 
 
 WAYS = (
-    Way(name="greedy", rule=_SINGLE, floor_looks=1, end_test=False),
+    Way(name="greedy", rule=SINGLE, floor_looks=1, end_test=False),
     Way(
         name="floor of two runs",
-        rule=_SINGLE,
+        rule=SINGLE,
         floor_looks=2,
         # Twice how far two runs of the start lie apart.
         margin=2 * sqrt(2),
         pooled=False,
         end_test=False,
     ),
-    Way(name="Ladder", rule=_SINGLE, margin=1.4, pooled=False),
-    Way(name="3 repeats", rule=_repeats(3, 1.28)),
-    Way(name="5 repeats", rule=_repeats(5, 1.645)),
+    Way(name="Ladder", rule=SINGLE, margin=1.4, pooled=False),
+    Way(name="3 repeats", rule=repeats_rule(3, 1.28)),
+    Way(name="5 repeats", rule=repeats_rule(5, 1.645)),
     Way(
         name="e-value",
         rule=KeepRule(

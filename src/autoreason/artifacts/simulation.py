@@ -92,6 +92,8 @@ class Results(NamedTuple):
     false_keeps: Numbers
     """Those that do nothing or harm."""
     proposals: Numbers
+    used: Numbers
+    """Keeps that led to the result: the first so many."""
     trials: Trials
 
 
@@ -411,9 +413,10 @@ class _Search:
                 means[later] = np.where(same, means[later - 1], means[later])
             chosen = FINALISTS - 1 - means[::-1].argmax(0)
             quality = truths[chosen, self.rows]
-            changed = np.stack(places)[chosen, self.rows] > 0
+            used = np.stack(places)[chosen, self.rows]
         else:
-            changed = keeps > 0
+            used = keeps
+        changed = used > 0
         record = self.record / np.maximum(self.number, 1) - self.start_record
         claim = low = high = np.where(changed, record, 0)
         if self.end:
@@ -433,6 +436,7 @@ class _Search:
             keeps,
             self.false_keeps,
             self.proposals,
+            used,
             Trials(*map(np.concatenate, zip(*self.trials, strict=True))),
         )
 

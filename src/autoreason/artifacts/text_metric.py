@@ -1,4 +1,4 @@
-"""A metric over texts: an evaluator that a tournament carries as a guard."""
+"""A metric over texts: an evaluator that a tournament carries as a guard or a judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measu
 from autoreason.artifacts.research_task import Better
 from autoreason.artifacts.task_file import read_evaluator
 from autoreason.exchange import Query
-from autoreason.tournament.metric_guard import Metric
+from autoreason.tournament.metric import Metric, MetricRole
 
 FILE = "text.md"
 """Where an evaluator finds the text."""
@@ -26,6 +26,7 @@ class TextMetric(Metric, Struct, frozen=True, kw_only=True, tag_field="type", ta
     """A command, or `file.py:function`."""
     evaluation: str
     better: Better = "higher"
+    role: MetricRole = "guard"
 
     def query(self, key: str, text: str, seed: int) -> Query[Any]:
         """One look at the text as a file."""
@@ -38,8 +39,10 @@ class TextMetric(Metric, Struct, frozen=True, kw_only=True, tag_field="type", ta
         return answer.value if self.better == "higher" else -answer.value
 
 
-def read_metric(evaluate: str, better: Better) -> tuple[TextMetric, EvaluationSource]:
+def read_metric(
+    evaluate: str, better: Better, role: MetricRole
+) -> tuple[TextMetric, EvaluationSource]:
     """The metric that a command or function of the current folder is, and what is saved of it."""
     source = read_evaluator(evaluate, Path().resolve())
-    metric = TextMetric(evaluate=evaluate, evaluation=digest_of(source), better=better)
-    return metric, source
+    digest = digest_of(source)
+    return TextMetric(evaluate=evaluate, evaluation=digest, better=better, role=role), source

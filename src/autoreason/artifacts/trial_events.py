@@ -6,9 +6,11 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from autoreason.artifacts import research_statements
 from autoreason.artifacts.artifact import Changes
 from autoreason.artifacts.measurement import LookOutcome
 from autoreason.events import Event
+from autoreason.report.numbers import count
 
 TrialStatus = Literal["kept", "dropped", "refused", "failed", "guarded"]
 """`refused` by code before a look; `failed` without a value; `guarded` by a guard, whatever the metric said."""
@@ -39,6 +41,11 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
     level: str = ""
     """How artifacts were kept from everything else."""
 
+    @property
+    def line(self) -> str:
+        """How much one look varies."""
+        return f"noise floor: {research_statements.noise_floor(self)}"
+
 
 class TrialDecided(Event, frozen=True, kw_only=True):
     """A proposal was measured, or refused, and is decided."""
@@ -61,6 +68,8 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """Look by look, as the evaluator returned them."""
     seeds: tuple[int, ...] = ()
     """Which of the incumbent's looks each shares seed and items with."""
+    record: dict[int, float] = field(default_factory=dict)
+    """The incumbent's looks that it was compared with, by number, as the evaluator returned them."""
     metrics: dict[str, float] = field(default_factory=dict)
     """Means of the other numbers."""
     outcome: LookOutcome | None = None
@@ -73,6 +82,12 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """Runs of eight words that it shares with an item and the start does not."""
     tail: str = ""
 
+    @property
+    def line(self) -> str:
+        """What was tried and became of it."""
+        decision = research_statements.decision(self)
+        return f"trial {self.number} {decision}; {research_statements.idea(self)}"
+
 
 class FinalistsMeasured(Event, frozen=True, kw_only=True):
     """The playoff: fresh looks at the start, the last incumbent and two in between."""
@@ -83,6 +98,11 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
     """None where no look gave a number."""
     looks: int
     chosen: int
+
+    @property
+    def line(self) -> str:
+        """Which of them is delivered."""
+        return f"playoff: {research_statements.finalists(self)}"
 
 
 class EndTested(Event, frozen=True, kw_only=True):
@@ -96,3 +116,9 @@ class EndTested(Event, frozen=True, kw_only=True):
     sealed: bool
     opened: int = 0
     """How often the sealed set has been opened, this time included."""
+
+    @property
+    def line(self) -> str:
+        """On what it rests."""
+        looks = count(len(self.result), "pair")
+        return f"end test: {looks} on {research_statements.where_tested(self)}"

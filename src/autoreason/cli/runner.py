@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
+_STARTED = 0.3
+"""Seconds after which everything is loaded."""
+_COLLECT_EVERY = 5000
+"""Objects, from then on."""
 
 
 def choose_view(live: Live, output: OutputOptions, console: Console | None, known: int = 0) -> View:
@@ -131,6 +136,7 @@ async def _drive(drive: Drive, view: View, notes: Sequence[str], warnings: list[
             view.print_note(line)
 
     ticking = asyncio.create_task(_tick(view))
+    collecting = asyncio.get_running_loop().call_later(_STARTED, _collect_garbage)
     try:
         with Interrupts(view, switch):
             view.open()
@@ -143,8 +149,16 @@ async def _drive(drive: Drive, view: View, notes: Sequence[str], warnings: list[
                 stop_switch=switch,
             )
     finally:
+        collecting.cancel()
         ticking.cancel()
         view.close()
+
+
+def _collect_garbage() -> None:
+    """What the start left, once: it is not looked for while modules are loaded, and now a model writes."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_EVERY)
 
 
 async def _tick(view: View) -> None:

@@ -75,6 +75,11 @@ class Job:
         return 1
 
     @classmethod
+    def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:  # noqa: ARG003
+        """The plans as this task needs them."""
+        return repeat_plans(plans, cls.plan_count(task))
+
+    @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:  # noqa: ARG003
         """What a dry run is answered on its way to the first request; None where it cannot go on."""
         return "" if isinstance(query, GuidanceQuery | BudgetQuery) else None
@@ -115,6 +120,12 @@ class Job:
         finished = JobFinished(reason=reason, text=text, origin=origin)
         self.emit(finished)
         return finished
+
+
+def repeat_plans(plans: Plans, times: int) -> Plans:
+    """Plans carried out so many times."""
+    low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
+    return low, likely, high
 
 
 def read_options(settings: Settings, kind: type[Options]) -> Options:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from autoreason.events import Event, Status
 from autoreason.exchange import Spent
 from autoreason.keys import PartName
@@ -16,6 +18,13 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
     """`draft`, `attempt/3`, `repair/4`, `merge/5`, `pass/2/AB`."""
     program: str
     examined: Examined
+
+    @property
+    def line(self) -> str:
+        """What came of it."""
+        from autoreason.programs.program_statements import examined
+
+        return f"{self.stage.replace('/', ' ')}: {examined(self.examined)}"
 
 
 class Solved(Event, frozen=True, kw_only=True):
@@ -44,6 +53,17 @@ class Solved(Event, frozen=True, kw_only=True):
     def closed_part(self) -> str:
         """The story of the part is dropped, so that a long set stays small."""
         return self.part
+
+    @property
+    def line(self) -> str:
+        """What came of it."""
+        from autoreason.programs.program_statements import solved
+
+        return f"{self.problem}, {self.strategy}: {solved(self)}"
+
+    def without_reason(self) -> Solved:
+        """It ends a part."""
+        return replace(self, reason="")
 
 
 def examined_in(story: Story) -> list[ProgramExamined]:

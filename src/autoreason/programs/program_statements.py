@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from autoreason.events import FINISHED
-from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count
 from autoreason.tournament.statements import ENDINGS, decided, survivals
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autoreason.events import PassDecided
     from autoreason.programs.assignment import Examined, Trial
     from autoreason.programs.events import Solved
-    from autoreason.story import Story
+    from autoreason.task import Task
 
 
 def program_decided(event: PassDecided, k: int | None = None) -> str:
@@ -26,11 +26,6 @@ def program_decided(event: PassDecided, k: int | None = None) -> str:
         return decided(event, k)
     row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
     return f"{event.winner} goes on ({event.reason or 'unopposed'}){row}"
-
-
-def lines(program: str) -> str:
-    """How long a program is."""
-    return count(len(program.splitlines()), "line")
 
 
 def examined(result: Examined) -> str:
@@ -74,18 +69,13 @@ def solved(event: Solved) -> str:
     return f"{verdicts}; {count(event.spent.calls, 'call')}"
 
 
-def is_unsolved(story: Story, *, one: bool) -> bool:
-    """Whether the program for the one problem fails a test, or every program of a set every public one."""
+def why_unsolved(events: Sequence[Solved], task: Task | None, *, one: bool) -> str:
+    """What the program for the one problem fails, or every program of a set; empty where that is nothing."""
     if one:
-        return not all(map(_is_solved, solved_in(story)))
-    return bool(solved_in(story)) and not any(map(_passes_some, solved_in(story)))
-
-
-def why_unsolved(story: Story, *, one: bool) -> str:
-    """What the one program fails, or every program of a set."""
-    if one or not story.task:
-        return solved(solved_in(story)[-1])
-    public = [bool(each.public) for each in assignments_of(story.task) if not each.remark]
+        return "" if all(map(_is_solved, events)) else solved(events[-1])
+    if not events or any(map(_passes_some, events)):
+        return ""
+    public = [bool(each.public) for each in assignments_of(task) if not each.remark]
     some = "public or, where there is none, private" if any(public) else "private"
     which = "public" if all(public) else some
     return f"no program of the set passes a {which} test"

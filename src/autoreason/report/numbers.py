@@ -19,6 +19,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def lines(program: str) -> str:
+    """How long a program is."""
+    return count(len(program.splitlines()), "line")
+
+
 def decimal(value: float) -> str:
     """`17`, `17.5`."""
     return f"{value:,.1f}".removesuffix(".0")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable
+from functools import cached_property
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from autoreason.artifacts.order import OrderQuery, Orders
-from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.errors import (
     Accepted,
     BudgetReached,
@@ -38,9 +37,11 @@ from autoreason.models.budget import BudgetTracker
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
-from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
+
+if TYPE_CHECKING:
+    from autoreason.run.local_answers import LocalAnswers
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.5
@@ -73,8 +74,6 @@ class Asker:
         self._sent: set[str] = set()
         self._calls_by_pass: Counter[int | None] = Counter()
         """Calls by pass."""
-        self._policy = Policy()
-        self._orders = Orders(memory.questions(OrderQuery))
         self._provider_error = ""
         self.accepted = False
         self.budget_tracker = budget_tracker
@@ -87,32 +86,33 @@ class Asker:
 
     async def _answer(self, query: Query[Any]) -> Any:
         """The answer to a query: recorded, or from this process."""
-        if isinstance(query, PolicyQuery):
-            # The policy learns from recorded turns, too.
-            self._policy.learn(query.turn)
+        if not isinstance(query, BudgetQuery | GuidanceQuery):
+            self._local_answers.note(query)
         known = self._memory.recall_answer(query)
         if known is not None:
             return known
         if isinstance(query, GuidanceQuery):
             return await self._journal.record_guidance(self._run, query)
         self._check_commands()
-        match query:
-            case BudgetQuery():
-                answer: Any = self._budget_shortage(query)
-            case PolicyQuery():
-                answer = self._policy.choose(query.turn)
-            case OrderQuery():
-                answer = self._orders.answer(query)
-            case TuningQuery():
-                answer = await asyncio.to_thread(suggest, query)
-            case _:
-                self._refuse_second(query.key)
-                answer = await self._interruptible(self._serve(query))
-        if isinstance(query, BudgetQuery | OrderQuery):
+        if isinstance(query, BudgetQuery):
+            answer: Any = self._budget_shortage(query)
+        else:
+            answer = await self._local_answers.answer(query)
+        if answer is None:
+            self._refuse_second(query.key)
+            answer = await self._interruptible(self._serve(query))
+        if query.deferred:
             self._journal.send_answer(self._run, query, answer)
         else:
             await self._journal.record_answer(self._run, query, answer)
         return answer
+
+    @cached_property
+    def _local_answers(self) -> LocalAnswers:
+        # Texts need none of what answers here.
+        from autoreason.run.local_answers import LocalAnswers
+
+        return LocalAnswers(self._memory)
 
     async def _reply(self, request: Request) -> Reply:
         """A model's reply: recorded, or paid for within the budget."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
@@ -20,14 +22,9 @@ def caller_evaluator(
     """The caller's function over the items of a task."""
     research = research_of(task)
     assert research is not None
-    return CallerEvaluator(
-        evaluate,
-        metric=research.metric,
-        items=source.items,
-        sealed=source.sealed,
-        parallel=read_options(settings, ResearchTerms).parallel,
-        run=run,
-    )
+    source = replace(source, metric=research.metric)
+    parallel = read_options(settings, ResearchTerms).parallel
+    return CallerEvaluator(evaluate, source, parallel=parallel, run=run)
 
 
 def caller_service(

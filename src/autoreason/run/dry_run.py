@@ -22,7 +22,7 @@ from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.parameters import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
-from autoreason.tournament.metric_guard import Metric
+from autoreason.tournament.metric import Metric, MetricRole, metric_of
 
 _DESCRIBED = (
     "drafts",
@@ -113,12 +113,15 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
     judges = count(settings.judges, "judge")
     match settings.strategy:
         case "autoreason":
-            work = task.work
-            guard = f"{work.evaluate} guards the candidates" if isinstance(work, Metric) else ""
+            metric = task.work if isinstance(task.work, Metric) else None
             return [
-                *([("metric", guard)] if guard else []),
+                *(
+                    [("metric", _METRIC_ROLES[metric.role].format(metric.evaluate))]
+                    if metric
+                    else []
+                ),
                 ("drafts", _drafts(task, settings)),
-                ("panel", _panel(settings)),
+                ("panel", _panel(settings, bool(metric_of(task, "judge")))),
                 ("ends", _ends(settings)),
             ]
         case "judge":
@@ -235,14 +238,24 @@ def _drafts(task: Task, settings: Settings) -> str:
     return f"{text}; {settings.max_drafts} at most while too few keep the contract"
 
 
-def _panel(settings: Settings) -> str:
+_METRIC_ROLES: dict[MetricRole, str] = {
+    "guard": "{} guards the candidates",
+    "judge": "{} is one judge among others, on every panel but the confirmation",
+}
+
+
+def _panel(settings: Settings, metric: bool) -> str:
     text = count(settings.judges, "judge")
+    if metric:
+        text += f" and the metric, {settings.judges + 1} ballots where it can rank the texts"
     if settings.extra_judges and settings.max_judges > settings.judges:
         text += (
             f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
         )
     ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
-    last = (f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends)
+    last = [f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends]
+    if metric and settings.playoff:
+        last[0] += " and the metric"
     return "; ".join([text, *last])
 
 

@@ -143,13 +143,12 @@ async def estimate_run(
     if task.draft is not None:
         # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
-    plans, times = plan_calls(kind, settings), kind.plan_count(task)
+    plans = plan_calls(kind, settings)
     if not requests or plans is None:
         return unknown
     if task.draft is not None:
         plans = without_drafts(plans, kind.draft_count(settings))
-    low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
-    plans = low, likely, high
+    plans = kind.fit_plans(plans, task, settings)
     sizes = _sizes(task, requests)
     return dataclasses.replace(
         unknown,

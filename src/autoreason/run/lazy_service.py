@@ -57,22 +57,33 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             return ExaminerService(client), client
         case TextMetric():
             from autoreason.artifacts.evaluation_service import EvaluationService
-            from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+            from autoreason.artifacts.evaluator.evaluator_client import (
+                EvaluatorClient,
+                OpenEvaluation,
+            )
+            from autoreason.tournament.metric import LOOKS
 
-            measuring = await EvaluatorClient.open(work.evaluation, run=run)
-            return EvaluationService(measuring), measuring
+            opening = OpenEvaluation(digest=work.evaluation, run=run)
+            measuring = await EvaluatorClient.connect(opening)
+            # A judge without a number for three texts in a row is broken; a guard only leaves them out.
+            max_without = 3 * LOOKS if work.role == "judge" else None
+            return EvaluationService(measuring, max_without), measuring
         case ResearchTask():
             from autoreason.artifacts.evaluation_service import EvaluationService
-            from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+            from autoreason.artifacts.evaluator.evaluator_client import (
+                EvaluatorClient,
+                OpenEvaluation,
+            )
             from autoreason.artifacts.research_job import ResearchTerms
 
             research = read_options(settings, ResearchTerms)
-            evaluator = await EvaluatorClient.open(
-                work.evaluation,
+            opening = OpenEvaluation(
+                digest=work.evaluation,
                 run=run,
                 start=work.files,
                 unsafe=research.unsafe,
                 parallel=research.parallel,
             )
-            return EvaluationService(evaluator), evaluator
+            measuring = await EvaluatorClient.connect(opening)
+            return EvaluationService(measuring), measuring
     raise TypeError(f"there is no service for {work.name}")

@@ -13,6 +13,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Protocol
+from autoreason.tournament.metric import MetricRole
 from autoreason.type_hints import check_call
 
 JournalPlace = Journal | str | Path | None
@@ -130,9 +131,11 @@ class RefineOptions(TaskOptions, total=False):
     strategy: str
     strategy_options: dict[str, Any]
     metric: str
-    """A command or `file.py:function` that gives a text a number; what it calls worse than A is no candidate."""
+    """A command or `file.py:function` that gives a text a number."""
     metric_better: Literal["higher", "lower"]
     """Which numbers of the metric are better."""
+    metric_role: MetricRole
+    """A guard leaves out what is worse than A, beyond noise; a judge has one ballot on every panel that chooses."""
 
 
 class CompareOptions(TaskOptions, total=False):
@@ -173,8 +176,8 @@ class SolveOptions(WriteOptions, total=False):
     """Run programs without a sandbox."""
 
 
-class ResearchOptions(PanelOptions, total=False):
-    """Keyword arguments of `research`."""
+class MeasureOptions(PanelOptions, total=False):
+    """Who proposes changes, and what a research run may take."""
 
     author_model: str | Model
     """Proposes changes."""
@@ -182,14 +185,28 @@ class ResearchOptions(PanelOptions, total=False):
     author_effort: Effort | None
     evaluations: int
     """Evaluations in all: noise floor, races, playoff and end test."""
-    rule: Literal["race", "greedy", "independent"]
-    """Which changes are kept: `race`, or a rival under the same budget."""
     parallel: int
     """Proposals and looks under way at once."""
     patience: int
     """Proposals in a row without a keep that end the search."""
     unsafe: bool
     """Run evaluator and artifact without a jail where there is none."""
+
+
+class ResearchOptions(MeasureOptions, total=False):
+    """Keyword arguments of `research`."""
+
+    rule: Literal["race", "greedy", "independent"]
+    """Which changes are kept: `race`, or a rival under the same budget."""
+
+
+class CompareRulesOptions(MeasureOptions, total=False):
+    """Keyword arguments of `compare_rules`."""
+
+    rules: Sequence[Literal["race", "greedy", "independent"]]
+    """Two different ones or more; all three unless given."""
+    repeats: int
+    """Runs by each rule."""
 
 
 class ForkOptions(WriteOptions, total=False):

@@ -37,7 +37,7 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
             scores(verdict.scores),
             margin,
             percent(verdict.chance),
-            str(verdict.ballots),
+            f"{verdict.ballots}{' + metric' if verdict.metric and verdict.metric.ranking else ''}",
         )
     return (str(decided.number), won, *judged, f"{decided.words:,}")
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import ValidationError, convert
-from msgspec.structs import replace
 
 from autoreason.errors import Interruption, ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery
@@ -18,7 +17,6 @@ from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import RecordedAnswer, RecordedReply
 from autoreason.keys import Key
 from autoreason.plugins import is_in_file, short
-from autoreason.programs.events import Solved
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
@@ -133,7 +131,7 @@ def _is_same(recorded: AnyEvent, event: AnyEvent) -> bool:
             return recorded.part == event.part
     elif _delivered_and_finished(recorded, event):
         return True
-    return recorded == event or _without_reason(recorded) == _without_reason(event)
+    return recorded == event or recorded.without_reason() == event.without_reason()
 
 
 def _delivered_and_finished(recorded: AnyEvent, event: AnyEvent) -> bool:
@@ -144,13 +142,6 @@ def _delivered_and_finished(recorded: AnyEvent, event: AnyEvent) -> bool:
         and recorded.status == event.status
         and (event.text is None or event.text == recorded.text)
     )
-
-
-def _without_reason(event: AnyEvent) -> AnyEvent:
-    """The event without its reason, which a later version may word differently."""
-    if isinstance(event, PartEvent) and isinstance(event.event, Delivered | JobFinished):
-        return replace(event, event=replace(event.event, reason=""))
-    return replace(event, reason="") if isinstance(event, Solved) else event
 
 
 def _part_of(event: AnyEvent) -> str:

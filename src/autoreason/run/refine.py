@@ -124,11 +124,19 @@ def prepare_refine(
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
     if not options.get("metric"):
+        if extra := next(
+            (name for name in ("metric_better", "metric_role") if name in options), ""
+        ):
+            raise InvalidInput(f"`{extra}` goes with `metric`; name the metric, or leave it out")
         return prepare(task, models, choice, options, **own)
     from autoreason.artifacts.text_metric import read_metric
     from autoreason.run.research import PreparedMeasuring
 
-    metric, source = read_metric(options["metric"], options.get("metric_better", "higher"))
+    metric, source = read_metric(
+        options["metric"],
+        options.get("metric_better", "higher"),
+        options.get("metric_role", "guard"),
+    )
     prepared = prepare(replace(task, work=metric), models, choice, options, **own)
     return PreparedMeasuring(**asdict(prepared), _source=source)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -23,7 +23,6 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
 from autoreason.artifacts.measurement import LookQuery
 from autoreason.artifacts.research_job import Research, ResearchTerms
 from autoreason.artifacts.research_task import ResearchTask, research_of
-from autoreason.artifacts.rule_comparison import RuleComparison
 from autoreason.artifacts.task_file import read_research_task
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput, Stopped
@@ -32,18 +31,20 @@ from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
 from autoreason.jobs.runner import build_job
-from autoreason.report.numbers import count
 from autoreason.run.caller_evaluation import caller_evaluator
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import ResearchOptions, RunHooks, check_arguments
+from autoreason.run.parameters import (
+    MeasureOptions,
+    ResearchOptions,
+    RunHooks,
+    check_arguments,
+)
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.research_result import ResearchResult
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.compare.comparison import enough_repeats
-from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
 _TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe")
@@ -135,9 +136,15 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
         return await super().run_async(**hooks)
 
     def _check_jail(self, source: EvaluationSource) -> None:
-        """Refuse a command that this machine cannot jail, before anything is written."""
-        unsafe = read_options(self.settings, ResearchTerms).unsafe
-        if self._evaluator is None and not unsafe and not function_of(source.evaluate):
+        """Refuse an evaluator that this machine cannot jail, before anything is written."""
+        is_research = research_of(self.task) is not None
+        if self._evaluator or (is_research and read_options(self.settings, ResearchTerms).unsafe):
+            return
+        if function_of(source.evaluate):
+            from autoreason.programs.sandbox.levels import require_level
+
+            require_level()
+        else:
             from autoreason.artifacts.evaluator.command_jail import require_jail
 
             require_jail()
@@ -217,42 +224,18 @@ def prepare_research(
         {'knob.txt': '1\n'}
     """
     check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
-    return PreparedResearch(**_prepare("research", task, model, evaluate, options))
+    return PreparedResearch(**measuring_parts("research", task, model, evaluate, options))
 
 
-def prepare_rule_comparison(
-    task: str | Path | Task,
-    model: str | Model = DEFAULT_MODEL,
-    *,
-    rules: Sequence[str],
-    repeats: int = 1,
-    evaluate: Evaluate | str | None = None,
-    **options: Unpack[ResearchOptions],
-) -> PreparedMeasuring:
-    """Research by several rules, each as often with as many evaluations, and what fresh looks say of them."""
-    check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
-    require_statistics()
-    first, *rivals = rules
-    own = {"rule": first, "rivals": tuple(rivals), "repeats": repeats}
-    parts = _prepare("research_rules", task, model, evaluate, options, own)
-    RuleComparison.check(parts["settings"])
-    if repeats < (needed := enough_repeats(len(rules))):
-        parts["notes"] += (
-            f"{count(repeats, 'repeat')} of {len(rules)} rules cannot show that one of them is best "
-            f"beyond chance; that takes {needed} or more",
-        )
-    return PreparedMeasuring(**parts)
-
-
-def _prepare(
+def measuring_parts(
     strategy: str,
     task: str | Path | Task,
     model: str | Model,
     evaluate: Evaluate | str | None,
-    options: ResearchOptions,
+    options: MeasureOptions,
     own: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a prepared run consists of; `own` are the terms that the caller decides."""
+    """What a prepared run with an evaluator consists of; `own` are the terms that the caller decides."""
     chosen, source, notes = _read(task, evaluate)
     given = {name: value for name, value in options.items() if name in _TERMS and value is not None}
     choice = ModelChoice()

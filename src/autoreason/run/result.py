@@ -11,12 +11,11 @@ from autoreason.contract import Violation, count_words
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
-from autoreason.programs.program_statements import lines
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, lines
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
 from autoreason.tournament import statements
-from autoreason.tournament.metric_guard import Metric
+from autoreason.tournament.metric import Metric
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -160,14 +159,15 @@ class Result(Report):
             rows.append(("Passes", f"{len(won)}, {how}"))
         work = self.story.task.work if self.story.task else None
         if isinstance(work, Metric):
-            rows.append(("Metric", statements.metric(work.evaluate, self.story)))
+            rows.append(("Metric", statements.metric(work, self.story)))
         if self.text is not None:
             rows.append(("Text", self._origin()))
         return [*rows, self.took]
 
     def _origin(self) -> str:
         text = self.text or ""
-        is_program = self.story.task is not None and self.story.task.work is not None
+        work = self.story.task.work if self.story.task else None
+        is_program = work is not None and not isinstance(work, Metric)
         length = lines(text) if is_program else count(count_words(text), "word")
         origin = f"{self.origin}, {length}"
         draft = self.story.draft

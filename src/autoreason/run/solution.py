@@ -74,8 +74,9 @@ class Solution(Result):
     @property
     def unsolved(self) -> str:
         """Why a finished run solved nothing; empty where it did, or is not finished."""
-        unsolved = self.finished and program_statements.is_unsolved(self.story, one=self.one)
-        return program_statements.why_unsolved(self.story, one=self.one) if unsolved else ""
+        if not self.finished:
+            return ""
+        return program_statements.why_unsolved(self.solved, self.story.task, one=self.one)
 
     heading = "Programs"
 

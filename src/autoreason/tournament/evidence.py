@@ -34,7 +34,8 @@ def chance_of_margin(
 
     Exact, but for panels too large to count: there it is estimated from the same random panels every time.
     A `PanelSize` is a panel that may stop early or grow. It differs from a panel of as many judges as it happened
-    to ask, because it stops where the vote is clear. `invalid` are its seats without a valid ballot.
+    to ask, because it stops where the vote is clear. Next to a metric's ballot, chance is that of judges who rank at
+    random while that ballot stays as it is. `invalid` are its seats without a valid ballot.
     """
     if margin < 0:
         raise ValueError(f"a margin is 0 or more, not {margin}")
@@ -77,10 +78,10 @@ class _Ends(NamedTuple):
 def _ends(
     judges: int | PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]
 ) -> _Ends | int:
-    """The ends of a panel whose size depends on the votes; of another just its ballots."""
+    """The ends of a panel whose size depends on the votes, or with a metric; of another just its ballots."""
     if isinstance(judges, int):
         return judges
-    if not judges.early_stop and not judges.extra:
+    if not judges.early_stop and not judges.extra and not judges.metric:
         return judges.start - len(invalid)
     return _all_ends(judges, candidates, rule, invalid)
 
@@ -89,19 +90,24 @@ def _ends(
 def _all_ends(size: PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]) -> _Ends:
     names = _NAMES[:candidates]
     if candidates <= 3 and size.limit <= (12 if is_additive(rule) else 7):
-        return _gather(_waves(size, names, rule, invalid), rule, names)
+        return _gather(_waves(size, names, rule, invalid), size, rule, names)
     sampled = _SAMPLED_BALLOTS // size.limit
-    return _gather(_sampled_waves(size, names, rule, invalid, sampled), rule, names, sampled)
+    panels = _sampled_waves(size, names, rule, invalid, sampled)
+    return _gather(panels, size, rule, names, sampled)
 
 
 def _gather(
-    panels: Iterable[tuple[float, CastBallots]], rule: str, names: tuple[str, ...], sampled: int = 0
+    panels: Iterable[tuple[float, CastBallots]],
+    size: PanelSize,
+    rule: str,
+    names: tuple[str, ...],
+    sampled: int = 0,
 ) -> _Ends:
     margins: defaultdict[int, float] = defaultdict(float)
     first = 0.0
     for chance, cast in panels:
         # Where every seat is invalid no candidate leads.
-        result = count_votes(rule, cast, names) if cast else None
+        result = count_votes(rule, size.metric_ballots(names) + cast, names) if cast else None
         margins[result.margin if result else 0] += chance
         first += chance if result is None or result.winner == names[0] else 0.0
     return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, sampled)

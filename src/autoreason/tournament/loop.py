@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan
 from autoreason.keys import sub_key
 from autoreason.settings import Settings
@@ -15,7 +16,8 @@ from autoreason.tournament.challengers import challenge, write_rival
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critics import CritiqueResult, criticise
 from autoreason.tournament.drafts import choose_draft
-from autoreason.tournament.metric_guard import Metric
+from autoreason.tournament.metric import Metric
+from autoreason.tournament.metric_judge import MetricJudge
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
@@ -31,9 +33,13 @@ class Tournament(Strategy):
     )
     prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
 
+    def __init__(self, context: JobContext) -> None:
+        super().__init__(context)
+        self._metric = MetricJudge(self.context)
+
     async def run(self) -> Delivered:
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
-        await choose_draft(self.context, self._affords_drafts)
+        await choose_draft(self.context, self._affords_drafts, self._metric)
         number, stopped = 0, ""
         stop = user_rules(self.settings)
         while (
@@ -48,15 +54,15 @@ class Tournament(Strategy):
             reason = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
         else:
             status, reason = "capped", stopped or self.why_capped(number)
-        winner = await run_playoff(self.context, self.story.incumbents)
+        winner = await run_playoff(self.context, self.story.incumbents, metric=self._metric)
         await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, reason, winner)
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """A metric may guard the candidates."""
-        guarded = isinstance(task.work, Metric)
-        super().check_task(replace(task, work=None) if guarded else task, settings)
+        """A metric may guard the candidates, or judge them."""
+        has_metric = isinstance(task.work, Metric)
+        super().check_task(replace(task, work=None) if has_metric else task, settings)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -135,7 +141,7 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
-        return await self.vote(number, ballot, pass_size(self.settings))
+        return await self.vote(number, ballot, pass_size(self.settings), metric=self._metric)
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoreason.settings import Settings
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
@@ -22,6 +22,16 @@ class PanelSize:
     early_stop: bool = False
     calls: int | None = None
     """Requests all seats may take together, second tries included; None is no limit."""
+    metric: tuple[int, ...] = ()
+    """A metric's ballot, known before any judge is asked: places in the tie order, best first."""
+
+    def with_metric(self, ranking: Ranking, tie_order: Sequence[str]) -> PanelSize:
+        """The same judges, next to a metric's ballot."""
+        return replace(self, metric=tuple(map(tie_order.index, ranking)))
+
+    def metric_ballots(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """The metric's ballot, where there is one."""
+        return (tuple(tie_order[place] for place in self.metric),) if self.metric else ()
 
     def requests(self, seat: int) -> int:
         """Requests a seat may take: an equal share, whatever the other seats need, so that a replay repeats it."""
@@ -39,14 +49,15 @@ class PanelSize:
         self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, invalid: int = 0
     ) -> int:
         """Judges to ask next, after these ballots and `invalid` seats; 0 when the panel is complete."""
+        metric = self.metric_ballots(tie_order)
         wave = next_wave(
-            rankings,
+            [*metric, *rankings],
             tie_order,
             rule,
-            start=self.start,
+            start=self.start + len(metric),
             step=self.extra,
             close_margin=self.close_margin,
-            limit=self.limit,
+            limit=self.limit + len(metric),
             invalid_seats=invalid,
             early_stop=self.early_stop,
         )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DraftReady,
         DraftWritten,
         Evidence,
+        MetricBallot,
         PanelDecided,
         PassDecided,
         PlayoffDecided,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from autoreason.story import Story
+    from autoreason.tournament.metric import Metric
 
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 SLOTS = ("A", "AB", "B")
@@ -73,6 +75,8 @@ def lead(verdict: Verdict) -> str:
 def ballots(verdict: Verdict) -> str:
     """How many votes a verdict rests on, and what was left out."""
     cast = count(verdict.ballots, "ballot")
+    if verdict.metric and verdict.metric.ranking:
+        cast += " and the metric's"
     return f"{cast}, {verdict.invalid} not valid" if verdict.invalid else cast
 
 
@@ -178,11 +182,39 @@ def dropped(event: CandidateDropped) -> str:
     return f"left out: {_DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
 
 
-def metric(evaluate: str, story: Story) -> str:
-    """What a metric left out of the ballots."""
+def metric(found: Metric, story: Story) -> str:
+    """What a metric left out of the ballots, or how often it voted."""
+    if found.role == "judge":
+        return _metric_votes(found, story)
     worse = sum(each.reason == "metric" for one in story.passes for each in one.dropped)
     candidates = worse + sum(len(one.candidates) for one in story.passes)
-    return f"{evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A"
+    return f"{found.evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A"
+
+
+def _metric_votes(found: Metric, story: Story) -> str:
+    playoff = story.playoff.verdict if story.playoff else None
+    verdicts = [each.verdict for each in story.passes]
+    verdicts += [playoff, *(each.verdict for each in story.panels.values())]
+    cast = [each.metric for each in verdicts if each and each.metric]
+    voted = sum(each.ranking is not None for each in cast)
+    reasons = [_why_no_vote(each) for each in cast if not each.ranking]
+    abstained = "".join(f", on {reasons.count(why)} not: {why}" for why in dict.fromkeys(reasons))
+    return (
+        f"{found.evaluate} voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
+        "and are no evidence, and chance is that of judges ranking at random next to it"
+    )
+
+
+def _why_no_vote(event: MetricBallot) -> str:
+    without = None in event.values.values()
+    return "a text had no number" if without else "two texts had the same number"
+
+
+def metric_ballot(event: MetricBallot) -> str:
+    """How a metric voted, or why it did not."""
+    if event.ranking:
+        return ranking(event.ranking)
+    return f"no vote: {_why_no_vote(event)}"
 
 
 def ballot(event: BallotCast) -> str:

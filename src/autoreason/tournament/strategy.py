@@ -31,6 +31,7 @@ from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
+from autoreason.tournament.metric_judge import MetricJudge
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
 
@@ -169,10 +170,15 @@ class Strategy(Job):
             self.end_pass(number, "unopposed", "A", reason="the revision cannot stand")
 
     async def vote(
-        self, number: int, ballot: Mapping[Slot, str], size: PanelSize, fallback: Slot | None = None
+        self,
+        number: int,
+        ballot: Mapping[Slot, str],
+        size: PanelSize,
+        fallback: Slot | None = None,
+        metric: MetricJudge | None = None,
     ) -> None:
         """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
-        panel = Panel(self.context, pass_key(number), dict(ballot.items()), size)
+        panel = Panel(self.context, pass_key(number), dict(ballot.items()), size, metric=metric)
         verdict = await panel.run()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)

@@ -12,7 +12,7 @@ import pytest
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.command_jail import jail_problem
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Look, Measurement
 from autoreason.artifacts.research_task import LookLimits
@@ -44,7 +44,8 @@ def look(text: str = "", *, path: str = "pack.py", **fields: Any) -> Look:
 @asynccontextmanager
 async def opened(source: EvaluationSource, **options: Any) -> AsyncIterator[EvaluatorClient]:
     """A client that is closed in the end."""
-    client = await EvaluatorClient.open(save_evaluation(source), **options)
+    opening = OpenEvaluation(digest=save_evaluation(source), **options)
+    client = await EvaluatorClient.connect(opening)
     try:
         yield client
     finally:

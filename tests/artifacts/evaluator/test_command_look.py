@@ -23,9 +23,8 @@ from tests.patience import PATIENCE
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.evaluator.command_jail import resident_bytes
-from autoreason.artifacts.evaluator.evaluator_messages import OpenEvaluation
-from autoreason.artifacts.evaluator.evaluator_process import EvaluatorBench
-from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
+from autoreason.artifacts.evaluator.command_look import CommandEvaluator
+from autoreason.artifacts.evaluator.evaluator_client import OpenEvaluation
 from autoreason.artifacts.measurement import LookOutcome
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.errors import InvalidInput, ProviderFailed
@@ -303,12 +302,12 @@ def test_without_a_jail_a_command_is_refused_with_what_to_do(
     monkeypatch.setattr(
         "autoreason.artifacts.evaluator.command_jail.jail_problem", lambda: "bwrap is missing"
     )
-    digest = save_evaluation(EvaluationSource(evaluate="true"))
+    source = EvaluationSource(evaluate="true")
     with pytest.raises(InvalidInput, match=r"bwrap is missing.*`unsafe`"):
-        EvaluatorBench(OpenEvaluation(digest=digest, run="r"))
-    bench = EvaluatorBench(OpenEvaluation(digest=digest, run="r", unsafe=True))
-    assert bench.level == "none"
-    asyncio.run(bench.close())
+        CommandEvaluator(source, unsafe=False)
+    evaluator = CommandEvaluator(source, unsafe=True)
+    assert evaluator.level == "none"
+    asyncio.run(evaluator.close())
 
 
 def test_a_jail_never_shows_the_folder_of_saved_evaluations(

@@ -17,9 +17,9 @@ from tests.artifacts.evaluator.evaluating import (
 )
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.bench import LookSlots
 from autoreason.artifacts.evaluator.caller import CallerEvaluator
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
-from autoreason.artifacts.evaluator.look_slots import LookSlots
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import (
     SavedEvaluation,
     count_openings,
@@ -61,10 +61,10 @@ async def test_an_evaluation_that_was_changed_or_is_missing_measures_nothing() -
         assert result.outcome == LookOutcome.EVALUATOR_ERROR
         assert "was changed" in result.detail
     with pytest.raises(InvalidInput, match="was changed"):
-        await EvaluatorClient.open(digest)
+        await EvaluatorClient.connect(OpenEvaluation(digest=digest))
     saved_file(digest).unlink()
     with pytest.raises(InvalidInput, match="not saved here"):
-        await EvaluatorClient.open(digest)
+        await EvaluatorClient.connect(OpenEvaluation(digest=digest))
 
 
 @needs_jail
@@ -192,7 +192,7 @@ async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None
             raise ValueError("wrong")
         return {"score": len((folder / "a" / "prompt.md").read_text()), "n": len(items)}
 
-    evaluator = CallerEvaluator(evaluate, items=("x", "y"))
+    evaluator = CallerEvaluator(evaluate, EvaluationSource(evaluate="", items=("x", "y")))
     result = await evaluator.measure(look("four", path="a/prompt.md", items=(1,)))
     assert (result.value, result.level, result.metrics["n"]) == (4.0, "caller", 1.0)
     failed = await evaluator.measure(look("four", path="a/prompt.md", seed=1))

@@ -11,7 +11,7 @@ from tests.artifacts.evaluator.evaluating import function, look, measure, opened
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.command_jail import descendants
-from autoreason.artifacts.evaluator.function_look import FunctionBench
+from autoreason.artifacts.evaluator.function_look import FunctionEvaluator
 from autoreason.artifacts.measurement import Look, LookOutcome
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.programs.sandbox.base import RunLimits
@@ -60,6 +60,26 @@ async def test_files_of_an_artifact_import_each_other_and_texts_can_be_read() ->
 async def test_an_artifact_without_python_needs_no_second_jail() -> None:
     source = function("def score(artifact, seed): return len(artifact.files['prompt.md'])")
     assert (await measure(source, look("four", path="prompt.md"))).value == 4.0
+
+
+async def test_a_function_is_given_as_much_as_it_takes_also_where_it_is_decorated() -> None:
+    decorated = """
+        import functools
+        def once(function):
+            @functools.wraps(function)
+            def call(*given): return function(*given)
+            return call
+        @once
+        def score(artifact, seed): return seed
+        """
+    cases = {
+        decorated: 2.0,
+        "def score(*given): return len(given)": 3.0,
+        "score = lambda artifact, seed=5: seed": 2.0,
+        "class Score:\n    def __call__(self, artifact): return 1\nscore = Score()": 1.0,
+    }
+    for code, value in cases.items():
+        assert (await measure(function(code), look(PACK, seed=2))).value == value
 
 
 async def test_the_evaluators_own_files_import_each_other() -> None:
@@ -193,7 +213,7 @@ async def test_an_artifact_cannot_get_a_better_number_by(attack: str) -> None:
 async def test_a_look_costs_little_more_than_two_runs_in_the_sandbox() -> None:
     runs = 30
     sandbox = open_sandbox(workers=1)
-    bench = FunctionBench(
+    bench = FunctionEvaluator(
         sandbox, function("def score(artifact): return artifact.pack([])[:0] == []")
     )
     async with sandbox.open("print(1)", RunLimits()) as session:

@@ -132,6 +132,38 @@ def test_check_says_whether_an_evaluator_is_fit(inside: Inside, task: str) -> No
     assert not inside.journal_exists
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--evaluations", "40"),
+        ("--rule", "race,greedy"),
+        ("--repeats", "2"),
+        ("-m", "echo/echo"),
+        ("--cost-limit", "1"),
+        ("--journal", "other.db"),
+        ("-o", "out"),
+        ("--dry-run",),
+        ("--dry-run", "--measure"),
+    ],
+)
+def test_a_check_refuses_what_means_nothing_to_it(
+    inside: Inside, task: str, options: tuple[str, ...]
+) -> None:
+    said = inside("research", "check", task, *options)
+    assert said.status == 2
+    assert "means nothing to a check" in said.sentence
+    assert any(each in said.sentence for each in (*options, "--model", "--output"))
+
+
+def test_defaults_of_the_user_do_not_keep_anyone_from_a_check(inside: Inside, task: str) -> None:
+    from autoreason.paths import config_file
+
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text('model = "echo/echo"\n[limits]\ncost = 5\n')
+    said = inside("research", "check", task, "--seed", "3", "-q", "--json")
+    assert said.status == 0, said.err
+
+
 def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
     assert "kept " in inside("runs").out

@@ -36,6 +36,12 @@ def test_a_brief_comes_from_a_file_or_a_pipe(shell: Shell) -> None:
     assert from_file.stdout == from_pipe.stdout
 
 
+def test_a_run_over_texts_loads_nothing_of_programs_research_or_studies(shell: Shell) -> None:
+    loaded = shell("run", BRIEF, *FAST, "-q", PYTHONPROFILEIMPORTTIME="1").stderr
+    assert "autoreason.tournament.critics" in loaded
+    assert re.findall(r"autoreason\.(?:programs|artifacts|studies)\.\w+", loaded) == []
+
+
 def test_quiet_is_quiet(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q").stderr == ""
 
@@ -540,3 +546,22 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(insid
     assert done.status == 2
     assert "--html" in done.sentence
     assert not inside.journal_exists
+
+
+def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
+    inside: Inside,
+) -> None:
+    inside.write(
+        "metric.py", "def score(artifact, seed):\n    return len(artifact.text('text.md'))\n"
+    )
+    metric = ("--metric", "metric.py:score", "--metric-role", "judge", "--extra-judges", "0")
+    dry = " ".join(inside("run", BRIEF, *FAST, *metric, "--dry-run").out.split())
+    assert "metric.py:score is one judge among others, on every panel but the confirm" in dry
+    assert "3 judges and the metric, 4 ballots where it can rank the texts; a playoff of 5" in dry
+    assert inside("run", BRIEF, *FAST, *metric).status == 0
+    shown = " ".join(inside("show").out.split())
+    assert re.search(r"metric (A|B|AB) > (A|B|AB) > (A|B|AB) ", shown)
+    assert "ballots and the metric's" in shown
+    assert "metric.py:score voted on" in shown
+    refused = inside("run", BRIEF, *FAST, "--metric-role", "judge")
+    assert "--metric-role goes with --metric" in refused.sentence

@@ -10,7 +10,7 @@ from tests.cli.conftest import Shell
 from tests.cli.server import Server
 
 from autoreason.cli import embedded
-from autoreason.cli.commands.doctor import sandbox_finding
+from autoreason.cli.commands.doctor import jail_finding, sandbox_finding
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level
 
 
@@ -79,6 +79,7 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
         "dependencies",
         "statistics",
         "sandbox",
+        "jail",
         "journal",
         "keys",
         "local model",
@@ -116,6 +117,16 @@ def test_the_doctor_says_how_programs_are_confined_and_why_not_better(
 def test_the_doctor_tries_the_sandbox_of_this_machine(shell: Shell) -> None:
     findings = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
     assert findings["sandbox"]["message"].startswith(find_level().level)
+
+
+@pytest.mark.parametrize(
+    ("problem", "level"), [("", "ok"), ("bwrap is not installed: apt-get install it", "warn")]
+)
+def test_the_doctor_says_whether_commands_can_be_jailed(problem: str, level: str) -> None:
+    finding = jail_finding(problem)
+    assert (finding.about, finding.level) == ("jail", level)
+    assert problem in finding.message
+    assert ("file.py:function" in finding.fix) == bool(problem)
 
 
 def test_the_doctor_finds_a_broken_journal(shell: Shell) -> None:

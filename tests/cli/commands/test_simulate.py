@@ -42,6 +42,23 @@ def test_programs_get_the_same_as_json_and_a_picture_is_drawn(shell: Shell) -> N
     assert svg in (shell.home / "c.html").read_text("utf-8")
 
 
+def test_keep_rules_are_searched(quick_shell: Shell) -> None:
+    more = ("--runs", "2", "--tries", "1", "--evaluations", "20", "--json", "-q")
+    done = quick_shell("simulate", "search", "--research", *more)
+    assert done.returncode == 0, done.stderr
+    assert "race, the default" in [rule["name"] for rule in json.loads(done.stdout)["rules"]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--tries", "5"), ("--evaluations", "50"), ("--research", "--calls", "90")],
+)
+def test_options_of_the_other_search_are_refused(quick_shell: Shell, options: tuple[str]) -> None:
+    done = quick_shell("simulate", "search", *options)
+    assert done.returncode == 2
+    assert "leave them out" in done.stderr
+
+
 def test_the_tournament_itself_is_played_unless_asked_otherwise(quick_shell: Shell) -> None:
     slow = quick_shell(
         "simulate", "--runs", "3", "--world", "help", "--protocol", "paper", "--json"

@@ -29,6 +29,11 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         ("import os\nprint(os.read(0, 100))", "xy", "b'xy'\n"),
         ("import os\nprint(os.read(0, os.fstat(0).st_size))", "xy", "b'xy'\n"),
         (
+            "import sys\nprint([each.tell() for each in (sys.stdin, sys.stdout, sys.stderr)])",
+            "xy",
+            "[0, 0, 0]\n",
+        ),
+        (
             "import mmap\nprint(mmap.mmap(0, 0, access=mmap.ACCESS_READ).readline())",
             "x\ny",
             "b'x\\n'\n",

@@ -5,65 +5,41 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from autoreason.artifacts.evaluator.look_slots import LookSlots
-from autoreason.artifacts.evaluator.look_values import (
-    TAIL,
-    measured,
-    read_measurement,
-    without_sealed_text,
-)
-from autoreason.artifacts.evaluator.saved_evaluation import record_opening, write_files
+from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator.bench import Bench
+from autoreason.artifacts.evaluator.look_values import TAIL, read_measurement
+from autoreason.artifacts.evaluator.saved_evaluation import write_files
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
-from autoreason.artifacts.research_task import LookLimits
 
 Evaluate = Callable[[Path, int, list[Any]], Any]
 """Given the artifact's folder, the seed and the items; returns a number, or a dictionary of numbers."""
 
 
-class CallerEvaluator:
-    """Measures with a function of the caller, as many at a time as `parallel`."""
+class CallerEvaluator(Bench):
+    """Measures with a function of the caller."""
 
     level = "caller"
 
     def __init__(
         self,
         evaluate: Evaluate,
+        source: EvaluationSource = EvaluationSource(evaluate=""),  # noqa: B008
         *,
-        metric: str = "score",
-        items: Sequence[Any] = (),
-        sealed: Sequence[Any] = (),
         parallel: int = 1,
         run: str = "",
     ) -> None:
-        self._evaluate, self._metric = evaluate, metric
-        self._items, self._sealed = items, sealed
-        self._slots = LookSlots(parallel)
-        self.run = run
-        """Which run it measures for, where a sealed set is counted as opened."""
+        super().__init__(source, parallel=parallel, run=run)
+        self._evaluate = evaluate
 
-    async def measure(self, look: Look) -> Measurement:
+    async def take(self, look: Look, items: Sequence[Any], slot: int) -> Measurement:  # noqa: ARG002
         """Call the function with the artifact in a folder."""
-        async with self._slots.take(alone=look.alone):
-            started = time.monotonic()
-            result = await asyncio.to_thread(self._call, look)
-        result = measured(
-            result, LookLimits(), seconds=time.monotonic() - started, level=self.level
-        )
-        return without_sealed_text(result) if look.sealed else result
+        return await asyncio.to_thread(self._call, look, list(items))
 
-    async def close(self) -> None:
-        """Nothing is open."""
-
-    def _call(self, look: Look) -> Measurement:
-        if look.sealed:
-            record_opening(self._sealed, self.run)
-        pool = self._sealed if look.sealed else self._items
-        items = [pool[place] for place in look.items]
+    def _call(self, look: Look, items: list[Any]) -> Measurement:
         with tempfile.TemporaryDirectory(prefix="autoreason-look-") as folder:
             write_files(Path(folder), look.files)
             try:
@@ -77,7 +53,7 @@ class CallerEvaluator:
             text = json.dumps(value, default=_as_number)
         except (TypeError, ValueError) as error:
             return Measurement(outcome=LookOutcome.INVALID, detail=str(error))
-        return read_measurement(text, self._metric, "")
+        return read_measurement(text, self.source.metric, "")
 
 
 def _as_number(value: object) -> float:

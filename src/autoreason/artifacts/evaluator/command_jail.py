@@ -14,6 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from autoreason.artifacts.evaluator.jail_watch import enter
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
@@ -131,6 +132,7 @@ def _reserve(descriptor: int) -> None:
 
 def _prepare(limits: LookLimits, own_user: bool, result: int | None) -> None:
     """Set limits and descriptors; runs in the new process before the command."""
+    enter()
     if result is not None:
         os.dup2(result, RESULT)
     memory = limits.memory_mb << 20
@@ -139,7 +141,7 @@ def _prepare(limits: LookLimits, own_user: bool, result: int | None) -> None:
         (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_FSIZE, limits.disk_mb << 20),
         (resource.RLIMIT_CORE, 0),
-        # The deadline is enforced from outside; this is for a jail whose owner was killed as it started.
+        # The deadline is enforced from outside; this is for a jail that nobody is left to end.
         (resource.RLIMIT_CPU, (int(limits.seconds) + 2) * (os.cpu_count() or 1)),
     ]
     if own_user:

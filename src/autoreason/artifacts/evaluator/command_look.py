@@ -6,11 +6,8 @@ import asyncio
 import json
 import os
 import shlex
-import shutil
 import socket
 import subprocess
-import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
@@ -21,23 +18,18 @@ from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.command_jail import (
     Jail,
     Mount,
-    Programs,
     find_programs,
     jail_uid,
     kill_all,
+    require_jail,
     resident_bytes,
 )
-from autoreason.artifacts.evaluator.look_values import (
-    MAX_RESULT_BYTES,
-    TAIL,
-    measured,
-    read_measurement,
-)
-from autoreason.artifacts.evaluator.saved_evaluation import write_files
+from autoreason.artifacts.evaluator.jail_watch import leave
+from autoreason.artifacts.evaluator.look_values import MAX_RESULT_BYTES, TAIL, read_measurement
 from autoreason.artifacts.evaluator.work_folder import WorkFolder
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
-from autoreason.errors import InvalidInput
-from autoreason.programs.sandbox.slots import receive
+from autoreason.jobs.tasks import cancel
+from autoreason.programs.sandbox.slots import receive, wait_readable
 from autoreason.programs.sandbox.spawn import real_python
 
 _MEMORY_CHECK_SECONDS = 0.2
@@ -55,43 +47,45 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
 """The program `artifact`: hands its arguments and streams to the process outside, and ends as the artifact does."""
 
 
-class CommandLook:
-    """The processes of one look, and the folder it works in."""
+class CommandEvaluator:
+    """An evaluator's command, and the folder with its files."""
 
-    def __init__(
-        self,
-        source: EvaluationSource,
-        folder: WorkFolder,
-        *,
-        number: int,
-        unsafe: bool,
-        probe: Path | None,
-    ) -> None:
-        self._source, self._folder = source, folder
-        self._number, self._unsafe, self._probe = number, unsafe, probe
+    def __init__(self, source: EvaluationSource, *, unsafe: bool, probe: str = "") -> None:
+        if not unsafe:
+            require_jail()
+        self.level = "none" if unsafe else "bubblewrap"
+        self.source, self.unsafe, self.probe = source, unsafe, probe
+        self.folder = WorkFolder(source.files)
+
+    async def take(self, look: Look, items: Sequence[Any], slot: int) -> Measurement:
+        """Run the command to its end or to a limit."""
+        self.folder.verify()
+        shim = _SHIM.format(python=real_python())
+        with self.folder.open_look(look.files, items, shim) as folder:
+            return await _CommandLook(self, folder, slot).run(look)
+
+    async def close(self) -> None:
+        """Remove its folder."""
+        self.folder.close()
+
+
+class _CommandLook:
+    """The processes of one look."""
+
+    def __init__(self, evaluator: CommandEvaluator, folder: Path, slot: int) -> None:
+        self._source, self._unsafe = evaluator.source, evaluator.unsafe
+        self._limits = evaluator.source.limits
+        self._folder, self._task = folder, evaluator.folder.task
+        self._probe, self._slot = evaluator.probe, slot
+        self._command = shlex.split(evaluator.source.evaluate)
+        self._programs = find_programs(self._command[0])
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._out_of_memory = False
-        self._programs: Programs
 
-    async def take(self, look: Look, items: Sequence[Any]) -> Measurement:
-        """Run the command to its end or to a limit."""
-        started = time.monotonic()
-        limits = self._source.limits
-        level = "none" if self._unsafe else "bubblewrap"
-        try:
-            command = shlex.split(self._source.evaluate)
-            self._programs = find_programs(command[0])
-            result = await self._run(look, items, [self._programs.command, *command[1:]])
-        except TimeoutError:
-            result = Measurement(outcome=LookOutcome.TIMEOUT)
-        except (OSError, InvalidInput, subprocess.SubprocessError) as error:
-            result = Measurement(outcome=LookOutcome.EVALUATOR_ERROR, detail=str(error))
-        return measured(result, limits, seconds=time.monotonic() - started, level=level)
-
-    async def _run(self, look: Look, items: Sequence[Any], command: list[str]) -> Measurement:
+    async def run(self, look: Look) -> Measurement:
+        """Run the evaluator, with the artifact as often as it asks for it."""
         async with AsyncExitStack() as stack:
-            folder = Path(stack.enter_context(_LookFolder(self._folder.path, look.files, items)))
-            listener = stack.enter_context(_listen(folder / "run" / "socket"))
+            listener = stack.enter_context(_listen(self._folder / "run" / "socket"))
             output = stack.enter_context(BoundedPipe(TAIL * 4))
             value = stack.enter_context(BoundedPipe(MAX_RESULT_BYTES + 1, keep_start=True))
             status = os.memfd_create("status")
@@ -99,46 +93,34 @@ class CommandLook:
             stack.callback(self._kill_all)
             tasks = [
                 asyncio.create_task(self._watch_memory()),
-                asyncio.create_task(self._serve_artifact(listener, folder)),
+                asyncio.create_task(self._serve_artifact(listener)),
             ]
-            stack.push_async_callback(_cancel, tasks)
-            async with asyncio.timeout(self._source.limits.seconds):
-                process = self._start_evaluator(look, command, folder, (output, value), status)
+            stack.push_async_callback(cancel, tasks)
+            async with asyncio.timeout(self._limits.seconds):
+                process = self._start_evaluator(look, output, value, status)
                 await self._wait(process)
             tail = output.finish().decode(errors="replace")[-TAIL:]
             return self._read(process.returncode, value.finish(), tail, status)
 
     def _start_evaluator(
-        self,
-        look: Look,
-        command: list[str],
-        folder: Path,
-        pipes: tuple[BoundedPipe, BoundedPipe],
-        status: int,
+        self, look: Look, output: BoundedPipe, value: BoundedPipe, status: int
     ) -> subprocess.Popen[bytes]:
-        output, value = pipes
-        inside = (lambda _, path: path) if not self._unsafe else (lambda path, _: str(path))
-        run = inside(folder / "run", "/run/autoreason")
+        task, artifact, items, run = mounts = [
+            self._mount(self._task, "/task"),
+            self._mount(self._folder / "artifact", "/artifact"),
+            self._mount(self._folder / "items.jsonl", "/items.jsonl"),
+            self._mount(self._folder / "run", "/run/autoreason"),
+        ]
         environment = {
-            **self._environment(f"{run}:", folder),
             "AUTOREASON_SEED": str(look.seed),
-            "AUTOREASON_ARTIFACT": inside(folder / "artifact", "/artifact"),
+            "AUTOREASON_ARTIFACT": artifact.inside,
             "AUTOREASON_RESULT": "3",
+            **({"AUTOREASON_ITEMS": items.inside} if look.items else {}),
         }
-        if look.items:
-            environment["AUTOREASON_ITEMS"] = inside(folder / "items.jsonl", "/items.jsonl")
-        jail = self._jail(
-            inside(self._folder.task, "/task"),
-            0,
-            Mount(str(self._folder.task), "/task"),
-            Mount(str(folder / "artifact"), "/artifact"),
-            Mount(str(folder / "items.jsonl"), "/items.jsonl"),
-            Mount(str(folder / "run"), "/run/autoreason"),
-        )
         with Path(os.devnull).open("rb") as empty:
-            process = jail.start(
-                command,
-                environment,
+            process = self._jail(task.inside, 0, mounts).start(
+                [self._programs.command, *self._command[1:]],
+                self._environment(f"{run.inside}:") | environment,
                 streams=(empty.fileno(), output.write_end, output.write_end),
                 result=value.write_end,
                 status=None if self._unsafe else status,
@@ -148,37 +130,35 @@ class CommandLook:
         value.close_write_end()
         return process
 
-    def _jail(self, folder: str, offset: int, *mounts: Mount) -> Jail:
-        probe = [Mount(str(self._probe), "/probe", writable=True)] if self._probe else []
+    def _mount(self, path: Path, inside: str) -> Mount:
+        return Mount(str(path), str(path) if self._unsafe else inside)
+
+    def _jail(self, folder: str, offset: int, mounts: Sequence[Mount]) -> Jail:
+        probe = [Mount(self._probe, "/probe", writable=True)] if self._probe else []
         others = (Mount(each, each) for each in self._source.mounts)
         return Jail(
             folder=folder,
-            limits=self._source.limits,
+            limits=self._limits,
             mounts=(*self._programs.mounts, *others, *mounts, *probe),
-            uid=None if self._unsafe else jail_uid(2 * self._number + offset),
+            uid=None if self._unsafe else jail_uid(2 * self._slot + offset),
             unsafe=self._unsafe,
         )
 
-    def _environment(self, first: str, folder: Path) -> dict[str, str]:
-        home = str(folder / "tmp") if self._unsafe else "/tmp"
+    def _environment(self, first: str = "") -> dict[str, str]:
+        home = self._mount(self._folder / "tmp", "/tmp").inside
         path = f"{first}{self._programs.path}"
         names = {"HOME": home, "TMPDIR": home, "USER": "nobody", "LOGNAME": "nobody"}
         return {"PATH": path, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **names}
 
-    async def _serve_artifact(self, listener: socket.socket, folder: Path) -> None:
+    async def _serve_artifact(self, listener: socket.socket) -> None:
         """Run the artifact as often as the evaluator asks, several at a time."""
-        loop, slots = (
-            asyncio.get_running_loop(),
-            asyncio.Semaphore(self._source.limits.processes),
-        )
+        loop, slots = asyncio.get_running_loop(), asyncio.Semaphore(self._limits.processes)
         async with asyncio.TaskGroup() as group:
             while True:
                 connection, _ = await loop.sock_accept(listener)
-                group.create_task(self._answer(connection, folder, slots))
+                group.create_task(self._answer(connection, slots))
 
-    async def _answer(
-        self, connection: socket.socket, folder: Path, slots: asyncio.Semaphore
-    ) -> None:
+    async def _answer(self, connection: socket.socket, slots: asyncio.Semaphore) -> None:
         with connection, ExitStack() as stack, suppress(OSError):
             message, descriptors = await receive(connection, None, 3)
             for each in descriptors:
@@ -186,23 +166,17 @@ class CommandLook:
             status = _NOT_RUN
             async with slots:
                 with suppress(OSError, ValueError, subprocess.SubprocessError):
-                    command = json.loads(message)
-                    process = self._start_artifact(command, descriptors, folder)
+                    process = self._start_artifact(json.loads(message), *descriptors)
                     stack.close()
                     status = await self._wait_while_connected(process, connection)
             connection.send(str(status if status >= 0 else 128 - status).encode())
 
     def _start_artifact(
-        self, command: list[str], descriptors: list[int], folder: Path
+        self, command: list[str], stdin: int, stdout: int, stderr: int
     ) -> subprocess.Popen[bytes]:
-        stdin, stdout, stderr = descriptors
-        artifact = folder / "artifact"
-        jail = self._jail(
-            str(artifact) if self._unsafe else "/artifact", 1, Mount(str(artifact), "/artifact")
-        )
-        process = jail.start(
-            command, self._environment("", folder), streams=(stdin, stdout, stderr)
-        )
+        artifact = self._mount(self._folder / "artifact", "/artifact")
+        jail = self._jail(artifact.inside, 1, [artifact])
+        process = jail.start(command, self._environment(), streams=(stdin, stdout, stderr))
         self._processes.add(process)
         return process
 
@@ -216,27 +190,25 @@ class CommandLook:
             await asyncio.wait([waiting, left], return_when=asyncio.FIRST_COMPLETED)
         finally:
             kill_all(process)
-            await _cancel([left])
+            await cancel([left])
             await waiting
         return process.returncode
 
     async def _wait(self, process: subprocess.Popen[bytes]) -> None:
         """Wait until a process has ended."""
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
         handle = os.pidfd_open(process.pid)
-        loop.add_reader(handle, ended.set)
         try:
-            await ended.wait()
+            await wait_readable(handle)
         finally:
-            loop.remove_reader(handle)
             os.close(handle)
-        process.wait()
         if self._unsafe:
             kill_all(process)
+        leave(process.pid)
+        process.wait()
         self._processes.discard(process)
 
     async def _watch_memory(self) -> None:
-        limit = self._source.limits.memory_mb << 20
+        limit = self._limits.memory_mb << 20
         while True:
             await asyncio.sleep(_MEMORY_CHECK_SECONDS)
             if sum(resident_bytes(process.pid) for process in self._processes) > limit:
@@ -247,6 +219,7 @@ class CommandLook:
         for process in self._processes:
             kill_all(process)
         for process in list(self._processes):
+            leave(process.pid)
             process.wait()
 
     def _read(self, returncode: int, value: bytes, tail: str, status: int) -> Measurement:
@@ -258,36 +231,11 @@ class CommandLook:
                 outcome=LookOutcome.EVALUATOR_ERROR, detail=last or "its jail ended", tail=tail
             )
         if returncode:
-            limit = f"; it wrote more than {self._source.limits.disk_mb} MB"
+            limit = f"; it wrote more than {self._limits.disk_mb} MB"
             reason = limit if abs(returncode) in (SIGXFSZ, 128 + SIGXFSZ) else ""
             detail = f"the evaluator exited with status {returncode}{reason}: {last}".rstrip(": ")
             return Measurement(outcome=LookOutcome.FAILED, detail=detail, tail=tail)
         return read_measurement(value, self._source.metric, tail)
-
-
-class _LookFolder:
-    """A folder with the artifact, the items and the program `artifact`, for one look."""
-
-    def __init__(self, root: Path, files: dict[str, str], items: Sequence[Any]) -> None:
-        self._root, self._files, self._items = root, files, items
-
-    def __enter__(self) -> str:
-        self._folder = tempfile.mkdtemp(prefix="look-", dir=self._root)
-        folder = Path(self._folder)
-        for name, mode in (("artifact", 0o755), ("run", 0o755), ("tmp", 0o700)):
-            (folder / name).mkdir()
-            (folder / name).chmod(mode)
-        write_files(folder / "artifact", self._files)
-        shim = folder / "run" / "artifact"
-        shim.write_text(_SHIM.format(python=real_python()))
-        shim.chmod(0o755)
-        lines = "".join(f"{json.dumps(item)}\n" for item in self._items)
-        (folder / "items.jsonl").write_text(lines, encoding="utf-8")
-        (folder / "items.jsonl").chmod(0o644)
-        return self._folder
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -302,12 +250,6 @@ def _listen(path: Path) -> socket.socket:
     listener.listen(64)
     listener.setblocking(False)
     return listener
-
-
-async def _cancel(tasks: Sequence[asyncio.Task[object]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class BoundedPipe:

@@ -19,7 +19,7 @@ from autoreason.artifacts.evaluator.attacks import (
     attacks_on,
     equal_copy,
 )
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.measurement import Evaluator, Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
@@ -91,9 +91,10 @@ async def check_evaluation(
     with _probe_folder() as folder:
         if evaluator is not None:
             return await _Check(task, evaluator, Path(folder), folder, pairs, seed).run("caller")
-        client = await EvaluatorClient.open(
-            task.evaluation, unsafe=unsafe, parallel=2, probe=folder, start=task.files
+        opening = OpenEvaluation(
+            digest=task.evaluation, unsafe=unsafe, parallel=2, probe=folder, start=task.files
         )
+        client = await EvaluatorClient.connect(opening)
         try:
             inside = folder if unsafe else _INSIDE
             check = _Check(task, client, Path(folder), inside, pairs, seed)

@@ -4,14 +4,50 @@ from __future__ import annotations
 
 from secrets import token_hex
 
-from autoreason.artifacts.evaluator.evaluator_messages import (
-    EvaluationOpened,
-    MeasureRequest,
-    OpenEvaluation,
-    reply_decoder,
-)
+import msgspec
+from msgspec import Struct, field
+
 from autoreason.artifacts.measurement import Files, Look, Measurement
-from autoreason.programs.examiner.service import ServiceClient
+from autoreason.programs.examiner.service import ErrorReply, ServiceClient
+
+
+class OpenEvaluation(Struct, frozen=True, kw_only=True, tag=True):
+    """Asks to open a saved evaluation."""
+
+    digest: str
+    run: str = field(default_factory=lambda: token_hex(8))
+    """Who asks: a run opens a sealed set once, however often it is resumed."""
+    start: Files = {}
+    """The artifact at the start, whose words are no sign of copying."""
+    unsafe: bool = False
+    parallel: int = 1
+    """Looks at a time."""
+    probe: str = ""
+    """A folder that both jails may write to, where attacks leave what they got hold of."""
+
+
+class EvaluationOpened(Struct, frozen=True, kw_only=True, tag=True):
+    """The evaluation is open."""
+
+    level: str
+    """How artifacts are kept from everything else."""
+
+
+class MeasureRequest(Struct, frozen=True, kw_only=True, tag=True):
+    """Asks for one look."""
+
+    number: int
+    look: Look
+
+
+class MeasureReply(Struct, frozen=True, kw_only=True, tag=True):
+    """What came of it."""
+
+    number: int
+    result: Measurement
+
+
+request_decoder = msgspec.msgpack.Decoder(OpenEvaluation | MeasureRequest)
 
 
 class EvaluatorClient(ServiceClient[EvaluationOpened]):
@@ -20,32 +56,7 @@ class EvaluatorClient(ServiceClient[EvaluationOpened]):
     service = "autoreason.artifacts.evaluator"
     name = "the evaluator"
     subject = "look"
-    decoder = reply_decoder
-
-    @classmethod
-    async def open(
-        cls,
-        digest: str,
-        *,
-        run: str = "",
-        start: Files | None = None,
-        unsafe: bool = False,
-        parallel: int = 1,
-        probe: str = "",
-    ) -> EvaluatorClient:
-        """An evaluator for a saved evaluation, with as many looks at a time as `parallel`."""
-        client = cls(
-            OpenEvaluation(
-                digest=digest,
-                run=run or token_hex(8),
-                start=start or {},
-                unsafe=unsafe,
-                parallel=parallel,
-                probe=probe,
-            )
-        )
-        await client.start()
-        return client
+    decoder = msgspec.msgpack.Decoder(EvaluationOpened | MeasureReply | ErrorReply)
 
     @property
     def level(self) -> str:
@@ -54,7 +65,6 @@ class EvaluatorClient(ServiceClient[EvaluationOpened]):
 
     async def measure(self, look: Look) -> Measurement:
         """Take one look; many requests can be open at a time."""
-        measurement: Measurement = await self.ask(
-            MeasureRequest(number=next(self._numbers), look=look)
-        )
+        request = MeasureRequest(number=next(self._numbers), look=look)
+        measurement: Measurement = await self.ask(request)
         return measurement

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.evaluator.look_values import TAIL, measured, read_measurement
+from autoreason.artifacts.evaluator.look_values import TAIL, read_measurement
 from autoreason.artifacts.evaluator.saved_evaluation import function_of
 from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
 from autoreason.programs.sandbox.base import ProgramRole, ProgramRun, RunLimits, Sandbox, Session
@@ -21,11 +20,12 @@ from autoreason.programs.sandbox.warm import imported_modules
 _MAX_OUTPUT = 16 << 20
 
 
-class FunctionBench:
+class FunctionEvaluator:
     """An evaluator's function, and for each slot two processes that are forked for every look."""
 
     def __init__(self, sandbox: Sandbox, source: EvaluationSource) -> None:
         self._sandbox, self._source = sandbox, source
+        self.level: str = sandbox.level
         self._limits = RunLimits(
             seconds=source.limits.seconds, memory=source.limits.memory_mb << 20, output=_MAX_OUTPUT
         )
@@ -50,21 +50,11 @@ class FunctionBench:
         evaluator = await self._session(slot, "evaluator", self._evaluator)
         artifact = await self._session(slot, "artifact", python) if python else None
         stdin = json.dumps(request).encode()
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(self._source.limits.seconds):
-                if artifact is None:
-                    runs: _Runs = await evaluator.run(stdin), None
-                else:
-                    runs = await run_jointly(
-                        evaluator, stdin, artifact, json.dumps(python).encode()
-                    )
-        except TimeoutError:
-            result = Measurement(outcome=LookOutcome.TIMEOUT)
-        else:
-            result = _read(*runs, self._source.metric)
-        seconds = time.monotonic() - started
-        return measured(result, self._source.limits, seconds=seconds, level=self._sandbox.level)
+        async with asyncio.timeout(self._source.limits.seconds):
+            if artifact is None:
+                return _read(await evaluator.run(stdin), None, self._source.metric)
+            runs = await run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
+            return _read(*runs, self._source.metric)
 
     async def close(self) -> None:
         """End every process it started."""
@@ -92,9 +82,6 @@ class _OpenSession(NamedTuple):
     hints: str
     session: Session
     stack: AsyncExitStack
-
-
-_Runs = tuple[ProgramRun, ProgramRun | None]
 
 
 def _python_texts(files: Files) -> Files:

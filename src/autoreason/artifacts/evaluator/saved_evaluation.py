@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.measurement import Files
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder
@@ -97,15 +96,16 @@ def signature(path: Path) -> tuple[int, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def write_files(folder: Path, files: Files) -> None:
-    """Write an artifact into a folder; scripts are executable."""
+def write_files(folder: Path, files: Mapping[str, str | bytes], mode: int = 0o644) -> None:
+    """Write files into a folder; scripts are executable, since tasks often name them as commands."""
     for name, text in files.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
             raise InvalidInput(f"{name!r} is no path inside the artifact")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace", newline="")
-        path.chmod(0o755 if text.startswith("#!") else 0o644)
+        body = text if isinstance(text, bytes) else text.encode(errors="replace")
+        path.write_bytes(body)
+        path.chmod(mode | 0o111 if body.startswith(b"#!") else mode)
 
 
 def count_openings(sealed: Sequence[Any]) -> int:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from autoreason.artifacts.evaluator.saved_evaluation import signature
+from autoreason.artifacts.evaluator.saved_evaluation import signature, write_files
+from autoreason.artifacts.measurement import Files
 
 _PREFIX = "autoreason-evaluator-"
 _LOCK = "lock"
@@ -34,6 +38,22 @@ class WorkFolder:
             _remove(self.task)
             self._write()
 
+    @contextmanager
+    def open_look(self, files: Files, items: Sequence[Any], shim: str) -> Iterator[Path]:
+        """A folder for one look: the artifact, the items, a program `artifact`, and one to write to."""
+        folder = Path(tempfile.mkdtemp(prefix="look-", dir=self.path))
+        try:
+            for name, mode in (("artifact", 0o755), ("run", 0o755), ("tmp", 0o700)):
+                (folder / name).mkdir()
+                (folder / name).chmod(mode)
+            write_files(folder / "artifact", files)
+            write_files(folder / "run", {"artifact": shim})
+            lines = "".join(f"{json.dumps(item)}\n" for item in items)
+            write_files(folder, {"items.jsonl": lines})
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
     def close(self) -> None:
         """Remove it."""
         _remove(self.path)
@@ -41,12 +61,7 @@ class WorkFolder:
 
     def _write(self) -> None:
         self.task.mkdir()
-        for name, body in self._files.items():
-            path = self.task / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(body)
-            # Scripts of a task are often named as commands.
-            path.chmod(0o555 if body.startswith(b"#!") else 0o444)
+        write_files(self.task, self._files, 0o444)
         written = [self.task, *self.task.rglob("*")]
         for path in written:
             if path.is_dir():

@@ -48,6 +48,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
         _dependencies,
         _statistics,
         _sandbox,
+        _jail,
         lambda: _journal(journal),
         _keys,
         _config,
@@ -133,6 +134,25 @@ def sandbox_finding(found: DetectedLevel) -> Finding:
         message += f"; no better because {' and '.join(found.reasons)}"
     fix = "use Linux; on Windows, WSL" if found.level == "none" else ""
     return Finding("sandbox", level, message, fix)
+
+
+def _jail() -> Iterator[Finding]:
+    import sys
+
+    if sys.platform != "linux":
+        yield jail_finding(f"a jail needs Linux, and this is {sys.platform}")
+        return
+    from autoreason.artifacts.evaluator.command_jail import jail_problem
+
+    yield jail_finding(jail_problem())
+
+
+def jail_finding(problem: str) -> Finding:
+    """Whether commands that evaluate artifacts can be jailed here, and what would help."""
+    if not problem:
+        return Finding("jail", "ok", "commands that evaluate for `research` run in bubblewrap")
+    message = f"commands do not evaluate for `research` here without --unsafe: {problem}"
+    return Finding("jail", "warn", message, "a function (`evaluate: file.py:function`) does")
 
 
 _ISOLATE_WELL = ("bubblewrap", "landlock")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from autoreason.run.research import PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
+_CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed", "as_json", "html", "quiet")
+"""What means something to a check."""
 _RULES = ("race", "greedy", "independent")
 _EPILOG = fill_examples("""\
 \b
@@ -130,6 +133,8 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     checks = given[0] == _CHECK and len(given) == 2
     if len(given) != 1 + checks:
         raise InvalidInput("give one task: a Markdown file; or check and the file")
+    if checks:
+        _refuse_other_options(click.get_current_context())
     if values["measure"] and not values["dry_run"]:
         raise InvalidInput("--measure goes with --dry-run; a run measures the noise by itself")
     check_output(values["html"], "--html")
@@ -161,25 +166,34 @@ def research(given: tuple[str, ...], **values: Any) -> int:
 def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
-    from autoreason.run.research import prepare_rule_comparison
+    from autoreason.run.research_rules import prepare_compare_rules
     from autoreason.settings import DEFAULT_MODEL
 
-    for name, taken in (("check", len(given) > 1), ("--measure", values["measure"])):
-        if taken:
-            raise InvalidInput(f"{name} is the same for every rule; name one, or none")
+    if values["measure"]:
+        raise InvalidInput("--measure is the same for every rule; name one, or none")
     if values["output"]:
         raise InvalidInput("-o needs one result, and several rules have several; leave it out")
-    prepared = prepare_rule_comparison(
+    chosen = arguments.research_options({**values, "rule": None})
+    prepared = prepare_compare_rules(
         given[0],
         values["model"] or DEFAULT_MODEL,
-        rules=rules,
-        repeats=values["repeats"] or 1,
         evaluate=values["evaluate"],
-        **arguments.research_options({**values, "rule": None}),
+        **chosen | {"rules": rules, "repeats": values["repeats"] or 1},
     )
     if values["dry_run"]:
         return _dry_run(prepared, values)
     return start_run(prepared.run_async, prepared, values, list(prepared.notes))
+
+
+def _refuse_other_options(context: click.Context) -> None:
+    """Refuse what was given on the command line and means nothing to a check."""
+    for each in context.command.params:
+        source = context.get_parameter_source(each.name or "")
+        if source is ParameterSource.COMMANDLINE and each.name not in _CHECK_OPTIONS:
+            raise InvalidInput(
+                f"{max(each.opts, key=len)} means nothing to a check, which asks no model and "
+                "records no run; leave it out"
+            )
 
 
 def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:

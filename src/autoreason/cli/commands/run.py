@@ -56,13 +56,18 @@ twice. From a delivered text `autoreason fork` goes on.
     options.option(
         "--metric",
         metavar="COMMAND",
-        help="A command or file.py:function that gives a text a number; what it calls worse than A, "
-        "beyond its noise, does not become a candidate.",
+        help="A command or file.py:function that gives a text a number.",
     ),
     options.option(
         "--metric-better",
         type=click.Choice(("higher", "lower")),
         help="Which numbers are better.  [default: higher]",
+    ),
+    options.option(
+        "--metric-role",
+        type=click.Choice(("guard", "judge")),
+        help="As a guard, what it calls worse than A, beyond its noise, does not become a candidate; as a judge, "
+        "it has one ballot on every panel but the confirmation.  [default: guard]",
     ),
 )
 @options.group(
@@ -89,9 +94,8 @@ def run(brief: str, **values: Any) -> int:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
     model = values["model"] or DEFAULT_MODEL
-    metric = {name: values[name] for name in ("metric", "metric_better") if values[name]}
-    if "metric_better" in metric and "metric" not in metric:
-        raise InvalidInput("--metric-better goes with --metric; name the metric, or leave it out")
+    names = ("metric", "metric_better", "metric_role")
+    metric = {name: values[name] for name in names if values[name]}
     prepared = prepare_refine(task, model, **arguments.write_options(values), **metric)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -72,6 +72,13 @@ _how = options.group(
         help="Thousands of runs side by side instead of the tournament's own loop.",
     ),
 )
+_evaluations = options.option(
+    "--evaluations",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="What a run may measure, everything included. [default: 200]",
+)
+_EVALUATIONS = 200
 _research = options.group(
     "Rules that keep changes",
     options.option(
@@ -79,12 +86,11 @@ _research = options.group(
         is_flag=True,
         help="Try the keep rules of `research` instead of protocols: greedy, repeats, races and others.",
     ),
-    options.option(
-        "--evaluations",
-        type=click.IntRange(1, 10_000),
-        metavar="N",
-        help="What a run may measure, everything included. [default: 200]",
-    ),
+    _evaluations,
+)
+_NOT_FOR_RULES = (
+    *("worlds", "protocols", "changes", "budget", "fast"),
+    *("source", "judge_model", "output", "plot"),
 )
 _fit = options.group(
     "From recorded ballots to a world",
@@ -122,26 +128,7 @@ _out = options.group(
 @_out
 @options.journal_option
 @click.pass_context
-def simulate(
-    ctx: click.Context,
-    worlds: tuple[str, ...],
-    protocols: tuple[str, ...],
-    changes: tuple[str, ...],
-    budget: int | None,
-    runs: int,
-    seed: int,
-    fast: bool,
-    research: bool,
-    evaluations: int | None,
-    source: str | None,
-    judge_model: str | None,
-    output: Path | None,
-    plot: Path | None,
-    html: Path | None,
-    as_json: bool,
-    quiet: bool,
-    journal: str | None,
-) -> None:
+def simulate(ctx: click.Context, /, **values: Any) -> None:
     """Try protocols in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
@@ -158,37 +145,21 @@ def simulate(
     """
     if ctx.invoked_subcommand:
         return
-    _check(html)
-    if research:
-        if worlds or protocols or changes or budget or fast or source or output or plot:
-            raise InvalidInput(
-                "--research goes with --evaluations, --runs, --seed, --html and --json; leave out the others"
-            )
-        _try_rules(evaluations or 200, runs, seed, html, as_json=as_json, quiet=quiet)
+    _check(values["html"])
+    if values["research"]:
+        _try_rules(values)
         return
-    if evaluations:
+    if values["evaluations"]:
         raise InvalidInput("--evaluations belongs to --research; give that too or leave it out")
-    check_output(output)
-    if plot and not plot.absolute().parent.is_dir():
-        raise InvalidInput(f"no folder {plot.parent} for --plot; make it first")
-    if source:
-        _fit_judges(source, judge_model, output, journal, html, as_json=as_json)
+    check_output(values["output"])
+    if values["source"]:
+        _fit_judges(values)
         return
-    if output or judge_model:
+    if values["output"] or values["judge_model"]:
         raise InvalidInput(
             "--output and --judge-model belong to --fit; give that too or leave them out"
         )
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.simulate.protocols import choose_protocols
-    from autoreason.studies.simulate.simulation_plot import draw
-    from autoreason.studies.simulate.study import Plan, run_study
-
-    plan = Plan(runs, seed, budget, fast, curves=bool(plot or html))
-    with ProgressLine("of the table", quiet=quiet) as progress:
-        report = run_study(_worlds(worlds), choose_protocols(protocols, changes), plan, progress)
-    if plot:
-        write(plot, draw(report.cells).svg)
-    show_report(report, as_json=as_json, html=html)
+    _try_protocols(values)
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Find the best settings at equal calls.")
@@ -198,14 +169,12 @@ def simulate(
     options.option(
         "--calls",
         type=click.IntRange(min=20),
-        default=95,
         metavar="N",
         help="Mean calls of a run over all worlds, at most. [default: 95]",
     ),
     options.option(
         "--runs",
         type=_RUNS,
-        default=1000,
         metavar="N",
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
     ),
@@ -214,27 +183,59 @@ def simulate(
     _JSON,
     _QUIET,
 )
-def search(
-    worlds: tuple[str, ...],
-    calls: int,
-    runs: int,
-    seed: int,
-    html: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+@options.group(
+    "Rules that keep changes",
+    options.option(
+        "--research",
+        is_flag=True,
+        help="Look for the best keep rule of `research` instead, with 200 runs unless --runs says otherwise.",
+    ),
+    _evaluations,
+    options.option(
+        "--tries",
+        type=click.IntRange(1, 10_000),
+        metavar="N",
+        help="Settings of each family of rules, the same number for all. [default: 40]",
+    ),
+)
+def search(**values: Any) -> None:
     """Look for the settings that do best where they do worst, at equal calls.
 
     Panels, stopping rules and playoffs are tried in every world. The best have the smallest
     worst regret: how far a world's text falls short of the best that any of them delivered there.
+
+    With --research, families of keep rules are tuned in six worlds, each with as many tries, and
+    the best of each family is played with fresh luck in worlds and budgets that chose nothing.
     """
-    _check(html)
+    _check(values["html"])
+    if values["research"]:
+        _search_rules(values)
+        return
+    if values["evaluations"] or values["tries"]:
+        raise InvalidInput(
+            "--evaluations and --tries belong to --research; give that too or leave them out"
+        )
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.protocol_search import search_protocols
 
-    with ProgressLine("tried", quiet=quiet) as progress:
-        report = search_protocols(_worlds(worlds), calls, runs, seed, progress)
-    show_report(report, as_json=as_json, html=html)
+    calls, runs = values["calls"] or 95, values["runs"] or 1000
+    with ProgressLine("tried", quiet=values["quiet"]) as progress:
+        report = search_protocols(_worlds(values["worlds"]), calls, runs, values["seed"], progress)
+    show_report(report, as_json=values["as_json"], html=values["html"])
+
+
+def _search_rules(values: dict[str, Any]) -> None:
+    if values["worlds"] or values["calls"]:
+        raise InvalidInput(
+            "--world and --calls belong to protocols; leave them out with --research"
+        )
+    from autoreason.artifacts.rule_search import search_rules
+    from autoreason.cli.views.outcome import show_report
+
+    evaluations, tries = values["evaluations"] or _EVALUATIONS, values["tries"] or 40
+    with ProgressLine("tried", quiet=values["quiet"]) as progress:
+        report = search_rules(evaluations, tries, values["runs"] or 200, values["seed"], progress)
+    show_report(report, as_json=values["as_json"], html=values["html"])
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
@@ -291,15 +292,38 @@ def _check(html: Path | None) -> None:
     check_output(html, "--html")
 
 
-def _try_rules(
-    evaluations: int, runs: int, seed: int, html: Path | None, *, as_json: bool, quiet: bool
-) -> None:
+def _try_rules(values: dict[str, Any]) -> None:
+    if any(values[name] for name in _NOT_FOR_RULES):
+        raise InvalidInput(
+            "--research goes with --evaluations, --runs, --seed, --html and --json; leave out the others"
+        )
     from autoreason.artifacts.rule_study import study_rules
     from autoreason.cli.views.outcome import show_report
 
-    with ProgressLine("of the table", quiet=quiet) as progress:
-        report = study_rules(evaluations, runs, seed, progress)
-    show_report(report, as_json=as_json, html=html)
+    evaluations = values["evaluations"] or _EVALUATIONS
+    with ProgressLine("of the table", quiet=values["quiet"]) as progress:
+        report = study_rules(evaluations, values["runs"], values["seed"], progress)
+    show_report(report, as_json=values["as_json"], html=values["html"])
+
+
+def _try_protocols(values: dict[str, Any]) -> None:
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.studies.simulate.protocols import choose_protocols
+    from autoreason.studies.simulate.simulation_plot import draw
+    from autoreason.studies.simulate.study import Plan, run_study
+
+    plot, html = values["plot"], values["html"]
+    if plot and not plot.absolute().parent.is_dir():
+        raise InvalidInput(f"no folder {plot.parent} for --plot; make it first")
+    plan = Plan(
+        values["runs"], values["seed"], values["budget"], values["fast"], curves=bool(plot or html)
+    )
+    protocols = choose_protocols(values["protocols"], values["changes"])
+    with ProgressLine("of the table", quiet=values["quiet"]) as progress:
+        report = run_study(_worlds(values["worlds"]), protocols, plan, progress)
+    if plot:
+        write(plot, draw(report.cells).svg)
+    show_report(report, as_json=values["as_json"], html=html)
 
 
 def _worlds(names: tuple[str, ...]) -> list[World]:
@@ -308,25 +332,18 @@ def _worlds(names: tuple[str, ...]) -> list[World]:
     return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
 
 
-def _fit_judges(
-    source: str,
-    judge: str | None,
-    output: Path | None,
-    journal: str | None,
-    html: Path | None,
-    *,
-    as_json: bool,
-) -> None:
+def _fit_judges(values: dict[str, Any]) -> None:
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.fit import fit_report
     from autoreason.studies.simulate.recorded_ballots import votes_of_judge
 
+    source, judge, output = values["source"], values["judge_model"], values["output"]
     by = f", by {judge}." if judge else "."
-    panels = votes_of_judge(_recorded_panels(source, journal), judge)
+    panels = votes_of_judge(_recorded_panels(source, values["journal"]), judge)
     report = fit_report(panels, f"Judges as in {Path(source).name}{by}")
     if output:
         write(output, report.world_file())
-    show_report(report, as_json=as_json, html=html)
+    show_report(report, as_json=values["as_json"], html=values["html"])
 
 
 def _recorded_panels(source: str, journal: str | None) -> list[PanelVotes]:

@@ -14,11 +14,11 @@ from autoreason.keys import PartName, is_in_pass, pass_key
 from autoreason.plugins import short
 from autoreason.programs import program_statements
 from autoreason.programs.events import examined_in, solved_in
-from autoreason.programs.program_statements import lines
 from autoreason.programs.progress import SolveProgress
 from autoreason.programs.solve_job import part_name
 from autoreason.programs.task import assignments_of
 from autoreason.report import numbers
+from autoreason.report.numbers import lines
 from autoreason.story import Story
 
 if TYPE_CHECKING:

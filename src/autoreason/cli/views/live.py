@@ -23,8 +23,6 @@ from autoreason.exchange import (
 )
 from autoreason.jobs import spending
 from autoreason.keys import PASS, Key, order_by_number, pass_key
-from autoreason.programs import program_statements
-from autoreason.programs.events import examined_in
 from autoreason.report import numbers
 from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
@@ -290,6 +288,9 @@ class Live:
     def _solved(self) -> list[Step]:
         """How far a set of problems is, by strategy; of one problem every program that was run."""
         if self.solved.one:
+            from autoreason.programs import program_statements
+            from autoreason.programs.events import examined_in
+
             examined = [each for part in self.story.parts.values() for each in examined_in(part)]
             return [
                 Step(

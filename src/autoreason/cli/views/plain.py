@@ -6,13 +6,6 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from autoreason.artifacts import research_statements
-from autoreason.artifacts.trial_events import (
-    EndTested,
-    FinalistsMeasured,
-    NoiseMeasured,
-    TrialDecided,
-)
 from autoreason.characters import without_controls
 from autoreason.cli.views.live import Call, Live
 from autoreason.cli.views.outcome import terminal_width
@@ -42,8 +35,6 @@ from autoreason.events import (
 )
 from autoreason.exchange import CallRetried, Signal
 from autoreason.keys import Key, judge_of
-from autoreason.programs import program_statements
-from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.report import numbers
 from autoreason.report.layout import wrap
 from autoreason.story import Story
@@ -87,7 +78,7 @@ class Plain(View):
                 return program_step(event.event, story.parts.get(event.part, story))
             case PartEvent() | JobFinished() | Delivered():
                 return ""
-            case Solved() if not solved.one:
+            case _ if event.closed_part and not solved.one:
                 return f"{solved.done:,} of {solved.total:,}: {step(event, story)}"
             case _:
                 return step(event, story)
@@ -186,38 +177,24 @@ def _text_step(event: AnyEvent) -> str:
             return f"draft {event.number}: {statements.draft(event)}"
         case DraftFailed():
             return f"draft: none ({event.reason}: {event.detail})"
-        case ProgramExamined():
-            return f"{event.stage.replace('/', ' ')}: {program_statements.examined(event.examined)}"
-        case Solved():
-            return f"{event.problem}, {event.strategy}: {program_statements.solved(event)}"
-        case NoiseMeasured():
-            return f"noise floor: {research_statements.noise_floor(event)}"
-        case TrialDecided():
-            decision = research_statements.decision(event)
-            return f"trial {event.number} {decision}; {research_statements.idea(event)}"
-        case FinalistsMeasured():
-            return f"playoff: {research_statements.finalists(event)}"
-        case EndTested():
-            looks = numbers.count(len(event.result), "pair")
-            return f"end test: {looks} on {research_statements.where_tested(event)}"
-    return type(event).__name__
+    return event.line or type(event).__name__
 
 
 def program_step(event: AnyEvent, story: Story) -> str:
     """One event on the way to a program as one line; empty where another line says more."""
     match event:
         case DraftReady():
-            return f"draft: written, {program_statements.lines(event.text)}"
+            return f"draft: written, {numbers.lines(event.text)}"
         case PassStarted():
             return f"pass {event.number}: begins"
         case CandidateReady():
             what = "program" if event.slot == "A" else _CANDIDATES[event.slot]
-            return (
-                f"pass {event.number}: {what} {event.slot}, {program_statements.lines(event.text)}"
-            )
+            return f"pass {event.number}: {what} {event.slot}, {numbers.lines(event.text)}"
         case PassDecided():
+            from autoreason.programs.program_statements import program_decided
+
             k = story.settings.k if story.settings else None
-            return f"pass {event.number}: {program_statements.program_decided(event, k)}"
+            return f"pass {event.number}: {program_decided(event, k)}"
         case Delivered():
             return ""
         case _:

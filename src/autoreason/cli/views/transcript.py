@@ -19,7 +19,13 @@ from autoreason.run.kinds import written_by
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
-    from autoreason.events import BallotCast, CandidateReady, CritiqueProblem, CritiqueWritten
+    from autoreason.events import (
+        BallotCast,
+        CandidateReady,
+        CritiqueProblem,
+        CritiqueWritten,
+        Verdict,
+    )
     from autoreason.journal import RunRow
     from autoreason.run.result import Result
     from autoreason.story import RecordedPanel, RecordedPass, Story
@@ -134,6 +140,7 @@ class Transcript:
             self._quote(dropped.slot, dropped.text if in_full else "")
         for ballot in each.ballots:
             self._ballot(ballot, in_full)
+        self._metric(each.verdict)
         if each.decided:
             k = story.settings.k if story.settings else None
             self._row("verdict", statements.decided(each.decided, k), "bold")
@@ -152,6 +159,7 @@ class Transcript:
         for ballot in story.playoff_ballots:
             self._ballot(ballot, in_full=False)
         if story.playoff:
+            self._metric(story.playoff.verdict)
             self._row("verdict", plain.playoff(story.playoff), "bold")
 
     def steps(self, story: Story) -> None:
@@ -176,6 +184,7 @@ class Transcript:
         self._heading(title.capitalize())
         for ballot in panel.ballots:
             self._ballot(ballot, in_full=False)
+        self._metric(panel.verdict)
         if panel.decided:
             self._row("verdict", statements.panel(panel.decided), "bold")
 
@@ -214,6 +223,11 @@ class Transcript:
             self._row("", ballot.model, "dim")
             for line in ballot.reasoning.splitlines():
                 self._row("", line, "dim")
+
+    def _metric(self, verdict: Verdict | None) -> None:
+        if verdict and verdict.metric:
+            style = "" if verdict.metric.ranking else "yellow"
+            self._row("metric", statements.metric_ballot(verdict.metric), style)
 
     def _heading(self, title: str) -> None:
         self._print(Text(f"\n{title}", style="bold"))

@@ -48,7 +48,7 @@ class ExaminerClient(ServiceClient[OpenReply]):
         Limits given here replace those of every problem, in the saved copy as well.
         """
         saved = isinstance(source, str) and _DIGEST.fullmatch(source)
-        client = cls(
+        return await cls.connect(
             OpenRequest(
                 source="" if saved else str(source),
                 digest=str(source) if saved else "",
@@ -59,8 +59,6 @@ class ExaminerClient(ServiceClient[OpenReply]):
                 workers=workers,
             )
         )
-        await client.start()
-        return client
 
     @property
     def assignments(self) -> tuple[Assignment, ...]:

@@ -67,8 +67,5 @@ class ObserveReply(Struct, frozen=True, kw_only=True, tag=True):
     result: Observed
 
 
-ClientMessage = OpenRequest | ExamineRequest | ObserveRequest
-ExaminerMessage = OpenReply | ExamineReply | ObserveReply | ErrorReply
-
-client_decoder = msgspec.msgpack.Decoder(ClientMessage)
-examiner_decoder = msgspec.msgpack.Decoder(ExaminerMessage)
+client_decoder = msgspec.msgpack.Decoder(OpenRequest | ExamineRequest | ObserveRequest)
+examiner_decoder = msgspec.msgpack.Decoder(OpenReply | ExamineReply | ObserveReply | ErrorReply)

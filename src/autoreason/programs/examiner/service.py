@@ -12,12 +12,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
+from autoreason.programs.examiner.excerpts import printable
 from autoreason.programs.sandbox.processes import wait_or_kill
 
 _HEADER = 4
@@ -97,6 +98,13 @@ class ServiceClient(Generic[Opened]):
         self._closed = False
         self._opened: Opened
 
+    @classmethod
+    async def connect(cls, opening: Struct) -> Self:
+        """A client of a new process that has opened this."""
+        client = cls(opening)
+        await client.start()
+        return client
+
     async def start(self) -> None:
         """Start the process and open what it serves."""
         self._connection = await _Connection.connect(self)
@@ -136,7 +144,7 @@ class ServiceClient(Generic[Opened]):
             await connection.send(self._opening)
         message: Any = await read_frame(connection.reader, self.decoder)
         if isinstance(message, ErrorReply):
-            raise _error_of(message)
+            raise self._error_of(message)
         if message is None:
             raise ProviderFailed(
                 f"{self.name}'s process ended at its start; see `autoreason doctor`"
@@ -147,8 +155,13 @@ class ServiceClient(Generic[Opened]):
     async def _listen(self, connection: _Connection) -> None:
         try:
             while (message := await read_frame(connection.reader, self.decoder)) is not None:
-                if message.number in self._pending:
-                    _resolve(self._pending[message.number].future, message)
+                pending = self._pending.get(message.number)
+                if pending is None or pending.future.done():
+                    continue
+                if isinstance(message, ErrorReply):
+                    pending.future.set_exception(self._error_of(message))
+                else:
+                    pending.future.set_result(message.result)
             await connection.close()
             await self._restart()
         except Exception as error:
@@ -175,23 +188,15 @@ class ServiceClient(Generic[Opened]):
         with suppress(OSError):
             await self._connection.send(request)
 
+    def _error_of(self, refusal: ErrorReply) -> AutoreasonError:
+        if refusal.user_error:
+            return InvalidInput(refusal.message)
+        return ProviderFailed(f"{self.name} failed: {refusal.message}")
+
     def _fail_all(self, error: AutoreasonError) -> None:
         for pending in self._pending.values():
             if not pending.future.done():
                 pending.future.set_exception(error)
-
-
-def _resolve(future: asyncio.Future[Any], message: Any) -> None:
-    if future.done():
-        return
-    if isinstance(message, ErrorReply):
-        future.set_exception(_error_of(message))
-    else:
-        future.set_result(message.result)
-
-
-def _error_of(refusal: ErrorReply) -> AutoreasonError:
-    return InvalidInput(refusal.message) if refusal.user_error else ProviderFailed(refusal.message)
 
 
 class _Connection:
@@ -252,29 +257,28 @@ def _start_process(service: str, stdin: int) -> subprocess.Popen[bytes]:
     )
 
 
-class Server(Protocol):
-    """What a service does with the messages of its client."""
+class Served(Protocol):
+    """What a service answers from, once it is open."""
 
-    def open(self, opening: Any) -> bool:
-        """Open what is asked for and reply; False where that fails."""
+    @property
+    def opened(self) -> Struct:
+        """The reply to the client that opened it."""
         ...
 
-    async def answer(self, request: Any) -> None:
-        """Answer one request."""
+    async def answer(self, request: Any) -> Struct:
+        """The reply to one request."""
         ...
 
     async def close(self) -> None:
-        """End everything it started, and close the connection."""
+        """End everything it started."""
         ...
 
 
-def run_service(
-    decoder: msgspec.msgpack.Decoder[Any], build: Callable[[asyncio.StreamWriter], Server]
-) -> None:
+def run_service(decoder: msgspec.msgpack.Decoder[Any], open_: Callable[[Any], Served]) -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _hide()
-    asyncio.run(_serve(socket.socket(fileno=0), decoder, build))
+    asyncio.run(_serve(socket.socket(fileno=0), decoder, open_))
 
 
 def _hide() -> None:
@@ -288,26 +292,55 @@ def _hide() -> None:
 async def _serve(
     connection: socket.socket,
     decoder: msgspec.msgpack.Decoder[Any],
-    build: Callable[[asyncio.StreamWriter], Server],
+    open_: Callable[[Any], Served],
 ) -> None:
     reader, writer = await asyncio.open_connection(sock=connection)
-    server = build(writer)
     try:
         opening = await read_frame(reader, decoder)
-        if opening is not None and server.open(opening):
-            await _handle_requests(lambda: read_frame(reader, decoder), server)
+        if opening is None:
+            return
+        try:
+            served = open_(opening)
+        except AutoreasonError as error:
+            writer.write(encode_frame(_refusal(error)))
+            return
+        try:
+            writer.write(encode_frame(served.opened))
+            await _handle_requests(lambda: read_frame(reader, decoder), served, writer)
+        finally:
+            await served.close()
     finally:
         with suppress(OSError):
-            await server.close()
+            writer.close()
+            await writer.wait_closed()
 
 
-async def _handle_requests(read: Callable[[], Awaitable[Any]], server: Server) -> None:
+async def _handle_requests(
+    read: Callable[[], Awaitable[Any]], served: Served, writer: asyncio.StreamWriter
+) -> None:
     """Handle many requests at a time; those still open when the client disconnects are cancelled."""
     tasks: set[asyncio.Task[None]] = set()
     while (request := await read()) is not None:
-        task = asyncio.create_task(server.answer(request))
+        task = asyncio.create_task(_handle(request, served, writer))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _handle(request: Numbered, served: Served, writer: asyncio.StreamWriter) -> None:
+    try:
+        reply = await served.answer(request)
+    except Exception as error:
+        reply = _refusal(error, request.number)
+    writer.write(encode_frame(reply))
+    with suppress(OSError):
+        await writer.drain()
+
+
+def _refusal(error: Exception, number: int | None = None) -> ErrorReply:
+    if isinstance(error, InvalidInput):
+        return ErrorReply(number=number, message=str(error))
+    message = printable(f"{type(error).__name__}: {error}")
+    return ErrorReply(number=number, message=message, user_error=False)

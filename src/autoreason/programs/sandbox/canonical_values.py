@@ -9,7 +9,8 @@ import json
 import math
 import os
 from collections.abc import Callable, Sequence
-from hashlib import sha256
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 MAX_TEXT = 200
@@ -18,6 +19,17 @@ DIGITS = 6
 """Significant digits in which fractions must agree."""
 _INTEGER_TOLERANCE = 1e-9
 """Relative distance at which a number counts as an integer."""
+
+
+def _find_sha256() -> Any:
+    """Not that of `hashlib` where there is another: every process of the sandbox would carry OpenSSL along."""
+    for name in ("_sha2", "_sha256"):
+        with suppress(ImportError):
+            return import_module(name).sha256
+    return import_module("hashlib").sha256
+
+
+_sha256 = _find_sha256()
 
 
 def record(calls: Sequence[Callable[[], object]]) -> None:
@@ -34,7 +46,7 @@ def shorten(text: str) -> str:
     """A text of bounded length, different for different texts."""
     if len(text) <= MAX_TEXT:
         return text
-    return f"{text[: MAX_TEXT // 2]}… {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"{text[: MAX_TEXT // 2]}… {_sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def canonical(value: object) -> str:

@@ -127,6 +127,12 @@ def needs_null_device(source: str) -> bool:
     return any(word in source for word in _NULL_DEVICE_WORDS)
 
 
+def note_streams(source: str) -> None:
+    """Note the state of the standard streams for a program that may ask for it."""
+    if "fstat" in source or "mmap" in source:
+        _streams.update((descriptor, os.fstat(descriptor)) for descriptor in range(3))
+
+
 def apply_patches(source: str) -> None:
     """Make harmless calls that the jail refuses succeed. Never before the limits are set."""
     for word, module, name, replacement in _PATCHES:
@@ -135,9 +141,8 @@ def apply_patches(source: str) -> None:
 
 
 def open_streams() -> None:
-    """Open standard streams over descriptors 0, 1 and 2, as the interpreter does."""
+    """Open standard streams over descriptors 0, 1 and 2, as the interpreter does, at the start of whatever they are."""
     for descriptor, mode, name in ((0, "r", "stdin"), (1, "w", "stdout"), (2, "w", "stderr")):
-        _streams[descriptor] = os.fstat(descriptor)
         stream = _stream(descriptor, mode, f"<{name}>")
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)

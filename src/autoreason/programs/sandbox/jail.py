@@ -29,6 +29,10 @@ _MAX_PENDING_SIGNALS = 64
 """Pending signals; the limit counts those of the whole user."""
 
 
+Limits = tuple[tuple[int, int], ...]
+"""Resources and how much of each."""
+
+
 class JailSpec(NamedTuple):
     """How programs are confined on this machine."""
 
@@ -70,10 +74,10 @@ def confine_solution(spec: JailSpec) -> JailSpec:
     return spec
 
 
-def confine_test(spec: JailSpec, seconds: float, memory: int, output: int) -> None:
-    """Confine a test process before it runs the program; system calls last."""
+def test_limits(spec: JailSpec, seconds: float, memory: int, output: int) -> Limits:
+    """The limits of a test process, as far as they can be set here."""
     whole = int(seconds) + 2
-    for what, limit in (
+    wanted = (
         (resource.RLIMIT_CPU, whole),
         (resource.RLIMIT_AS, spec.base_memory + memory),
         (resource.RLIMIT_FSIZE, max(output + 1, MAX_ERROR_BYTES)),
@@ -84,8 +88,14 @@ def confine_test(spec: JailSpec, seconds: float, memory: int, output: int) -> No
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
         (resource.RLIMIT_SIGPENDING, _MAX_PENDING_SIGNALS),
-    ):
-        _set_limit(what, limit)
+    )
+    return tuple((what, _capped(limit, resource.getrlimit(what)[1])) for what, limit in wanted)
+
+
+def confine_test(spec: JailSpec, limits: Limits) -> None:
+    """Confine a test process before it runs the program; system calls last."""
+    for what, limit in limits:
+        resource.setrlimit(what, (limit, limit))
     kernel.drop_capabilities()
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if spec.ruleset is not None:
@@ -98,11 +108,6 @@ def relax(what: int, limit: int | None) -> None:
     """Set the soft limit of this process, which can be raised again; None raises it to the hard limit."""
     hard = resource.getrlimit(what)[1]
     resource.setrlimit(what, (hard if limit is None else _capped(limit, hard), hard))
-
-
-def _set_limit(what: int, limit: int) -> None:
-    limit = _capped(limit, resource.getrlimit(what)[1])
-    resource.setrlimit(what, (limit, limit))
 
 
 def _capped(limit: int, hard: int) -> int:

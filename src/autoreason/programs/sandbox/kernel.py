@@ -29,6 +29,11 @@ _CAPABILITY_VERSION = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc_holding_gil = ctypes.PyDLL(None, use_errno=True)
+# Plain numbers are passed at once; objects for them would be made in every process, on pages that have to be copied.
+_libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+_libc.syscall.argtypes = (ctypes.c_long,) * 4
+_capability_header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+_no_capabilities = (ctypes.c_uint32 * 6)()
 _keeper_stack = ctypes.create_string_buffer(32 * 1024)
 
 
@@ -40,16 +45,14 @@ def check_result(result: int, what: str) -> int:
     return result
 
 
-def syscall(number: int, what: str, *arguments: object) -> int:
+def syscall(number: int, what: str, first: int, second: int, third: int = 0) -> int:
     """A system call by its number."""
-    return check_result(_libc.syscall(ctypes.c_long(number), *arguments), what)
+    return check_result(_libc.syscall(number, first, second, third), what)
 
 
 def prctl(option: int, value: int, extra: int = 0) -> None:
     """Change something about this process."""
-    zero = ctypes.c_ulong(0)
-    arguments = (ctypes.c_ulong(value), ctypes.c_ulong(extra), zero, zero)
-    check_result(_libc.prctl(option, *arguments), f"prctl {option}")
+    check_result(_libc.prctl(option, value, extra, 0, 0), f"prctl {option}")
 
 
 def fork() -> int:
@@ -72,14 +75,12 @@ def enter_namespaces(pidfd: int, flags: int) -> None:
 
 def drop_capabilities() -> None:
     """Drop the capabilities that a user namespace gives to its creator."""
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    check_result(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+    check_result(_libc.capset(_capability_header, _no_capabilities), "capset")
 
 
 def close_from(first: int) -> None:
     """Close every descriptor from this one on."""
-    unused = ctypes.c_uint(0xFFFFFFFF)
-    syscall(_CLOSE_RANGE, "close_range", ctypes.c_uint(first), unused, ctypes.c_uint(0))
+    syscall(_CLOSE_RANGE, "close_range", first, 0xFFFFFFFF)
 
 
 def keep_namespace() -> int:

@@ -7,7 +7,7 @@ import ctypes
 from autoreason.programs.sandbox import kernel
 
 _CREATE, _RESTRICT = 444, 446  # the same on every machine
-_VERSION = ctypes.c_uint(1)
+_VERSION = 1
 
 _FILES = ((1, 13), (2, 14), (3, 15), (5, 16))
 """From which version on how many kinds of access to files are known."""
@@ -25,8 +25,7 @@ class _Ruleset(ctypes.Structure):
 
 def version() -> int:
     """The version of Landlock in this kernel; an OSError where it has none."""
-    null, size = ctypes.c_void_p(None), ctypes.c_size_t(0)
-    return kernel.syscall(_CREATE, "landlock_create_ruleset", null, size, _VERSION)
+    return kernel.syscall(_CREATE, "landlock_create_ruleset", 0, 0, _VERSION)
 
 
 def create_ruleset() -> int:
@@ -40,11 +39,9 @@ def create_ruleset() -> int:
     )
     # An older kernel refuses a structure that is longer than its own.
     size = 24 if kernel_version >= _SCOPES else 16 if kernel_version >= _PORTS else 8
-    arguments = (ctypes.byref(rules), ctypes.c_size_t(size), ctypes.c_uint(0))
-    return kernel.syscall(_CREATE, "landlock_create_ruleset", *arguments)
+    return kernel.syscall(_CREATE, "landlock_create_ruleset", ctypes.addressof(rules), size)
 
 
 def restrict(ruleset: int) -> None:
     """Restrict this process, and every one it starts, to a ruleset for good."""
-    arguments = (ctypes.c_int(ruleset), ctypes.c_uint(0))
-    kernel.syscall(_RESTRICT, "landlock_restrict_self", *arguments)
+    kernel.syscall(_RESTRICT, "landlock_restrict_self", ruleset, 0)

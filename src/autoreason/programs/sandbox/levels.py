@@ -58,6 +58,17 @@ def find_level(only: Level | None = None, python: str | None = None) -> Detected
     return DetectedLevel("none", tuple(reasons.values()))
 
 
+def require_level(only: Level | None = None, python: str | None = None) -> DetectedLevel:
+    """The same; raises `InvalidInput` where nothing works."""
+    detected = find_level(only, python)
+    if detected.level == "none":
+        raise InvalidInput(
+            f"no sandbox works on this machine ({detected.reasons[-1]}), so programs written by a model are not run: "
+            "use Linux (on Windows through WSL), or set `unsafe` to run them like any other program"
+        )
+    return detected
+
+
 def open_sandbox(
     *,
     unsafe: bool = False,
@@ -70,12 +81,7 @@ def open_sandbox(
         from autoreason.programs.sandbox.unsafe import UnsafeSandbox
 
         return UnsafeSandbox(workers)
-    detected = find_level(level, python)
-    if detected.level == "none":
-        raise InvalidInput(
-            f"no sandbox works on this machine ({detected.reasons[-1]}), so programs written by a model are not run: "
-            "use Linux (on Windows through WSL), or set `unsafe` to run them like any other program"
-        )
+    detected = require_level(level, python)
     from autoreason.programs.sandbox.linux import LinuxSandbox
     from autoreason.programs.sandbox.spawn import Isolation
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from fractions import Fraction
 from importlib.machinery import ModuleSpec
 from itertools import takewhile
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from autoreason.programs.sandbox.rpc_client import MAX_TEXT, ProgramClient, TestsAborted, trace_of
@@ -166,6 +166,10 @@ def score(_: CodeType, channel: int) -> NoReturn:
 
 def _arity(function: Any) -> int:
     """How many of artifact, seed and items a function takes."""
+    if type(function) is FunctionType and not function.__dict__:
+        # The long way is for what is decorated; it alone would take a tenth of a short look.
+        code = function.__code__
+        return 3 if code.co_flags & inspect.CO_VARARGS else code.co_argcount
     kinds = [each.kind for each in inspect.signature(function).parameters.values()]
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return 3 if inspect.Parameter.VAR_POSITIONAL in kinds else sum(k in positional for k in kinds)

@@ -89,17 +89,17 @@ async def _receive(sock: socket.socket, count: int) -> tuple[bytes, list[int]]:
                 sock, MAX_MESSAGE_BYTES, count, socket.MSG_CMSG_CLOEXEC
             )
             return message, descriptors
-        await _readable(sock)
+        await wait_readable(sock)
 
 
-async def _readable(sock: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(sock, ready.set)
+async def wait_readable(descriptor: socket.socket | int) -> None:
+    """Wait until there is something to read, or until the process of a handle has ended."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
     try:
         await ready.wait()
     finally:
-        loop.remove_reader(sock)
+        loop.remove_reader(descriptor)
 
 
 async def _end(server: ForkServer) -> None:

@@ -43,6 +43,7 @@ class CompiledProgram(NamedTuple):
     runner: execution.Runner
     started: mmap.mmap
     """A byte shared with the test process, which sets and unmaps it when all is ready for the program."""
+    limits: jail.Limits
     code: CodeType | None
     error_output: bytes = b""
 
@@ -67,6 +68,8 @@ def run_worker(session: socket.socket, jail_spec: jail.JailSpec) -> NoReturn:
         jail_spec._replace(base_memory=kernel.measure_address_space())
     )
     program = _compile(spec, runner, jail_spec)
+    _open_streams()
+    # Whatever is done here instead of in each test is done once, and costs no copies of pages.
     gc.freeze()
     while True:
         request, descriptors, _, _ = socket.recv_fds(session, 16, 4)
@@ -100,13 +103,23 @@ def _compile(
         explained = _explain_error(error, source)
         error_output = "".join(traceback.format_exception_only(type(explained), explained))
         return CompiledProgram(
-            spec, runner, started, None, error_output.encode("utf-8", "backslashreplace")
+            spec, runner, started, (), None, error_output.encode("utf-8", "backslashreplace")
         )
     finally:
         jail.relax(resource.RLIMIT_AS, None)
         jail.relax(resource.RLIMIT_CPU, None)
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-    return CompiledProgram(spec, runner, started, code)
+    limits = jail.test_limits(jail_spec, spec.seconds, spec.memory, spec.output)
+    return CompiledProgram(spec, runner, started, limits, code)
+
+
+def _open_streams() -> None:
+    """Open the streams of all tests: what is behind the descriptors is replaced in each of them."""
+    errors = os.dup(2)
+    os.dup2(NULL_DEVICE, 2)
+    execution.open_streams()
+    os.dup2(errors, 2)
+    os.close(errors)
 
 
 def _explain_error(error: Exception, source: str) -> Exception:
@@ -189,8 +202,8 @@ def _become_test(
         if not execution.needs_null_device(spec.source):
             os.close(NULL_DEVICE)
         kernel.close_from(RULESET + (jail_spec.ruleset is not None))
-        execution.open_streams()
-        jail.confine_test(jail_spec, spec.seconds, spec.memory, spec.output)
+        execution.note_streams(spec.source)
+        jail.confine_test(jail_spec, program.limits)
         execution.apply_patches(spec.source)
         if not jail_spec.namespaces and os.getppid() != parent:
             os._exit(1)

@@ -25,7 +25,7 @@ from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.task import Entry, Task
-from autoreason.tournament.metric_guard import Metric
+from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
@@ -66,9 +66,13 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
         undecided = len(self.decisions) - len(judged)
         exclusion = f"; {undecided} got too few valid ballots to say" if undecided else ""
+        metric = any(
+            each.recorded_verdict and each.recorded_verdict.metric for each in self.decisions
+        )
+        alone = "; a metric had a seat on those, and none on this one" if metric else ""
         return (
             f"another panel would have decided {changed} of {len(judged)} "
-            f"recorded panels otherwise{by}{exclusion}"
+            f"recorded panels otherwise{by}{exclusion}{alone}"
         )
 
     def sections(self) -> list[Section]:

@@ -1,0 +1,36 @@
+"""What jobs of other rooms leave open and this process answers: the next action, the order of decisions, constants."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from autoreason.artifacts.order import OrderQuery, Orders
+from autoreason.artifacts.tuning import TuningQuery, suggest
+from autoreason.exchange import Query
+from autoreason.programs.policy import Policy, PolicyQuery
+from autoreason.run.recall import Memory
+
+
+class LocalAnswers:
+    """Answers queries for which nothing is started; created with the first query, for most runs have none."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._policy = Policy()
+        self._orders = Orders(memory.questions(OrderQuery))
+
+    def note(self, query: Query[Any]) -> None:
+        """Learn from a query, whether its answer is recorded or not."""
+        if isinstance(query, PolicyQuery):
+            self._policy.learn(query.turn)
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """The answer; None to what is not answered here."""
+        match query:
+            case PolicyQuery():
+                return self._policy.choose(query.turn)
+            case OrderQuery():
+                return self._orders.answer(query)
+            case TuningQuery():
+                return await asyncio.to_thread(suggest, query)
+        return None

@@ -1,0 +1,132 @@
+"""Rules of research compared on one task: the run with its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Unpack, cast, get_args
+
+from autoreason.artifacts.evaluator.caller import Evaluate
+from autoreason.artifacts.research_job import RuleName
+from autoreason.artifacts.rule_comparison import RuleComparison
+from autoreason.artifacts.rule_comparison_report import RuleComparisonReport
+from autoreason.exchange import Model
+from autoreason.report.numbers import count
+from autoreason.run.parameters import CompareRulesOptions, RunHooks, check_arguments
+from autoreason.run.reports import StudyResult
+from autoreason.run.research import PreparedMeasuring, measuring_parts
+from autoreason.run.sync import wait_for
+from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.compare.comparison import enough_repeats
+from autoreason.studies.panels.panel_report import require_statistics
+from autoreason.task import Task
+
+
+def compare_rules(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[CompareRulesOptions],
+) -> StudyResult[RuleComparisonReport]:
+    r"""Compare rules of research on one task: in every repeat one run by each, with the same evaluations.
+
+    Args:
+        task: A research task as a file or as text, or a `Task` of a recorded run.
+        model: Proposes changes, and judges where the task has judges.
+        evaluate: A function that measures, or a command in place of the task's own, as for `research`.
+        options: See `CompareRulesOptions`; evaluations are those of each run.
+
+    Returns:
+        Its `report` has the gain of every rule on looks that decided nothing next to what the loop
+        itself saw, paired tests, and one sentence that says which rule is better, or that none is
+        shown to be; a run that paused has none yet, as with `judge`.
+
+    Raises:
+        InvalidInput: Something cannot be used; nothing was written.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import compare_rules
+        >>> from autoreason.testing import ScriptedModel
+        >>> _ = Path("knob.txt").write_text("1\n")
+        >>> reply = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\n5\n```\n"
+        >>> result = compare_rules(
+        ...     "---\nartifact: knob.txt\n---\nTurn the knob up.",
+        ...     ScriptedModel({"author": reply}),
+        ...     evaluate=lambda folder, seed, items: float((folder / "knob.txt").read_text()),
+        ...     rules=["race", "greedy"],
+        ...     evaluations=20,
+        ...     patience=2,
+        ... )
+        >>> [(each.rule, each.gains) for each in result.report.rules]
+        [('race', {1: 4.0}), ('greedy', {1: 4.0})]
+    """
+    return wait_for(
+        lambda: compare_rules_async(task, model, evaluate=evaluate, **options), "compare_rules"
+    )
+
+
+async def compare_rules_async(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[CompareRulesOptions],
+) -> StudyResult[RuleComparisonReport]:
+    """Like `compare_rules`, in an event loop."""
+    return await prepare_compare_rules(task, model, evaluate=evaluate, **options).run_async()
+
+
+class PreparedRuleComparison(PreparedMeasuring, frozen=True, kw_only=True):
+    """A comparison of rules with everything decided."""
+
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[RuleComparisonReport]:
+        """Save what measures, then run until the end or a pause."""
+        return cast(StudyResult[RuleComparisonReport], await super().run_async(**hooks))
+
+
+def prepare_compare_rules(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    evaluate: Evaluate | str | None = None,
+    **options: Unpack[CompareRulesOptions],
+) -> PreparedRuleComparison:
+    r"""The run that `compare_rules` with the same arguments would drive.
+
+    Args:
+        task: A research task as a file or as text, or a `Task` of a recorded run.
+        model: Proposes changes.
+        evaluate: A function that measures, or a command in place of the task's own.
+        options: See `CompareRulesOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        InvalidInput: Something cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import prepare_compare_rules
+        >>> _ = Path("knob.txt").write_text("1\n")
+        >>> task = "---\nartifact: knob.txt\n---\nTurn the knob up."
+        >>> prepared = prepare_compare_rules(
+        ...     task, "echo/echo", evaluate=lambda folder, seed, items: 0.0, repeats=2
+        ... )
+        >>> prepared.notes
+        ('2 repeats of 3 rules cannot show that one of them is best beyond chance; that takes 7 or more',)
+    """
+    check_arguments(prepare_compare_rules, options, task=task, model=model, evaluate=evaluate)
+    require_statistics()
+    rules, repeats = options.get("rules", get_args(RuleName)), options.get("repeats", 1)
+    own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
+    parts = measuring_parts("research_rules", task, model, evaluate, options, own)
+    RuleComparison.check(parts["settings"])
+    if repeats < (needed := enough_repeats(len(rules))):
+        parts["notes"] += (
+            f"{count(repeats, 'repeat')} of {len(rules)} rules cannot show that one of them is best "
+            f"beyond chance; that takes {needed} or more",
+        )
+    return PreparedRuleComparison(**parts)

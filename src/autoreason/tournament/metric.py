@@ -1,0 +1,52 @@
+"""A metric: a number for a text, and in which role a tournament uses it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Literal
+
+from autoreason.exchange import Query
+from autoreason.jobs.context import JobContext
+from autoreason.jobs.randomness import draw
+from autoreason.keys import sub_key
+from autoreason.task import Task, Work
+
+MetricRole = Literal["guard", "judge"]
+"""A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
+LOOKS = 4
+"""Measurements of each text, with the same seeds for all texts that are compared."""
+
+
+class Metric(Work):
+    """What gives a text a number."""
+
+    name = "a metric"
+    evaluate: str
+    """What measures, as the user names it."""
+    role: MetricRole
+
+    @abstractmethod
+    def query(self, key: str, text: str, seed: int) -> Query[Any]:
+        """Asks for one measurement."""
+
+    @abstractmethod
+    def read(self, answer: Any) -> float | None:
+        """The number, higher is better; None where there is none."""
+
+
+def metric_of(task: Task, role: MetricRole) -> Metric | None:
+    """The task's metric, where it has one in this role."""
+    work = task.work
+    return work if isinstance(work, Metric) and work.role == role else None
+
+
+async def measure(
+    context: JobContext, metric: Metric, key: str, text: str, seeds: str
+) -> list[float | None]:
+    """The numbers of a text, look by look; texts measured with the same `seeds` share them."""
+    values = []
+    for look in range(LOOKS):
+        seed = draw(context.settings.seed, sub_key(seeds, look)).getrandbits(31)
+        query = metric.query(sub_key(key, "look", look), text, seed)
+        values.append(metric.read(await context.ask(query)))
+    return values

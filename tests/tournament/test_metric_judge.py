@@ -1,0 +1,252 @@
+"""A metric as one judge among others: it has a ballot of its own, and none of the evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tournament.stage import Played, play, vote
+
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, MetricBallot, PanelDecided, PassDecided, PlayoffDecided
+from autoreason.exchange import Query
+from autoreason.journal import Journal
+from autoreason.run.refine import prepare_refine, refine
+from autoreason.run.replay import replay
+from autoreason.run.resume import resume
+from autoreason.settings import Budget
+from autoreason.studies.audit.own_runs import read_run
+from autoreason.testing import EchoModel
+from autoreason.tournament import statements
+from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
+from autoreason.tournament.metric import LOOKS, Metric
+from autoreason.tournament.metric_judge import rank
+from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.voting import count_votes
+
+A_AB_B = ("A", "AB", "B")
+NEWEST = "First", "Second", "Third"
+"""Texts of the stage, the newest last."""
+LENGTH = """
+def score(artifact, seed):
+    return len(artifact.text("text.md"))
+"""
+
+
+class TextQuery(Query[float], frozen=True, kw_only=True):
+    """Asks for the number of a text."""
+
+    kind = "number"
+    text: str
+
+
+class Number(Metric):
+    """A metric whose numbers the script gives."""
+
+    evaluate = "number"
+    role = "judge"
+
+    def query(self, key: str, text: str, seed: int) -> Query[Any]:  # noqa: ARG002
+        """One look."""
+        return TextQuery(key=key, text=text)
+
+    def read(self, answer: float | None) -> float | None:
+        """As it is."""
+        return answer
+
+
+async def judged(number: Callable[[str], float | None], **more: Any) -> tuple[Played, list[str]]:
+    """A run with such a metric, and the texts that were measured."""
+    measured: list[str] = []
+
+    def answer(query: TextQuery) -> float | None:
+        measured.append(query.text)
+        return number(query.text)
+
+    return await play({"number": answer, **more.pop("script", {})}, work=Number(), **more), measured
+
+
+def newest(text: str) -> float:
+    """Prefers what was written last."""
+    return next(place for place, word in enumerate(NEWEST) if word in text)
+
+
+# ---- its ballot ------------------------------------------------------------------------------------
+
+
+@given(st.dictionaries(st.text(), st.none() | st.floats(allow_nan=False), min_size=1))
+def test_it_ranks_by_number_and_votes_only_where_a_ballot_can_say_what_it_found(
+    values: dict[str, float | None],
+) -> None:
+    ranking = rank(values)
+    if None in values.values() or len(set(values.values())) < len(values):
+        assert ranking is None
+    else:
+        assert ranking == tuple(sorted(values, key=lambda name: -(values[name] or 0.0)))
+
+
+async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_judges() -> None:
+    run, _ = await judged(newest, k=1, early_stop=False, extra_judges=0)
+    (decided,) = run.of(PassDecided)
+    verdict = decided.verdict
+    assert verdict is not None
+    assert verdict.scores == {"A": 3 * 3 + 1, "AB": 3 * 1 + 3, "B": 3 * 2 + 2}
+    assert verdict.metric == MetricBallot(
+        ranking=("AB", "B", "A"), values={"A": 0, "AB": 2, "B": 1}
+    )
+    assert verdict.ballots == len(run.of(BallotCast)) == 3
+    assert verdict.agreement == 1
+    assert statements.ballots(verdict) == "3 ballots and the metric's"
+    size = PanelSize(3).with_metric(("AB", "B", "A"), A_AB_B)
+    assert verdict.chance == chance_of_margin(size, 2)
+    assert decided.survival_chance == chance_of_survival(size)
+
+
+async def test_it_votes_where_texts_are_chosen_and_not_where_they_are_compared() -> None:
+    script = {"judge": vote("Third", "Second", "First")}
+    run, _ = await judged(newest, script=script, passes=2, drafts=1)
+    (playoff,) = run.of(PlayoffDecided)
+    (confirmation,) = run.of(PanelDecided)
+    assert playoff.verdict is not None
+    assert playoff.verdict.metric is not None
+    assert playoff.preferred == playoff.verdict.ballots == 5
+    assert confirmation.verdict is not None
+    assert confirmation.verdict.metric is None
+    assert run.delivered is not None
+    assert run.delivered.evidence.ballots == len(run.of(BallotCast))
+    assert run.delivered.evidence.preference is not None
+    assert run.delivered.evidence.preference.judges == 9
+
+
+async def test_a_text_is_measured_once_however_many_panels_it_is_on() -> None:
+    run, measured = await judged(newest, k=3)
+    assert len(run.of(PassDecided)) == 3
+    assert measured.count("First text.") == LOOKS
+    assert {measured.count(text) for text in measured} == {LOOKS}
+
+
+@pytest.mark.parametrize("number", [None, math.nan, math.inf, 1.0])
+async def test_without_a_number_or_with_equal_ones_it_does_not_vote(number: float | None) -> None:
+    def measure(text: str) -> float | None:
+        return number if "Third" in text else 1.0
+
+    run, _ = await judged(measure, k=1)
+    without = await play(k=1)
+    (decided,), (usual,) = run.of(PassDecided), without.of(PassDecided)
+    assert decided.verdict is not None
+    assert usual.verdict is not None
+    ballot = decided.verdict.metric
+    assert ballot is not None
+    assert ballot.ranking is None
+    assert decided.verdict.scores == usual.verdict.scores
+    assert decided.verdict.chance == usual.verdict.chance
+    shown = "two texts had the same number" if number == 1.0 else "a text had no number"
+    assert statements.metric_ballot(ballot) == f"no vote: {shown}"
+
+
+async def test_judges_who_cannot_be_read_are_not_replaced_by_the_metric() -> None:
+    run, _ = await judged(newest, script={"judge": "no idea"})
+    assert {each.outcome for each in run.of(PassDecided)} == {"inconclusive"}
+    assert run.interruption is not None
+
+
+# ---- whom a panel asks next, and what chance gives -------------------------------------------------
+
+rankings = st.permutations(A_AB_B).map(tuple)
+SIZES = [PanelSize(3, early_stop=True), PanelSize(2, 2, 4, 1, early_stop=True), PanelSize(4)]
+
+
+@given(st.lists(rankings, min_size=9, max_size=9), rankings, st.sampled_from(["borda", "copeland"]))
+def test_a_judge_who_is_not_asked_would_have_changed_nothing(
+    votes: list[tuple[str, ...]], metric: tuple[str, ...], rule: str
+) -> None:
+    for size in (PanelSize(judges, early_stop=True) for judges in (3, 5, 9)):
+        seated = size.with_metric(metric, A_AB_B)
+        asked = 0
+        while wave := seated.wave(votes[:asked], A_AB_B, rule):
+            asked += wave
+        early = count_votes(rule, [metric, *votes[:asked]], A_AB_B)
+        assert early.winner == count_votes(rule, [metric, *votes[: size.start]], A_AB_B).winner
+
+
+def test_a_metric_can_save_a_judge() -> None:
+    votes = [("A", "AB", "B"), ("A", "B", "AB")]
+    size = PanelSize(3, early_stop=True)
+    assert size.wave([("A", "AB", "B"), ("AB", "A", "B")], A_AB_B, "borda") == 1
+    assert size.with_metric(("A", "AB", "B"), A_AB_B).wave(votes, A_AB_B, "borda") == 0
+    assert size.with_metric(("AB", "B", "A"), A_AB_B).wave(votes, A_AB_B, "borda") == 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("metric", [("AB", "B", "A"), ("A", "B", "AB")])
+@pytest.mark.parametrize("rule", ["borda", "majority", "copeland"])
+def test_chances_are_those_of_all_ballots_judges_could_cast_next_to_the_metrics(
+    size: PanelSize, metric: tuple[str, ...], rule: str
+) -> None:
+    seated = size.with_metric(metric, A_AB_B)
+    ends = []
+    for votes in product(permutations(A_AB_B), repeat=size.limit):
+        asked = 0
+        while wave := seated.wave(votes[:asked], A_AB_B, rule):
+            asked += wave
+        ends.append(count_votes(rule, [metric, *votes[:asked]], A_AB_B))
+    for margin in range(5):
+        share = sum(end.margin >= margin for end in ends) / len(ends)
+        assert chance_of_margin(seated, margin, 3, rule) == pytest.approx(share)
+    survived = sum(end.winner == "A" for end in ends) / len(ends)
+    assert chance_of_survival(seated, 3, rule) == pytest.approx(survived)
+
+
+# ---- whole runs ------------------------------------------------------------------------------------
+
+
+def test_a_run_replays_and_says_what_the_metric_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("metric.py").write_text(LENGTH)
+    paused = refine(
+        "Write a note about the coffee machine.",
+        EchoModel(),
+        passes=4,
+        seed=4,
+        drafts=2,
+        metric="metric.py:score",
+        metric_role="judge",
+        budget=Budget(calls=24),
+        confirmation=0,
+        playoff=0,
+    )
+    Path("metric.py").unlink()
+    assert paused.status == "budget"
+    result = resume(paused, budget=Budget(calls=200))
+    assert result.finished
+    assert replay(result.run).same
+    with Journal.open(None, create=False) as journal:
+        looks = [key for key in journal.answers(result.run) if "/metric/" in key]
+        (audited,) = read_run(result.run, journal)
+    decided = [each.decided for each in result.story.passes if each.decided]
+    verdicts = [each.verdict for each in decided if each.verdict]
+    assert verdicts
+    assert all(each.metric for each in verdicts)
+    texts = {each.text for one in result.story.passes for each in one.candidates.values()}
+    texts |= {each.text for each in result.story.drafts}
+    assert len(looks) <= LOOKS * len(texts)
+    voted = sum(bool(each.metric and each.metric.ranking) for each in verdicts)
+    assert voted
+    assert [each.panel.chance_of_a for each in audited.passes if each.panel] == [
+        each.survival_chance for each in decided if each.verdict
+    ]
+    assert "metric.py:score voted on" in " ".join(str(result).split())
+    assert "lines" not in dict(result.sections()[0].sentences)["Text"]
+
+
+def test_options_of_a_metric_are_refused_without_one() -> None:
+    with pytest.raises(InvalidInput, match="`metric_role` goes with `metric`"):
+        prepare_refine("Write.", EchoModel(), metric_role="judge")
