@@ -35,7 +35,8 @@ CREATE TABLE records (
     to_models INTEGER, half INTEGER, strength REAL
 );
 CREATE VIRTUAL TABLE texts USING fts5(words, content='', tokenize='ascii');
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, row);
+CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, texts, row);
+CREATE TABLE vocabulary (term TEXT PRIMARY KEY, doc INTEGER) WITHOUT ROWID;
 CREATE INDEX days ON records (day);
 CREATE INDEX groups ON records (grp);
 CREATE INDEX strengths ON records (strength);
@@ -276,6 +277,8 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path
             ),
         )
         connection.execute("INSERT INTO texts (rowid, words) VALUES (?, ?)", (row, words))
+    # To count them for every search would mean to walk through all occurrences of a word.
+    connection.execute("INSERT INTO vocabulary SELECT term, doc FROM terms")
     connection.execute("INSERT INTO about VALUES (?, ?)", (_VERSION + digest, path))
     connection.commit()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import fsum, sqrt
@@ -13,7 +14,7 @@ from typing import NamedTuple, Protocol
 from autoreason.knowledge.index import Index, Row
 from autoreason.knowledge.retrieval import Query, count_leaks, find_neighbours
 from autoreason.knowledge.values import is_earlier
-from autoreason.knowledge.words import is_too_similar, word_set
+from autoreason.knowledge.words import MAX_SIMILARITY, is_too_similar, word_set
 
 NEIGHBOURS = 20
 """Similar texts whose outcomes are averaged."""
@@ -106,6 +107,7 @@ class CopyFinder:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
+        self._sizes = [len(word_set(text)) for text in texts]
         self._found: dict[str, list[int]] = {}
         self._having: dict[str, list[int]] = {}
         for at, text in enumerate(texts):
@@ -122,8 +124,14 @@ class CopyFinder:
         words = sorted(word_set(text), key=lambda word: len(self._having.get(word, ())))
         # A copy that is half as long has two fifths of the words at least, so one of these.
         rarest = words[: len(words) * 3 // 5 + 1]
-        found = {at for word in rarest for at in self._having.get(word, ())}
-        return [at for at in sorted(found) if is_too_similar(self._texts[at], text)]
+        hits = Counter(at for word in rarest for at in self._having.get(word, ()))
+        others = len(words) - len(rarest)
+        return [
+            at
+            for at, number in sorted(hits.items())
+            if number + others > MAX_SIMILARITY * min(len(words), self._sizes[at])
+            and is_too_similar(self._texts[at], text)
+        ]
 
 
 class _Weights(NamedTuple):
@@ -212,7 +220,7 @@ def fit_words(
 
     def project(values: Sequence[float]) -> list[float]:
         """The sum over texts that have a word, for every word."""
-        return [fsum(map(values.__getitem__, having)) for having in texts_with]
+        return [sum(map(values.__getitem__, having)) for having in texts_with]
 
     def apply(weights: Sequence[float]) -> list[float]:
         """The matrix of the normal equations times a vector."""
