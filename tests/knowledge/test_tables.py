@@ -138,10 +138,10 @@ def test_a_line_with_two_texts_is_a_pair(names: tuple[str, str]) -> None:
     pair = dict(zip(names, ("good one", "bad one"), strict=True))
     found = read(lines({"topic": "t", **pair}, {"topic": "t", **pair}), "p.jsonl")
     assert [(r.text, r.verdict, r.group, r.pair) for r in found.records[:2]] == [
-        ("good one", "approved", "t", "1"),
-        ("bad one", "rejected", "t", "1"),
+        ("good one", "approved", "t", "p.jsonl:1"),
+        ("bad one", "rejected", "t", "p.jsonl:1"),
     ]
-    assert found.records[2].pair == "2"
+    assert found.records[2].pair == "p.jsonl:2"
 
 
 def test_torn_lines_of_json_are_named() -> None:

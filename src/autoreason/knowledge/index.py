@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -218,10 +219,11 @@ def _open_current(place: Path, digest: str) -> sqlite3.Connection | None:
 def _build_file(place: Path, records: Sequence[Record], digest: str, path: str) -> None:
     """Built next to its place and then moved there: no reader ever sees half of it."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f"{place.name}.{os.getpid()}")
+    # For the user alone: records may be private, and an index repeats them.
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=_FILE)
+    os.close(handle)
+    draft = Path(name)
     try:
-        # Records may be private, and an index repeats them.
-        os.close(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
         with closing(_connect(str(draft))) as connection:
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")

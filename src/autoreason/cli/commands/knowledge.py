@@ -54,8 +54,7 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
 
     Texts of one group that differ beyond their error make pairs, and only with pairs can it be tested
     whether the records help. Lines that address a model are named; their records are left out
-    unless they are allowed. Exit status 0 where everything could be read, 1 where something could
-    not, which is named.
+    unless they are allowed. What cannot be used is named. Exit status 1 where there is no record.
 
     \b
     kb.toml, all of it optional:
@@ -79,7 +78,7 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
     check_output(html, "--html")
     report = check_knowledge(folder, min_z=min_z)
     show_report(report, as_json=as_json, html=html)
-    return 1 if report.problems else 0
+    return 0 if report.kinds else 1
 
 
 @knowledge.command(cls=Paged, short_help="Find records by their words.")
