@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from random import Random
 from statistics import NormalDist, fmean, stdev
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
-
-import msgspec
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
@@ -98,14 +96,12 @@ class PredictorTest(Report):
         seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
         rival = f"counting characters on {percent_interval(self.length)}"
         if self.verdict == "too few":
-            return (
-                f"too few: {count(self.pairs, 'pair')}, and {MIN_PAIRS} are the least to be tested"
-            )
+            return f"too few: {count(self.pairs, 'pair')}; a test needs {MIN_PAIRS} or more"
         if self.verdict == "not shown":
-            shown = (
-                "" if self.could_show is None else f"; could have shown {_points(self.could_show)}"
+            least = f"; could have shown {(self.could_show or 0) * 100:.0f} points"
+            return (
+                f"not shown: {self.predictor} is {seen}, {rival}{least if self.could_show else ''}"
             )
-            return f"not shown: {self.predictor} is {seen}, {rival}{shown}"
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
     def names(self) -> Sequence[str]:
@@ -114,6 +110,7 @@ class PredictorTest(Report):
 
     def sections(self) -> list[Section]:
         """The table, what it rests on, and what was left out."""
+        placebo, length = map(percent_interval, (self.placebo, self.length))
         rows = [
             (
                 self.predictor,
@@ -121,13 +118,8 @@ class PredictorTest(Report):
                 points(self.against_length),
                 self.verdict,
             ),
-            (
-                "placebo: outcomes shuffled within groups",
-                percent_interval(self.placebo),
-                UNKNOWN,
-                "",
-            ),
-            ("length: the longer one", percent_interval(self.length), UNKNOWN, ""),
+            ("placebo: outcomes shuffled within groups", placebo, UNKNOWN, ""),
+            ("length: the longer one", length, UNKNOWN, ""),
             ("a coin", "50 %", UNKNOWN, ""),
         ]
         columns = [
@@ -147,10 +139,7 @@ class PredictorTest(Report):
         basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
         test = f"against length {p_statement(self.p_value)}" if self.p_value is not None else ""
         return [
-            (
-                "Pairs",
-                f"{basis}; intervals rest on groups, one of which is left out at a time",
-            ),
+            ("Pairs", f"{basis}; intervals rest on groups, one of which is left out at a time"),
             ("Known", self._known()),
             ("Test", test and f"{test}, groups flipped; to help, it must beat length and a coin"),
             ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
@@ -177,7 +166,7 @@ class PredictorTest(Report):
             (
                 self.unanswered,
                 "pair",
-                "before which nothing was known, or whose text has a copy among the records",
+                "before which nothing was known but perhaps a copy of a text",
             ),
             (self.picked, "record", "whose text was picked"),
             (self.no_error, "result", "whose n is unknown"),
@@ -188,14 +177,10 @@ class PredictorTest(Report):
         if self.by_time is None:
             return ""
         first, last = map(percent_interval, self.by_time)
-        warning = (
-            "; it declines: newer texts differ, or readers have changed" if self.declines else ""
+        warning = "; it declines: newer texts differ, or readers do"
+        return (
+            f"{first} in the first two thirds, {last} in the last{warning if self.declines else ''}"
         )
-        return f"{first} in the first two thirds, {last} in the last{warning}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
 
 
 def run_predictor_test(
@@ -372,7 +357,3 @@ def _mean_and_error(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
     mean = sum(map(sum, groups)) / size
     squares = sum((sum(group) - len(group) * mean) ** 2 for group in groups)
     return mean, sqrt(squares * len(groups) / (len(groups) - 1)) / size
-
-
-def _points(share: float) -> str:
-    return f"{share * 100:.0f} points"
