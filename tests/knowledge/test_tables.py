@@ -6,6 +6,8 @@ import json
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.tables import Columns, TableReading, read_table
@@ -163,3 +165,19 @@ def test_our_own_records_are_read_as_they_were_written() -> None:
     again = read(text, "o.jsonl").records
     assert [msgspec.structs.replace(record, source="") for record in again] == records
     assert [record.id for record in again] == [record.id for record in records]
+
+
+cells = st.sampled_from(
+    ["text", "value", "sent", "opens", "a b", "1,5 %", "2024-01-01", '"', "\0", "é", ""]
+)
+rows = st.lists(st.lists(cells, max_size=5).map(",".join), max_size=6).map("\n".join)
+
+
+@given(st.one_of(st.binary(max_size=300), rows.map(str.encode)), st.sampled_from(["csv", "jsonl"]))
+def test_whatever_a_file_contains_it_is_read_or_refused(data: bytes, ending: str) -> None:
+    try:
+        found = read_table(f"t.{ending}", data)
+    except InvalidInput:
+        return
+    assert all(record.text.strip() for record in found.records)
+    msgspec.json.encode(found.records)
