@@ -124,12 +124,15 @@ class Index:
         max_postings: int = MAX_POSTINGS,
     ) -> Iterator[IndexedRecord]:
         """Records that share words with a text, the nearest first; those of one day at the latest, if given."""
-        query = self._query(text, max_postings)
+        query, postings = self._query(text, max_postings)
         if not query:
             return
+        last = self._last_row(until)
+        # A word that is everywhere makes nothing near: the latest records will do.
+        first = last - last * max_postings // postings if postings > max_postings else 0
         rows = self._sql.execute(
-            "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid <= ? ORDER BY rank, rowid",
-            (query, self._last_row(until)),
+            "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rank, rowid",
+            (query, first, last),
         )
         for (row,) in rows:
             if found := self._fetch(row, kinds):
@@ -163,24 +166,23 @@ class Index:
             half,
         )
 
-    def _query(self, text: str, max_postings: int) -> str:
-        """Any of the text's rarer words, as many as can be looked at quickly."""
+    def _query(self, text: str, max_postings: int) -> tuple[str, int]:
+        """Any of the text's rarer words, as many as can be looked at quickly, and how often they occur."""
+        words = list(dict.fromkeys(split_words(text)))
+        if all(map(is_single_sign, words)):
+            return " OR ".join(f'"{word}"*' for word in words), 0
         frequencies = []
-        for word in dict.fromkeys(split_words(text)):
-            if is_single_sign(word):
-                frequencies.append((0, f'"{word}"*'))
-                continue
+        for word in words:
             found = self._sql.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,))
-            if known := found.fetchone():
-                frequencies.append((known[0], f'"{word}"'))
+            frequencies += [(known[0], f'"{word}"') for known in found]
         chosen: list[str] = []
         postings = 0
         for frequency, term in sorted(frequencies)[:_MAX_WORDS]:
-            postings += frequency
-            if chosen and postings > max_postings:
+            if chosen and postings + frequency > max_postings:
                 break
+            postings += frequency
             chosen.append(term)
-        return " OR ".join(chosen)
+        return " OR ".join(chosen), postings
 
 
 _RECORD = msgspec.json.Decoder(Record)
