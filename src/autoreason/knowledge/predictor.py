@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -147,9 +146,9 @@ class WordsPredictor:
     """A ridge regression of outcomes on words, from earlier records or, without dates, from other groups."""
 
     def __init__(self, rows: Sequence[Row], scores: Scores, copies: CopyFinder) -> None:
-        self._dated = sorted((each for each in rows if each[0].when), key=lambda each: each[0].when)
         self._rows, self._scores = rows, scores
         self._copies = copies
+        self._before = ""
         self._latest = _Weights()
         groups = sorted({record.group for record, _ in rows})
         self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
@@ -163,8 +162,8 @@ class WordsPredictor:
         weights = self._from_earlier(query.before) if query.before else self._from_others(query)
         if not weights.of:
             return None
-        leaked = query.group in weights.groups or (query.before and weights.until >= query.before)
-        self.use = self.use.add(weights.records, int(bool(leaked)))
+        later = bool(query.before) and not is_earlier(weights.until, query.before)
+        self.use = self.use.add(weights.records, int(later or query.group in weights.groups))
         words = word_set(query.text)
         return fsum(weights.of.get(word, 0.0) for word in words) / sqrt(len(words) or 1)
 
@@ -175,11 +174,13 @@ class WordsPredictor:
 
     def _from_earlier(self, before: str) -> _Weights:
         """Weights from records before a date; queries come in the order of their dates."""
-        known = bisect_left(self._dated, True, key=lambda row: not is_earlier(row[0].when, before))
-        if known < self._latest.records:
+        if before < self._before:
             raise ValueError("queries must come in the order of their dates")
-        if known > max(NEIGHBOURS, _GROWTH * self._latest.records):
-            self._latest = self._fit(self._dated[:known], self._latest.of)
+        if before > self._before:
+            self._before = before
+            rows = [row for row in self._rows if is_earlier(row[0].when, before)]
+            if len(rows) > max(NEIGHBOURS, _GROWTH * self._latest.records):
+                self._latest = self._fit(rows, self._latest.of)
         return self._latest
 
     def _from_others(self, query: Query) -> _Weights:
