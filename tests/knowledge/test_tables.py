@@ -107,6 +107,11 @@ def test_quoted_lines_may_contain_everything() -> None:
     assert [record.source for record in found.records] == ["mails.csv:2", "mails.csv:4"]
 
 
+def test_a_text_may_be_long() -> None:
+    found = read(f"text,value\n{'word ' * 60_000},1\nshort,2\n")
+    assert [len(record.text) for record in found.records] == [299_999, 5]
+
+
 def test_a_table_in_another_language_has_its_longest_column_as_text() -> None:
     found = read("编号,内容,value\n1,限时优惠今天结束,0.3\n2,新品上市,0.2\n")
     assert [record.text for record in found.records] == ["限时优惠今天结束", "新品上市"]

@@ -24,6 +24,7 @@ from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
+from autoreason.type_hints import check_call
 
 _MAX_NAMED = 20
 """Problems and lines that are named one by one on a terminal."""
@@ -178,7 +179,15 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
 
     Raises:
         InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import check_knowledge
+        >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,40,90,x\\nB,1,90,x\\n")
+        >>> check_knowledge("mails.csv").conclusion
+        '2 outcomes in mails.csv; 1 pair of 1 group can be tested'
     """
+    check_call(check_knowledge, folder=folder, min_z=min_z)
     content = read_folder(folder)
     found = find_pairs(content.records, min_z=min_z)
     by_group = Counter(pair.group for pair in found.pairs)

@@ -155,7 +155,7 @@ def read_table(
 
 
 def _find_delimiter(text: str) -> str:
-    first = text[: text.find("\n", 10_000)] if len(text) > 10_000 else text
+    first = text[:20_000]
     if stated := re.match(r"sep=(.)\r?\n", first):
         return stated[1]
 
@@ -168,6 +168,7 @@ def _find_delimiter(text: str) -> str:
 
 
 def _read_csv(text: str, delimiter: str) -> Iterator[_Row]:
+    # A text may be long; what is longer than this is no text.
     csv.field_size_limit(10_000_000)
     stream = io.StringIO(text, "")
     reader = csv.reader((line.replace("\0", "") for line in stream), delimiter=delimiter)

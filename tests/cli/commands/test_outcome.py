@@ -25,9 +25,9 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert "this is already in" in inside(*add, "--metric", "Opens", *when).err
     unknown = ("outcome", "add", run, "--value", "3", "--group", "x", "--chosen", "ab", "--json")
     added = inside(*unknown, "--knowledge", "kb").json
-    assert added["record"]["chosen"] == "ab"
-    assert "n" not in added["record"]["result"]
-    assert len(read_folder(inside.folder / "kb").records) == 2
+    first, second = read_folder(inside.folder / "kb").records
+    assert (first, second.id) == (record, added["added"])
+    assert (second.chosen, second.result) == ("ab", Result(metric="result", value=3.0))
 
 
 def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:

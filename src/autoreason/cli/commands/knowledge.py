@@ -194,7 +194,7 @@ def test(
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
     from autoreason.files import check_output
-    from autoreason.knowledge.holdout import run_predictor_test
+    from autoreason.knowledge.holdout import evaluate_predictor
 
     check_output(html, "--html")
     with stderr_console().status("reading") as status:
@@ -202,7 +202,7 @@ def test(
         def on_progress(done: int, total: int) -> None:
             status.update(f"{done:,} of {numbers.count(total, 'pair')}")
 
-        report = run_predictor_test(
+        report = evaluate_predictor(
             folder, predictor, split=split, min_z=min_z, on_progress=on_progress
         )
     show_report(report, as_json=as_json, html=html)

@@ -81,11 +81,11 @@ def add(run: str, value: float, knowledge: Path, as_json: bool, **given: Any) ->
     from autoreason.cli.views.outcome import print_json
     from autoreason.run.outcome_record import add_outcome
 
-    record = add_outcome(run, value, knowledge, **given)
+    added = add_outcome(run, value, knowledge, **given)
     if as_json:
-        print_json({"record": record, "id": record.id if record else None})
+        print_json({"added": added})
     else:
-        written = f"{record.id} appended to" if record else "this is already in"
+        written = f"{added} appended to" if added else "this is already in"
         print_message(f"{written} {knowledge / 'outcomes.jsonl'}")
 
 
