@@ -13,7 +13,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgra
 	--allow-unsafe --strip-extras --no-emit-options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage machine lint format bench docs dist lock prices clean
+.PHONY: help demo test coverage bytecode machine lint format bench docs dist lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,12 +24,16 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 	@echo "▸ a tournament over examples/brief.md"
 	@$(BIN)/autoreason run examples/brief.md --passes 2 --extra-judges 0 --playoff 0 --confirmation 3
 
-test: lint machine ## Run every check: format, lint, types, tests
+test: bytecode lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
 	@$(BIN)/pytest -q $(WORKERS) $(if $(ALL),--all)
 
 coverage: $(READY) machine ## Run the tests and show which lines and branches none of them reaches
 	@$(BIN)/pytest -q $(WORKERS) --cov
+
+# Else every worker compiles all of the tests; types are checked on one core meanwhile.
+bytecode: $(READY)
+	@$(BIN)/pytest --collect-only -p no:cacheprovider >/dev/null 2>&1 &
 
 # A browser and bubblewrap; without them the tests that need them are skipped. MACHINE=no installs neither.
 machine:

@@ -19,7 +19,7 @@ class _Settings(Protocol):
 
 
 _LATER = 1.5
-"""Of a test's limit each of its phases has before the process is ended."""
+"""Of its limit a test has, and once more what comes after a failure, before the process is ended."""
 _EXIT = 60.0
 """Seconds that threads may take to end after the last test."""
 _LIMIT = pytest.StashKey[float]()
@@ -39,27 +39,21 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: _Settings) -> None:
 
 
 def _watch(item: pytest.Item) -> None:
-    # Anew for every phase: pytest takes it down where a phase failed.
     if limit := item.stash.get(_LIMIT, None):
         faulthandler.dump_traceback_later(limit, exit=True, file=item.config.stash[_STDERR])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Watch the fixtures begin."""
+    """Watch the test from its first fixture until its event loop has ended."""
     _watch(item)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
-    """Watch the test."""
-    _watch(item)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Watch the fixtures end, and the event loop with them."""
-    _watch(item)
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """Watch anew what comes after a failure, where pytest itself has stopped the watch."""
+    if isinstance(node, pytest.Item):
+        _watch(node)
 
 
 def pytest_runtest_logfinish() -> None:

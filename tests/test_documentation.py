@@ -34,9 +34,12 @@ from autoreason.artifacts.trial_events import Effect, EndTested, FinalistsMeasur
 from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.programs.assignment import Assignment, Example, Trial
 from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.events import solved_in
+from autoreason.programs.examiner.trials import ProgramResult
 from autoreason.programs.exclusions import Exclusion
+from autoreason.programs.problems.sets import BrokenRecord, Share
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
@@ -54,6 +57,12 @@ from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, Pan
 from autoreason.studies.panels.rejudge import RejudgeReport
 from autoreason.studies.raters.agreement import TaskAgreement
 from autoreason.studies.raters.ratings import Person, RatingsReport, Standing, TaskResult
+from autoreason.studies.simulate.fit import FitReport, FittedJudges
+from autoreason.studies.simulate.outcomes import Interval, Summary
+from autoreason.studies.simulate.protocol_search import RankedProtocol, SearchReport
+from autoreason.studies.simulate.split import Split
+from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
+from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]
@@ -133,6 +142,8 @@ def test_the_reference_lists_by_hand_only_what_is_no_class() -> None:
     assert [name for name in listed if isinstance(getattr(autoreason, name), type)] == []
 
 
+# Reading every docstring and writing every page takes as long as the machine is busy.
+@pytest.mark.timeout(0)
 def test_the_site_is_built_and_its_reference_has_every_public_name(tmp_path: Path) -> None:
     pytest.importorskip("sphinx", reason="needs what `make docs` installs")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
@@ -235,6 +246,15 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("`certify`", (Certificate, CertificateFinding)),
         ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
         ("`audit`", (Audit, AuditFinding)),
+        (
+            "`check` and `problems`",
+            (ProgramResult, Trial, Share, BrokenRecord, Assignment, Example),
+        ),
+        (
+            "`simulate`",
+            (SimulationReport, Plan, Cell, Summary, World, SearchReport, RankedProtocol),
+        ),
+        ("`simulate`", (Split, FitReport, FittedJudges, Interval)),
         ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
         ("`research`", (EndTested, EndResult)),

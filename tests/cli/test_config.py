@@ -52,10 +52,10 @@ def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
             "[limits]\nmax_cost = 3\n",
             "unknown key `limits.max_cost`; did you mean `limits.cost`?",
         ),
-        ("colour = 'x'\n", "unknown key `colour`; it may contain `model` and, under [limits], "),
+        ("colour = 'x'\n", "unknown key `colour`; it may contain a line such as model = "),
         ("limits = 3\n", "`limits` must be"),
         ("[limits]\ncalls = 'many'\n", "`limits.calls`"),
-        ("model = \n", "it may contain `model`"),
+        ("model = \n", "under [limits], cost, tokens, calls and seconds"),
     ],
 )
 def test_a_config_that_cannot_be_used_is_one_sentence(shell: Shell, text: str, said: str) -> None:
@@ -75,3 +75,10 @@ def test_a_file_that_cannot_be_read_is_named_also_by_doctor(shell: Shell) -> Non
     assert "is not UTF-8" in refused.stderr
     found = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
     assert found["defaults"]["level"] == "fail"
+
+
+def test_doctor_says_where_defaults_go_and_what_may_be_in_them(shell: Shell) -> None:
+    said = shell("doctor").stdout
+    path = shell.home / "config" / "autoreason" / "config.toml"
+    assert f"none in {path}; it may contain a line such as model = " in said
+    assert "`autoreason doctor` says where" in shell("config").stderr

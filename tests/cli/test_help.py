@@ -1,7 +1,8 @@
-"""Every page of help fits a terminal of 80 columns."""
+"""Every page of help fits a terminal of 80 columns and speaks of values in one way."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import click
@@ -27,3 +28,9 @@ def test_no_line_of_help_is_wider_than_a_terminal(path: tuple[str, ...]) -> None
     printed = CliRunner().invoke(cli, [*path, "--help"], terminal_width=80)
     assert printed.exit_code == 0
     assert [line for line in printed.output.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("path", list(pages(cli)), ids=" ".join)
+def test_values_are_called_by_what_they_are_and_not_by_their_types(path: tuple[str, ...]) -> None:
+    printed = CliRunner().invoke(cli, [*path, "--help"], terminal_width=80)
+    assert not re.search(r"INTEGER|FLOAT|RANGE|BOOLEAN|x[<>]=|<=x", printed.output)

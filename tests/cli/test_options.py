@@ -186,3 +186,23 @@ def test_a_value_of_the_wrong_type_is_refused_by_its_option(
     assert refused.status == 2
     assert arguments[0] in refused.err
     assert said in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("runs -n 0", "-n is 0; give a number from 1 to 1000000"),
+        ("pairs --min-agreement 1.5", "--min-agreement is 1.5; give a number from 0.0 to 1.0"),
+        ("pairs --min-agreement nan", "--min-agreement is nan; give a number from 0.0 to 1.0"),
+        ("simulate --runs 1", "--runs is 1; give a number from 2 to 1000000"),
+        ("simulate --seed -1", "--seed is -1; give 0 or more"),
+        ("simulate split --calls 41", "--calls is 41; give a number from 3 to 40"),
+        ("rate serve x --port 70000", "--port is 70000; give a number from 1 to 65535"),
+        ("run x -m echo/echo --judges 1", "--judges is 1; give a number from 2 to 99"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_in_one_way_by_every_command(
+    inside: Inside, arguments: str, said: str
+) -> None:
+    refused = inside(*arguments.split())
+    assert (refused.status, refused.sentence) == (2, said)

@@ -143,7 +143,7 @@ def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals
         while not server.asked:
             time.sleep(0.02)
         screen.process.send_signal(number)
-        screen.wait_for("already paid for")
+        screen.wait_for("already asked for")
         server.gate.set()
         assert screen.end() == 130
         assert "autoreason resume" in screen.text
@@ -162,7 +162,7 @@ def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
         while not server.asked:
             time.sleep(0.02)
         screen.process.send_signal(signal.SIGINT)
-        screen.wait_for("already paid for")
+        screen.wait_for("already asked for")
         screen.process.send_signal(signal.SIGINT)
         assert screen.end() == 130
         assert "ended at once" in screen.text

@@ -47,7 +47,7 @@ def test_rates_are_over_problems_with_exact_intervals() -> None:
     assert ends(found.public) == pytest.approx(ends(exact_share(8, 10)))
     assert ends(found.private) == pytest.approx(ends(exact_share(6, 10)))
     assert ends(found.passes_public_only) == pytest.approx(ends(exact_share(2, 8)))
-    assert (found.problems, found.trials) == (10, 10)
+    assert (found.problems, found.results) == (10, 10)
     assert found.verdicts == {"accepted": 6, "wrong_answer": 4}
 
 

@@ -27,7 +27,7 @@ async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
         passes=1,
         judges=2,
         extra_judges=0,
-        max_tokens=96,
+        max_tokens=48,
         playoff=0,
         confirmation=0,
     )

@@ -28,6 +28,7 @@ from autoreason import (
 )
 from autoreason.exchange import Model
 from autoreason.journal import Journal
+from autoreason.report.numbers import money
 from autoreason.run.estimate import estimate_run
 from autoreason.run.parameters import JudgeOptions
 from autoreason.testing import EchoModel, ScriptedModel
@@ -215,3 +216,30 @@ def test_an_estimate_is_a_report() -> None:
     assert fields["calls"] == {"low": 5, "likely": 27, "high": 200}
     assert list(fields["cost"]) == ["low", "likely", "high"]
     assert fields["request"]["role"] == "author"
+
+
+def test_what_costs_nothing_is_free_and_no_sum_of_zeros() -> None:
+    free = estimate("Tides.", "echo/echo")
+    assert free.conclusion.endswith(" tokens, free of charge")
+    assert "cost       free\n" in str(free)
+    assert "$" not in str(free)
+    assert "free" not in str(estimate("Tides.", "openai/gpt-4.1"))
+
+
+def test_reasoning_is_in_the_headline_as_it_is_in_the_table() -> None:
+    known = estimate("Tides.", "openai/gpt-5", judge_effort="none", passes=2)
+    assert known.reasoning_tokens is not None
+    assert known.reasoning_cost is not None
+    assert known.tokens is not None
+    judged = estimate("Tides.", "openai/gpt-5", passes=2).reasoning_tokens
+    assert judged is not None
+    assert 0 < known.reasoning_tokens.likely < judged.likely
+    extra = (
+        f"{known.reasoning_tokens.likely:,} tokens and {money(known.reasoning_cost.likely)} more"
+    )
+    assert f"and up to {extra} for reasoning" in known.conclusion
+    assert f"reasoning  up to {extra}, which is charged as output" in str(known)
+    assert known.spans()["reasoning_tokens"]["likely"] == known.reasoning_tokens.likely
+    unasked = estimate("Tides.", "openai/gpt-4.1", passes=2)
+    assert unasked.spans()["reasoning_tokens"] is None
+    assert "reasoning" not in str(unasked)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli import made_up
 
+from autoreason.characters import in_markup
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
 from autoreason.report.layout import lay_out
@@ -55,7 +56,9 @@ def test_a_run_that_paused_says_how_to_go_on() -> None:
     rows = dict(paused.sections()[0].sentences)
     assert paused.conclusion == "paused at the budget: $1 is spent"
     assert rows["Resume"] == "autoreason resume amber-fox with a higher --cost-limit"
-    assert "--text" in dict(paused.next_steps())["Text"]
+    assert "--text" in dict(paused.next_steps())["More"]
+    labels = [label for label, _ in paused.sections()[0].sentences]
+    assert len(labels) == len(set(labels))
 
 
 @pytest.mark.parametrize("width", [40, 80, 100])
@@ -71,6 +74,14 @@ def test_its_page_has_the_text_a_table_and_a_plot_and_neither_acts() -> None:
     assert "<svg" in page
     assert page.count("<tr>") == 1 + len(build_story(made_up.whole_run()).trajectory)
     assert "<script>" not in page
+
+
+def test_its_page_has_the_brief_and_says_once_what_the_run_took() -> None:
+    found = result()
+    page = found.to_html(found.about())
+    assert page.count("40 calls, 12,000 tokens") == 1
+    assert found.story.task is not None
+    assert in_markup(found.story.task.brief) in page
 
 
 def test_a_text_with_fences_stays_inside_its_fence() -> None:

@@ -409,3 +409,13 @@ async def test_the_library_solves_some_problems_of_a_file(
 def test_limits_that_no_problem_may_have_are_refused(chosen: Any, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         prepare_solve("echo/echo", **chosen)
+
+
+def test_options_that_solve_would_override_are_refused_and_the_others_kept() -> None:
+    for name in ("passes", "playoff", "confirmation", "drafts", "max_inconclusive", "protocol"):
+        with pytest.raises(InvalidInput, match=f"`{name}`"):
+            prepare_solve("echo/echo", **{name: 2})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="`style` is lenses; programs are judged reasoned or"):
+        prepare_solve("echo/echo", style="lenses")
+    settings = prepare_solve("echo/echo", k=4, judges=5).settings
+    assert (settings.strategy_options["k"], settings.judges) == (4, 5)

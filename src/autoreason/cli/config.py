@@ -27,7 +27,11 @@ class Config(Struct, frozen=True):
         return {name: value for name, value in found.items() if value is not None}
 
 
-_KEYS = "it may contain `model` and, under [limits], `cost`, `tokens` and `calls`"
+KEYS = (
+    'it may contain a line such as model = "provider/model" and, under [limits], '
+    "cost, tokens, calls and seconds, such as cost = 1.50"
+)
+"""What a user may write there."""
 
 
 def read_config() -> Config:
@@ -47,7 +51,7 @@ def read_config() -> Config:
     except UnicodeDecodeError:
         raise InvalidInput(f"{path} is not UTF-8; save it as UTF-8") from None
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"{path}: {plainly(error)}; {_KEYS}") from None
+        raise InvalidInput(f"{path}: {plainly(error)}; {KEYS}") from None
     _check_keys(path, raw)
     if found.model is not None and not found.model.strip():
         raise InvalidInput(f"{path}: `model` is empty; give provider/model or remove the line")
@@ -63,5 +67,5 @@ def _check_keys(path: Path, raw: dict[str, Any]) -> None:
     for key in given:
         if key not in known:
             near = get_close_matches(key, known, n=1)
-            fix = f"did you mean `{near[0]}`?" if near else _KEYS
+            fix = f"did you mean `{near[0]}`?" if near else KEYS
             raise InvalidInput(f"{path}: unknown key `{key}`; {fix}")

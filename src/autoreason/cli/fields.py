@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
+from autoreason.errors import InvalidInput
 from autoreason.field_docs import Field
 
 if TYPE_CHECKING:
@@ -58,6 +59,29 @@ class Duration(click.ParamType[float]):
         if not found:
             self.fail(f"{value!r} is no time; write 90s, 30m or 2h", param, ctx)
         return float(found[1]) * _UNITS[found[2]]
+
+
+class Number(click.ParamType[float]):
+    """A number from `low` to `high`, refused out of range as a setting is; whole where `low` is."""
+
+    name = "n"
+
+    def __init__(self, low: float, high: float | None = None) -> None:
+        self.low, self.high = low, high
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, of the type that `low` has."""
+        number: float = click.types.convert_type(type(self.low)).convert(value, param, ctx)
+        # In this form, because NaN is in no range.
+        if not self.low <= number <= (number if self.high is None else self.high):
+            name = max(param.opts, key=len) if param else "it"
+            span = f"{self.low} or more"
+            if self.high is not None:
+                span = f"a number from {self.low} to {self.high}"
+            raise InvalidInput(f"{name} is {value}; give {span}")
+        return number
 
 
 class FieldType(click.ParamType[Any]):

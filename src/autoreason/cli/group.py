@@ -51,6 +51,10 @@ class LazyGroup(click.Group):
 
             alike = get_close_matches(args[0], _NAMES)
             meant = f" Did you mean {' or '.join(alike)}?" if alike else ""
+            if args[0].startswith("config"):
+                meant = (
+                    " Your defaults are a file: `autoreason doctor` says where and what is in it."
+                )
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
 

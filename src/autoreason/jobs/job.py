@@ -43,6 +43,8 @@ class Job:
     """What its parts write, where that has prompts of its own and it writes nothing itself."""
     ending: ClassVar[str] = "self.finish(...)"
     """How its `run` must end, as code, for an error message."""
+    fewer_calls: ClassVar[str] = ""
+    """What makes `min_calls` less, for an error message."""
 
     def __init__(self, context: JobContext) -> None:
         self.story = Story(task=context.task, settings=context.settings)
@@ -86,7 +88,7 @@ class Job:
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003
-        """The limit of calls below which it would pause before its first pass; 0 where there is none."""
+        """The limit of calls below which it would pause without a result; 0 where there is none."""
         return 0
 
     @classmethod

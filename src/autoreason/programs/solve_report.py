@@ -33,7 +33,7 @@ class Score(Struct, frozen=True, kw_only=True):
     """Empty over all of them."""
     problems: int
     """Problems with a verdict; whatever has none is in no share."""
-    trials: int
+    results: int
     """Repeats of problems with a verdict."""
     public: Estimate
     """Share that passes every public test."""
@@ -159,7 +159,7 @@ def _score(units: Sequence[Unit], strategy: str, difficulty: str) -> Score:
         strategy=strategy,
         difficulty=difficulty,
         problems=len({unit.problem for unit in scored}),
-        trials=len(scored),
+        results=len(scored),
         public=_share(own, lambda unit: unit.public),
         private=_share(own, lambda unit: unit.private),
         solved=_share(own, lambda unit: unit.solved),

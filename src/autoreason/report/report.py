@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autoreason.characters import in_markdown, without_controls
 from autoreason.report.layout import WIDEST, lay_out, wrap
-from autoreason.report.table import UNLIMITED, Table
+from autoreason.report.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -100,7 +100,7 @@ class Report:
 
     def to_text(self, width: int = WIDEST) -> str:
         """The report in plain text."""
-        lines = ("".join(text for text, _ in line).rstrip() for line in self._lines(width, width))
+        lines = ("".join(text for text, _ in line).rstrip() for line in self._lines(width))
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -120,25 +120,24 @@ class Report:
         return body(self.sentence, self.sections(), {})
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """The report on a terminal; where nothing is cut, tables are as wide as they are."""
+        """The report on a terminal."""
         from rich.text import Text
 
         whole = not console.is_terminal and options.overflow == "ignore"
-        room = UNLIMITED if whole else options.max_width
-        for line in self._lines(options.max_width, room):
+        for line in self._lines(options.max_width):
             text = Text(no_wrap=whole, overflow="ignore" if whole else "fold")
             for piece, style in line:
                 text.append(piece, style)
             text.rstrip()
             yield text
 
-    def _lines(self, width: int, room: int) -> Iterator[list[tuple[str, str]]]:
-        """Lines as pieces with styles: sentences within `width`, tables within `room`."""
+    def _lines(self, width: int) -> Iterator[list[tuple[str, str]]]:
+        """Lines as pieces with styles, within `width`."""
         for line in wrap(without_controls(self.sentence), min(width, WIDEST)):
             yield [(line, "bold")]
         for section in self.sections():
             if not section.detail:
-                yield from _section_lines(section, width, room)
+                yield from _section_lines(section, width)
 
 
 def plain_values(fields: object) -> dict[str, Any]:
@@ -149,7 +148,7 @@ def plain_values(fields: object) -> dict[str, Any]:
     return msgspec.json.decode(encoded, type=dict[str, Any])
 
 
-def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tuple[str, str]]]:
+def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str]]]:
     from autoreason.report.table import STYLES
 
     if section.title:
@@ -159,9 +158,9 @@ def _section_lines(section: Section, width: int, room: int) -> Iterator[list[tup
     for at, table in enumerate(section.tables):
         if at or not section.title:
             yield []
-        if table.title:
-            yield [(table.title, "bold")]
-        for line in table.lines(room):
+        for words in wrap(table.title, width):
+            yield [(words, "bold")]
+        for line in table.lines(width):
             yield [(piece.text, STYLES[piece.tone]) for piece in line]
     if section.sentences and (section.tables or not section.title):
         yield []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
-from autoreason.exchange import Query, Request
+from autoreason.exchange import Query, Request, Role
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Plan
+from autoreason.jobs.job import Plans
 from autoreason.jobs.runner import build_job, plan_calls, run_job
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
@@ -25,7 +25,7 @@ from autoreason.report.numbers import count, money
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.sentences import listed
 from autoreason.run.kinds import job_class
-from autoreason.settings import Settings
+from autoreason.settings import Models, Settings
 from autoreason.task import Task
 from autoreason.tournament.plan import without_drafts
 
@@ -38,6 +38,8 @@ _MILLION = 1_000_000
 
 
 Number = TypeVar("Number", int, Decimal)
+Sizes = dict[str, tuple[int, int]]
+"""Tokens read and written in one call, by role."""
 
 
 class Span(NamedTuple, Generic[Number]):
@@ -62,8 +64,10 @@ class RunEstimate(Report):
     """US dollars; None where a price is not known."""
     unpriced: tuple[str, ...] = ()
     """Models whose price is not known."""
-    reasoning: int = 0
-    """Tokens that a model may reason in one call, which are not counted."""
+    reasoning_tokens: Span[int] | None = None
+    """What models that reason may take at most on top of `tokens`; None where none of them reasons."""
+    reasoning_cost: Span[Decimal] | None = None
+    """US dollars on top of `cost`."""
 
     @property
     def conclusion(self) -> str:
@@ -71,10 +75,11 @@ class RunEstimate(Report):
         parts = [
             count(self.calls.likely, "call") if self.calls else "",
             count(self.tokens.likely, "token") if self.tokens else "",
-            money(self.cost.likely) if self.cost else "",
+            money(self.cost.likely) if self.cost and not self._is_free else "",
         ]
         takes = listed([part for part in parts if part] or ["an unknown number of calls"])
-        return f"a run takes about {takes}"
+        more = f", and up to {extra} more for reasoning" if (extra := self._max_reasoning()) else ""
+        return f"a run takes about {takes}{more}{', free of charge' if self._is_free else ''}"
 
     def sections(self) -> list[Section]:
         """Calls, tokens and cost, and the first prompt."""
@@ -83,9 +88,8 @@ class RunEstimate(Report):
             ("tokens", _describe_numbers(self.tokens)),
             ("cost", self._describe_cost()),
         ]
-        if self.reasoning and self.tokens:
-            extra = f"up to {self.reasoning:,} tokens a call come on top and are charged as output"
-            rows.append(("reasoning", f"not counted: {extra}"))
+        if extra := self._max_reasoning():
+            rows.append(("reasoning", f"up to {extra} more, which is charged as output"))
         sections = [Section("Estimate", rows)]
         if request := self.request:
             title = f"First prompt, to the {request.role} ({request.model})"
@@ -103,10 +107,25 @@ class RunEstimate(Report):
 
     def spans(self) -> dict[str, Any]:
         """Calls, tokens and cost, each from low to high."""
-        spans = {"calls": self.calls, "tokens": self.tokens, "cost": self.cost}
+        names = ("calls", "tokens", "cost", "reasoning_tokens", "reasoning_cost")
+        spans = {name: getattr(self, name) for name in names}
         return plain_values({name: span and span._asdict() for name, span in spans.items()})
 
+    @property
+    def _is_free(self) -> bool:
+        return self.cost is not None and not any(self.cost)
+
+    def _max_reasoning(self) -> str:
+        """The most tokens and money for reasoning in the likely number of calls; empty where there is none."""
+        if self.reasoning_tokens is None:
+            return ""
+        tokens = count(self.reasoning_tokens.likely, "token")
+        cost = self.reasoning_cost.likely if self.reasoning_cost else None
+        return f"{tokens} and {money(cost)}" if cost else tokens
+
     def _describe_cost(self) -> str:
+        if self._is_free:
+            return "free"
         if self.cost is not None:
             return _describe(*map(money, self.cost))
         if self.unpriced:
@@ -138,7 +157,6 @@ async def estimate_run(
     unknown = RunEstimate(
         requests[0] if requests else None,
         unpriced=tuple(each for each in settings.models.all() if rates(each) is None),
-        reasoning=_max_reasoning(settings),
     )
     if task.draft is not None:
         # It is the only draft.
@@ -149,14 +167,14 @@ async def estimate_run(
     if task.draft is not None:
         plans = without_drafts(plans, kind.draft_count(settings))
     plans = kind.fit_plans(plans, task, settings)
-    sizes = _sizes(task, requests)
+    sizes, reasoning = _sizes(task, requests), _reasoning(settings, plans)
     return dataclasses.replace(
         unknown,
         calls=Span(*(sum(plan.values()) for plan in plans)),
-        tokens=Span(
-            *(sum(calls * sum(sizes[role]) for role, calls in plan.items()) for plan in plans)
-        ),
-        cost=_cost(settings, sizes, plans),
+        tokens=_tokens(sizes, plans),
+        cost=_cost(settings.models, sizes, plans),
+        reasoning_tokens=_tokens(reasoning, plans) if reasoning else None,
+        reasoning_cost=_cost(settings.models, reasoning, plans) if reasoning else None,
     )
 
 
@@ -180,19 +198,7 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     return requests
 
 
-def _max_reasoning(settings: Settings) -> int:
-    """The most tokens that a model of the run reasons in one call."""
-    models = settings.models
-    efforts = [(address, settings.judge_effort) for address in models.judges]
-    if models.author:
-        efforts += [
-            (models.author, settings.author_effort),
-            (models.critic, settings.critic_effort),
-        ]
-    return max(reasoning_tokens_for(address, effort) for address, effort in efforts)
-
-
-def _sizes(task: Task, requests: Sequence[Request]) -> dict[str, tuple[int, int]]:
+def _sizes(task: Task, requests: Sequence[Request]) -> Sizes:
     """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
@@ -208,20 +214,38 @@ def _sizes(task: Task, requests: Sequence[Request]) -> dict[str, tuple[int, int]
     }
 
 
-def _cost(
-    settings: Settings, sizes: dict[str, tuple[int, int]], plans: tuple[Plan, Plan, Plan]
-) -> Span[Decimal] | None:
-    models = settings.models
-    addresses = {
+def _players(models: Models, plans: Plans) -> Iterator[tuple[Role, tuple[str, ...]]]:
+    """The models of each role that has calls."""
+    players: dict[Role, tuple[str, ...]] = {
         "author": (models.author,),
         "critic": (models.critic,),
         "reviser": (models.author,),
         "synthesizer": (models.synthesizer,),
         "judge": models.judges,
     }
+    roles = {role for plan in plans for role in plan}
+    return ((role, addresses) for role, addresses in players.items() if role in roles)
+
+
+def _reasoning(settings: Settings, plans: Plans) -> Sizes:
+    """The most tokens of reasoning in one call of each role; empty where no model reasons."""
+    sizes: Sizes = {}
+    for role, addresses in _players(settings.models, plans):
+        sizes[role] = (
+            0,
+            max(reasoning_tokens_for(each, settings.effort(role)) for each in addresses),
+        )
+    return sizes if any(written for _, written in sizes.values()) else {}
+
+
+def _tokens(sizes: Sizes, plans: Plans) -> Span[int]:
+    return Span(*(sum(calls * sum(sizes[role]) for role, calls in plan.items()) for plan in plans))
+
+
+def _cost(models: Models, sizes: Sizes, plans: Plans) -> Span[Decimal] | None:
     prices: dict[str, Decimal] = {}
-    for role in {role for plan in plans for role in plan}:
-        known = [_price(address, sizes[role]) for address in addresses[role]]
+    for role, addresses in _players(models, plans):
+        known = [_price(address, sizes[role]) for address in addresses]
         priced = [price for price in known if price is not None]
         if len(priced) < len(known):
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autoreason.jobs.job import Job, Product
-from autoreason.plugins import load
+from autoreason.plugins import load, short
 from autoreason.settings import Settings
 from autoreason.strategies.registry import find_strategy
 
@@ -18,6 +18,14 @@ OTHER_JOBS: dict[str, str] = {
     "research_rules": "autoreason.artifacts.rule_comparison:RuleComparison",
 }
 """Jobs that are no strategies, each imported when it is used."""
+
+
+_LABELS = {"judge_pairs": "judge, pairwise", "research_rules": "research, rules compared"}
+
+
+def job_label(strategy: str) -> str:
+    """The name of a job as people read it."""
+    return _LABELS.get(strategy) or short(strategy)
 
 
 def job_class(settings: Settings) -> type[Job]:

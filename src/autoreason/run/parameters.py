@@ -84,34 +84,39 @@ class CertifyOptions(AskOptions, total=False):
     """How often all questions are asked."""
 
 
-class WriteOptions(PanelOptions, total=False):
-    """Who writes, and how the tournament works."""
+class RoleOptions(PanelOptions, total=False):
+    """Who plays which role, how they are asked, and what every tournament has."""
 
     author_model: str | Model
     critic_model: str | Model
     synthesizer_model: str | Model
+    k: int
+    early_stop: bool
+    balanced_orders: bool
+    tie_order: tuple[str, ...]
+    author_temperature: float | None
+    critic_temperature: float | None
+    author_effort: Effort | None
+    critic_effort: Effort | None
+
+
+class WriteOptions(RoleOptions, total=False):
+    """Who writes, and how the tournament over texts works."""
+
     protocol: Protocol
     drafts: int
     max_drafts: int
     rivals: bool
-    k: int
     passes: int
     extra_judges: int
     max_judges: int
     close_margin: int
-    early_stop: bool
-    balanced_orders: bool
     stop_rules: tuple[str, ...]
-    tie_order: tuple[str, ...]
     quoted_critique: bool
     playoff: int
     playoff_texts: int
     confirmation: int
     max_inconclusive: int
-    author_temperature: float | None
-    critic_temperature: float | None
-    author_effort: Effort | None
-    critic_effort: Effort | None
 
 
 class TaskOptions(WriteOptions, total=False):
@@ -152,7 +157,7 @@ class CompareOptions(TaskOptions, total=False):
     panel_judges: int
 
 
-class SolveOptions(WriteOptions, total=False):
+class SolveOptions(RoleOptions, total=False):
     """Keyword arguments of `solve`."""
 
     strategy: str | Sequence[str]

@@ -48,8 +48,8 @@ def check_call_limit(task: Task, settings: Settings) -> None:
         least = kind.min_calls(task, settings)
     if limit is not None and limit < least:
         raise InvalidInput(
-            f"`budget.calls` is {limit}, and this run needs {least} to begin its first pass; "
-            "give so many, or lower `playoff`, `confirmation` or `max_judges`"
+            f"`budget.calls` is {limit}, and this run needs at least {least}; "
+            f"give so many{kind.fewer_calls and f', or {kind.fewer_calls}'}"
         )
 
 

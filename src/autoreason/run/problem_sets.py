@@ -208,12 +208,12 @@ class SolutionsReport(Report):
         """How many are accepted, and what was left out."""
         solutions = count(len(self.tried), "known solution")
         accepted = f"{len(self.tried) - len(self.failed):,} of {solutions} accepted"
-        parts = [f"{accepted}, {count(sum(one.run for one in self.tried), 'test')}"]
+        parts = [f"{accepted}, {count(sum(one.tests_run for one in self.tried), 'test')}"]
         if without := len(self.found.problems) - len(self.tried):
             parts.append(f"{count(without, 'problem')} without a solution")
         if self.found.broken:
             parts.append(f"{count(len(self.found.broken), 'record')} left out")
-        return "; ".join([*parts, sandbox(self.tried[0].level)])
+        return "; ".join([*parts, sandbox(self.tried[0].sandbox_level)])
 
     def sections(self) -> list[Section]:
         """Every failure, and what was left out."""
@@ -234,8 +234,8 @@ class SolutionsReport(Report):
             "problems": len(self.found.problems),
             "solutions": len(self.tried),
             "accepted": len(self.tried) - len(self.failed),
-            "tests": sum(one.run for one in self.tried),
-            "level": self.tried[0].level,
+            "tests": sum(one.tests_run for one in self.tried),
+            "sandbox_level": self.tried[0].sandbox_level,
             "failed": [program_fields(one) for one in self.failed],
             "broken": msgspec.to_builtins(self.found.broken),
             "unfair": list(self.unfair),
@@ -279,9 +279,9 @@ class ProgramReport(Report):
             f"{verdict} ({why})" if why else verdict,
             f"{result.passed} of {result.total} passed",
         ]
-        if 0 < result.run < result.total:
+        if 0 < result.tests_run < result.total:
             parts.append("stopped at the first failure, --every goes on")
-        return f"{result.problem}: {'; '.join([*parts, sandbox(result.level)])}"
+        return f"{result.problem}: {'; '.join([*parts, sandbox(result.sandbox_level)])}"
 
     def names(self) -> list[str]:
         """An id is written as it is."""
@@ -289,7 +289,7 @@ class ProgramReport(Report):
 
     def sections(self) -> list[Section]:
         """Every test that was run, and what the first that failed was given and gave."""
-        if not self.result.run:
+        if not self.result.tests_run:
             return []
         columns = [
             Column("test", figures=False),
@@ -333,7 +333,7 @@ def program_fields(tried: ProgramResult, problem: Problem | None = None) -> dict
     With its problem, tests are numbered among the public or the private ones.
     """
     fields: dict[str, Any] = msgspec.to_builtins(tried)
-    if not tried.run:
+    if not tried.tests_run:
         return fields | {"tests": []}
     for row in fields["tests"]:
         row |= {name: round(row[name], 6) for name in ("seconds", "wall") if name in row}

@@ -55,10 +55,14 @@ class StudyResult(Result, Generic[AnyReport]):
         return self.final_report.names() if self.final_report else ()
 
     def sections(self) -> list[Section]:
-        """Those of the report, then what the run took."""
+        """Those of the report, then what the run took, and on a page what was to be written."""
         if self.final_report is None:
             return super().sections()
-        return [*self.final_report.sections(), Section(sentences=[self.took, *self.next_steps()])]
+        last = Section(sentences=[self.took, *self.next_steps()])
+        settings = self.story.settings
+        # A certificate's own questions are the brief there.
+        brief = [] if settings and settings.strategy == "certify" else self._brief()
+        return [*self.final_report.sections(), last, *brief]
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, and the report under the names of its kind."""

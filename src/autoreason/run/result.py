@@ -122,7 +122,13 @@ class Result(Report):
         """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
         from autoreason.run.passes import passes_of, passes_table, plot_passes
 
-        sections = [Section(sentences=[*self._summary(), *self._evidence(), *self.next_steps()])]
+        rows = [*self._summary(), *self._evidence(), *self.next_steps()]
+        if self._is_sampled:
+            from autoreason.strategies.sampling import name_drafts
+
+            rows = [(label, name_drafts(text)) for label, text in rows]
+        sections = [Section(sentences=rows)]
+        sections += self._brief()
         if decided := passes_of(self.story):
             table, plot = passes_table(decided), plot_passes(decided)
             sections.append(Section("Passes", tables=[table], plots=[plot], detail=True))
@@ -139,18 +145,24 @@ class Result(Report):
     def about(self) -> dict[str, str]:
         """How the run worked, for a page."""
         models = self.story.settings.models.all() if self.story.settings else ()
-        about = {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
-        return about | dict([self.took])
+        return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
 
     @property
     def took(self) -> tuple[str, str]:
         """What the run took, as a labelled sentence."""
         return "Took", spending(self.spent, self.seconds)
 
+    @property
+    def _is_sampled(self) -> bool:
+        return self.story.settings is not None and self.story.settings.strategy == "best_of_n"
+
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
-        if won := self.story.trajectory:
-            settings = self.story.settings
+        settings = self.story.settings
+        if self._is_sampled and self.story.draft:
+            drafts = count(len(self.story.incumbents), "draft")
+            rows.append(("Drafts", f"{drafts} for the panel to choose from"))
+        elif won := self.story.trajectory:
             judged = settings is None or settings.strategy == "autoreason"
             shown = f"won by {statements.winners(won, _WINNERS)}"
             how = shown if judged else "each text accepted without a vote"
@@ -163,6 +175,11 @@ class Result(Report):
         if self.text is not None:
             rows.append(("Text", self._origin()))
         return [*rows, self.took]
+
+    def _brief(self) -> list[Section]:
+        """What was to be written, for a page."""
+        brief = self.story.task.brief if self.story.task else ""
+        return [Section("Brief", text=brief, detail=True)] if brief else []
 
     def _origin(self) -> str:
         text = self.text or ""
@@ -208,7 +225,7 @@ class Result(Report):
             return [("More", f"autoreason show {self.run}{more}")]
         steps = [("Resume", f"autoreason resume {self.run}{_with_higher_limit(self.story)}")]
         if self.text is not None:
-            steps.append(("Text", f"autoreason show {self.run} --text"))
+            steps.append(("More", f"autoreason show {self.run} --text"))
         return steps
 
 

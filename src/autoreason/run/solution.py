@@ -117,7 +117,8 @@ class Solution(Result):
         }
         if self.one and self.solved:
             last = self.solved[-1]
-            fields |= {name: getattr(last, name) for name in ("program", "public", "private")}
+            tests = {"public": _tests(last.public), "private": _tests(last.private)}
+            fields |= {"program": last.program, **tests}
         return plain_values(fields | {"report": self.report})
 
     def about(self) -> dict[str, str]:
@@ -148,6 +149,19 @@ class Solution(Result):
     @property
     def _sandbox(self) -> str:
         return "; ".join(map(program_statements.sandbox_level, self.report.sandbox_levels))
+
+
+def _tests(examined: Examined | None) -> dict[str, Any] | None:
+    """How a program did on its tests, by the names that `check --json` has for it."""
+    if examined is None:
+        return None
+    return {
+        "verdict": examined.verdict,
+        "passed": examined.passed,
+        "tests_run": examined.run,
+        "total": examined.total,
+        "sandbox_level": examined.level,
+    }
 
 
 def solution_of(result: Result) -> Solution:

@@ -30,7 +30,9 @@ from autoreason.task import Task
 Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
 
-_TERMS: tuple[Literal["repeats", "calls", "width"], ...] = ("repeats", "calls", "width")
+_TERMS: tuple[Literal["repeats", "calls", "width", "k"], ...] = ("repeats", "calls", "width", "k")
+_STYLES = ("reasoned", "holistic")
+"""How judges of programs can be asked."""
 
 
 def solve(
@@ -84,6 +86,9 @@ def prepare_solve(
     limit = options.get("limit")
     if limit is not None and limit <= 0:
         raise InvalidInput(f"`limit` is {limit}; give more than 0")
+    style = options.get("style")
+    if style is not None and style not in _STYLES:
+        raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
     choice = ModelChoice()
     prepared = prepare(

@@ -55,24 +55,26 @@ def win_matrix(rankings: Sequence[Ranking]) -> WinMatrix:
 
 def borda(rankings: Sequence[Ranking]) -> dict[str, float]:
     """Points by place (Borda 1781): n for the best of n, down to 1; names that share a place share its points."""
-    totals = dict.fromkeys(names_in(rankings), 0.0)
+    totals: dict[str, float] = dict.fromkeys(names_in(rankings), 0)
     for ranking in rankings:
         places = levels(ranking)
         points = sum(len(place) for place in places)
         for place in places:
+            # Whole numbers stay whole: a list of counts should read as one.
+            shared = (len(place) - 1) / 2 if len(place) > 1 else 0
             for name in place:
-                totals[name] += points - (len(place) - 1) / 2
+                totals[name] += points - shared
             points -= len(place)
     return totals
 
 
 def first_places(rankings: Sequence[Ranking]) -> dict[str, float]:
     """How often each came first; a shared first place counts in parts."""
-    firsts = dict.fromkeys(names_in(rankings), 0.0)
+    firsts: dict[str, float] = dict.fromkeys(names_in(rankings), 0)
     for ranking in rankings:
         best = levels(ranking)[0]
         for name in best:
-            firsts[name] += 1 / len(best)
+            firsts[name] += 1 / len(best) if len(best) > 1 else 1
     return firsts
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, PanelFailed
@@ -11,6 +13,7 @@ from autoreason.jobs.job import Plan, read_options
 from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import pass_key
 from autoreason.settings import MAX_DRAFTS, Settings
+from autoreason.story import Story
 from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.drafts import write_draft
@@ -18,6 +21,8 @@ from autoreason.tournament.judges import JUDGES_PER_SEAT
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.strategy import Strategy
+
+_PASS = re.compile(r"\bpass(?= \d)")
 
 
 class Single(Strategy):
@@ -47,6 +52,22 @@ class Samples(Struct, frozen=True, kw_only=True):
             raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MAX_DRAFTS}")
 
 
+def sample_count(settings: Settings) -> int:
+    """How many drafts `best_of_n` writes."""
+    return read_options(settings, Samples).n
+
+
+def name_drafts(text: str) -> str:
+    """The text with `draft 3` where `best_of_n` recorded a draft as `pass 3`."""
+    return _PASS.sub("draft", text)
+
+
+def sampled_draft(story: Story, number: int) -> str:
+    """`draft 6 of 8`: what a pass of `best_of_n` is; within a comparison the budget decides how many there are."""
+    of = f" of {sample_count(story.settings)}" if story.settings else ""
+    return f"draft {number}{of}"
+
+
 class BestOfN(Strategy):
     """Independent drafts, and a blind panel that picks one of them."""
 
@@ -59,7 +80,7 @@ class BestOfN(Strategy):
         if self.context.allowance and self.context.allowance.limited:
             await self._write_what_fits()
         else:
-            await self._write_at_once(read_options(self.settings, Samples).n)
+            await self._write_at_once(sample_count(self.settings))
         drafts = self.story.incumbents
         for attempt in panel_attempts(self.context):
             winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
@@ -90,7 +111,7 @@ class BestOfN(Strategy):
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """The drafts and the panel."""
-        n = read_options(settings, Samples).n
+        n = sample_count(settings)
         judges = settings.playoff + settings.confirmation
         likely = {"author": n, "judge": judges}
         most = {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * TRIES * JUDGES_PER_SEAT}

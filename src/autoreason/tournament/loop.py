@@ -32,6 +32,7 @@ class Tournament(Strategy):
         "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
     )
     prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
+    fewer_calls = "lower `playoff`, `confirmation` or `max_judges`"
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)

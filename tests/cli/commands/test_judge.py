@@ -200,12 +200,12 @@ def test_names_that_look_like_markup_are_names(inside: Inside) -> None:
 def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:
-    paused = inside("judge", "Write about tides", *texts, *PANEL, "--call-limit", "2", "-q")
+    paused = inside("judge", "Write about tides", *texts, *PANEL, "--token-limit", "4800", "-q")
     assert paused.status == 3
     shown = inside("show")
     assert shown.status == 0
     assert "autoreason resume" in shown.out
-    resumed: Any = inside("resume", "--call-limit", "3", "--json", "-q").json
+    resumed: Any = inside("resume", "--token-limit", "90000", "--json", "-q").json
     assert (resumed["status"], resumed["calls"]) == ("done", 3)
     assert inside("runs", "--json").json[0]["strategy"] == "judge"
     finished = inside("resume", resumed["run"])
@@ -274,3 +274,18 @@ def test_a_dry_run_says_what_judging_a_run_again_takes(inside: Inside) -> None:
     said = inside("rejudge", *PANEL, "--dry-run").out
     assert "calls      3 to 12, most likely about 3" in said
     assert "panel      3 judges over 1 recorded panel of run " in said
+
+
+@pytest.mark.parametrize(("options", "least"), [((), 3), (("--pairwise",), 18)])
+def test_a_limit_that_no_panel_fits_into_is_refused_before_anything_is_asked(
+    inside: Inside, texts: tuple[str, ...], options: tuple[str, ...], least: int
+) -> None:
+    judge = ("judge", "Write about tides", *texts, *PANEL, *options, "--call-limit")
+    needed = (
+        f"--call-limit is {least - 1}, and this run needs at least {least}; "
+        "give so many, or lower --judges"
+    )
+    assert inside(*judge, str(least - 1)).sentence == needed
+    assert not inside.journal_exists
+    assert needed in inside(*judge, str(least - 1), "--dry-run").err
+    assert inside(*judge, str(least), "-q").status == 0

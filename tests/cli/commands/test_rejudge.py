@@ -39,7 +39,7 @@ def test_programs_get_the_decisions_and_only_judges_were_asked(inside: Inside, r
 
 def test_votes_are_counted_as_the_run_counted_them(inside: Inside) -> None:
     assert inside("run", "Write about tides", *RUN, "--voting", "copeland").status == 0
-    paused = inside("rejudge", *PANEL, "--call-limit", "1", "-q")
+    paused = inside("rejudge", *PANEL, "--token-limit", "4800", "-q")
     assert paused.status == 3
     assert inside("show", "--json").json["settings"]["voting"] == "copeland"
 
@@ -55,8 +55,8 @@ def test_a_run_without_panels_is_one_sentence(inside: Inside, strategy: str) -> 
 
 
 def test_a_budget_pauses_it_and_resume_prints_the_table(inside: Inside, run: str) -> None:
-    assert inside("rejudge", run, *PANEL, "--call-limit", "3", "-q").status == 3
-    resumed = inside("resume", "--call-limit", "100", "-q")
+    assert inside("rejudge", run, *PANEL, "--token-limit", "4800", "-q").status == 3
+    resumed = inside("resume", "--token-limit", "900000", "-q")
     assert resumed.status == 0
     assert "nother panel would have decided" in resumed.out
 

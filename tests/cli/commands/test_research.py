@@ -60,7 +60,9 @@ def task(inside: Inside) -> str:
     return prepare(inside.folder)
 
 
-def test_a_run_prints_a_patch_and_a_claim_and_leaves_the_files_alone(shell: Shell) -> None:
+def test_a_run_prints_a_patch_and_a_claim_and_leaves_the_files_alone(
+    shell: Shell, quick_shell: Shell
+) -> None:
     prepare(shell.home)
     done = shell("research", "task.md", *MODEL, "--evaluations", "40", "--patience", "5")
     assert done.returncode == 0, done.stderr
@@ -74,10 +76,9 @@ def test_a_run_prints_a_patch_and_a_claim_and_leaves_the_files_alone(shell: Shel
     subprocess.run(["git", "init", "-q"], cwd=shell.home, check=True)
     subprocess.run(["git", "apply"], input=done.stdout, text=True, cwd=shell.home, check=True)
     assert "return 0.0" not in (shell.home / "knob.py").read_text()
-    shown = shell("show", "--diff")
-    assert shown.stdout == done.stdout
-    assert "return" in shell("show", "--text").stdout
-    assert shell("replay").returncode == 0
+    assert quick_shell("show", "--diff").stdout == done.stdout
+    assert "return" in quick_shell("show", "--text").stdout
+    assert quick_shell("replay").returncode == 0
 
 
 def test_the_files_go_to_a_folder_and_the_report_to_a_page_and_to_json(
@@ -177,7 +178,9 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
 
 
-def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(shell: Shell) -> None:
+def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
+    shell: Shell, quick_shell: Shell
+) -> None:
     prepare(shell.home)
     slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.05)\n    noise")
     (shell.home / "evaluate.py").write_text(slow)
@@ -195,14 +198,16 @@ def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(shell: Shell) -
     running.kill()
     running.wait()
     running.stderr.close()
-    assert "killed" in shell("runs").stdout
+    assert "killed" in quick_shell("runs").stdout
     done = shell("resume", "--no-live")
     assert done.returncode == 0, done.stderr
     assert "trial 1 kept" not in done.stderr
-    assert shell("replay").returncode == 0
+    assert quick_shell("replay").returncode == 0
 
 
-def test_a_live_run_is_guided_and_accepted_from_another_terminal(shell: Shell) -> None:
+def test_a_live_run_is_guided_and_accepted_from_another_terminal(
+    shell: Shell, quick_shell: Shell
+) -> None:
     prepare(shell.home)
     slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.2)\n    noise")
     (shell.home / "evaluate.py").write_text(slow)
@@ -215,14 +220,15 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(shell: Shell) -
     for line in running.stderr:
         if "trial 1 " in line:
             break
-    assert "the next proposal will read it" in shell("guide", "try the left side").stderr
-    assert "ends with what it has now" in shell("accept").stderr
+    assert "the next proposal will read it" in quick_shell("guide", "try the left side").stderr
+    assert "ends with what it has now" in quick_shell("accept").stderr
     out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, err
     assert out.startswith("diff --git")
     assert "accepted by a person before the end test" in " ".join(err.split())
-    assert shell("replay").returncode == 0
-    forked = shell("fork", "last", "-m", "proposer.py:Proposer/any", "-q", "--call-limit", "2")
+    assert quick_shell("replay").returncode == 0
+    model = ("-m", "proposer.py:Proposer/any")
+    forked = quick_shell("fork", "last", *model, "-q", "--call-limit", "2")
     assert forked.returncode in (0, 1, 3), forked.stderr
 
 

@@ -28,10 +28,10 @@ def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
     assert shell("show", "--text").stdout == done.stdout
 
 
-def test_a_brief_comes_from_a_file_or_a_pipe(shell: Shell) -> None:
-    (shell.home / "brief.md").write_text(f"---\nmax_words: 400\n---\n{BRIEF}\n")
-    from_file = shell("run", "brief.md", *FAST, "-q")
-    from_pipe = shell("run", "-", *FAST, "-q", stdin=f"---\nmax_words: 400\n---\n{BRIEF}\n")
+def test_a_brief_comes_from_a_file_or_a_pipe(quick_shell: Shell) -> None:
+    (quick_shell.home / "brief.md").write_text(f"---\nmax_words: 400\n---\n{BRIEF}\n")
+    from_file = quick_shell("run", "brief.md", *FAST, "-q")
+    from_pipe = quick_shell("run", "-", *FAST, "-q", stdin=f"---\nmax_words: 400\n---\n{BRIEF}\n")
     assert from_file.returncode == 0
     assert from_file.stdout == from_pipe.stdout
 
@@ -42,8 +42,8 @@ def test_a_run_over_texts_loads_nothing_of_programs_research_or_studies(shell: S
     assert re.findall(r"autoreason\.(?:programs|artifacts|studies)\.\w+", loaded) == []
 
 
-def test_quiet_is_quiet(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q").stderr == ""
+def test_quiet_is_quiet(quick_shell: Shell) -> None:
+    assert quick_shell("run", BRIEF, *FAST, "-q").stderr == ""
 
 
 def test_nothing_is_streamed_where_nobody_looks(quick_shell: Shell, server: Server) -> None:
@@ -70,8 +70,8 @@ def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Ser
     assert "autoreason resume" in said
 
 
-def test_json_is_one_object(shell: Shell) -> None:
-    done = shell("run", BRIEF, *FAST, "--json", "-q")
+def test_json_is_one_object(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "--json", "-q")
     told = json.loads(done.stdout)
     assert set(told) == {
         *("conclusion", "run", "status", "reason", "text", "origin", "passes"),
@@ -87,12 +87,12 @@ def test_the_same_seed_gives_the_same_text(shell: Shell) -> None:
     assert first == second
 
 
-def test_output_is_written_to_a_file_instead(shell: Shell) -> None:
-    done = shell("run", BRIEF, *FAST, "-o", "text.md")
+def test_output_is_written_to_a_file_instead(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "-o", "text.md")
     assert done.stdout == ""
-    assert (shell.home / "text.md").read_text().startswith("# ")
+    assert (quick_shell.home / "text.md").read_text().startswith("# ")
     assert "written to text.md" in done.stderr
-    assert [path.name for path in shell.home.glob(".text*")] == []
+    assert [path.name for path in quick_shell.home.glob(".text*")] == []
 
 
 def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
@@ -153,7 +153,7 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     done = quick_shell("run", BRIEF, *FAST, "--call-limit", "23")
     assert (done.returncode, done.stdout) == (2, "")
     needed = (
-        "--call-limit is 23, and this run needs 24 to begin its first pass; "
+        "--call-limit is 23, and this run needs at least 24; "
         "give so many, or lower --playoff, --confirmation or --max-judges"
     )
     assert needed in done.stderr
@@ -161,7 +161,7 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     dry = quick_shell("run", BRIEF, *FAST, "--call-limit", "23", "--dry-run")
     assert f"a real run would be refused: {needed}" in dry.stderr
     enough = quick_shell("run", BRIEF, *FAST, "--call-limit", "24", "-q")
-    assert "to begin its first pass" not in enough.stderr
+    assert "this run needs" not in enough.stderr
     assert json.loads(quick_shell("show", "--json").stdout)["passes"]
 
 
@@ -324,25 +324,27 @@ def contents(folder: Path) -> set[Path]:
     return set(folder.rglob("*"))
 
 
-def test_a_missing_key_names_its_variable(shell: Shell) -> None:
-    assert "ANTHROPIC_API_KEY" in shell("run", BRIEF, "-m", "anthropic/claude-sonnet-4-5").stderr
+def test_a_missing_key_names_its_variable(quick_shell: Shell) -> None:
+    assert (
+        "ANTHROPIC_API_KEY" in quick_shell("run", BRIEF, "-m", "anthropic/claude-sonnet-4-5").stderr
+    )
 
 
-def test_usage_errors_are_clicks_own(shell: Shell) -> None:
+def test_usage_errors_are_clicks_own(quick_shell: Shell) -> None:
     for arguments in (("run",), ("run", "x", "--nosuch"), ("nosuch",)):
-        done = shell(*arguments)
+        done = quick_shell(*arguments)
         assert done.returncode == 2
         assert done.stderr.startswith("Usage:")
 
 
-def test_a_key_in_the_environment_changes_nothing(shell: Shell) -> None:
-    done = shell("run", BRIEF, "--dry-run", ANTHROPIC_API_KEY="sk-secret")
+def test_a_key_in_the_environment_changes_nothing(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, "--dry-run", ANTHROPIC_API_KEY="sk-secret")
     assert "local/smollm2" in done.stdout
     assert "sk-secret" not in done.stdout + done.stderr
 
 
-def test_a_terminal_in_name_only_gets_lines(shell: Shell) -> None:
-    done = shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
+def test_a_terminal_in_name_only_gets_lines(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
     assert "\x1b[?25l" not in done.stderr
 
 
@@ -382,20 +384,20 @@ def test_a_contract_nobody_can_keep_is_said_with_the_remedy(quick_shell: Shell) 
     assert "Attention" not in quick_shell("run", BRIEF, *FAST).stderr
 
 
-def test_no_pattern_of_a_contract_can_hang_a_run(shell: Shell) -> None:
-    (shell.home / "brief.md").write_text('---\nmust_not_include: ["/(a+)+$/"]\n---\nhello\n')
-    (shell.home / "draft.md").write_text("a" * 40 + "b")
-    done = shell("run", "brief.md", *FAST, "-q", "--draft", "draft.md")
+def test_no_pattern_of_a_contract_can_hang_a_run(quick_shell: Shell) -> None:
+    (quick_shell.home / "brief.md").write_text('---\nmust_not_include: ["/(a+)+$/"]\n---\nhello\n')
+    (quick_shell.home / "draft.md").write_text("a" * 40 + "b")
+    done = quick_shell("run", "brief.md", *FAST, "-q", "--draft", "draft.md")
     assert done.returncode == 0, done.stderr
 
 
-def test_a_link_is_followed_and_kept(shell: Shell) -> None:
-    (shell.home / "real").mkdir()
-    (shell.home / "text.md").symlink_to("real/text.md")
-    assert shell("run", BRIEF, *FAST, "-q", "-o", "text.md").returncode == 0
-    assert (shell.home / "text.md").is_symlink()
-    assert (shell.home / "real" / "text.md").read_text().startswith("# ")
-    assert [path.name for path in (shell.home / "real").iterdir()] == ["text.md"]
+def test_a_link_is_followed_and_kept(quick_shell: Shell) -> None:
+    (quick_shell.home / "real").mkdir()
+    (quick_shell.home / "text.md").symlink_to("real/text.md")
+    assert quick_shell("run", BRIEF, *FAST, "-q", "-o", "text.md").returncode == 0
+    assert (quick_shell.home / "text.md").is_symlink()
+    assert (quick_shell.home / "real" / "text.md").read_text().startswith("# ")
+    assert [path.name for path in (quick_shell.home / "real").iterdir()] == ["text.md"]
 
 
 def test_a_pipe_with_a_name_is_written_to(shell: Shell) -> None:
@@ -472,12 +474,12 @@ def test_no_control_characters_reach_a_line(quick_shell: Shell) -> None:
     assert "\x1b" not in quick_shell("runs").stdout + quick_shell("show").stdout
 
 
-def test_a_path_that_cannot_be_looked_at_is_one_clear_sentence(shell: Shell) -> None:
-    done = shell("run", BRIEF, *FAST, "-o", "x" * 300)
+def test_a_path_that_cannot_be_looked_at_is_one_clear_sentence(quick_shell: Shell) -> None:
+    done = quick_shell("run", BRIEF, *FAST, "-o", "x" * 300)
     assert done.returncode == 2
     assert "cannot write to xxx" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert not shell.journal.exists()
+    assert not quick_shell.journal.exists()
 
 
 @pytest.fixture

@@ -82,6 +82,7 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
         "jail",
         "journal",
         "keys",
+        "defaults",
         "local model",
         "terminal",
     ]

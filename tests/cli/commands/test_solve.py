@@ -253,7 +253,7 @@ def test_repeats_are_held_and_counted(inside: Inside) -> None:
     asked = ("solve", some(inside, 2), *MODEL, "--strategy", "single", "--repeats", "3")
     found = inside(*asked, "--json", "-q").json
     assert found["report"]["repeats"] == 3
-    assert found["report"]["scores"][0]["trials"] == 6
+    assert found["report"]["scores"][0]["results"] == 6
     assert found["report"]["scores"][0]["problems"] == 2
     assert found["calls"] == 6
 
@@ -552,13 +552,13 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
         while server.asked < 8:
             time.sleep(0.02)
         screen.process.send_signal(signal.SIGINT)
-        screen.wait_for("already paid for")
+        screen.wait_for("already asked for")
         server.gate.set()
         assert screen.end() == 130
         assert "has not reached it yet" in screen.text
     resumed = shell("resume", "--json", "-q")
     assert resumed.returncode == 1, "nothing it wrote is a program"
     found = json.loads(resumed.stdout)
-    assert found["report"]["scores"][0]["trials"] == 3
+    assert found["report"]["scores"][0]["results"] == 3
     assert found["report"]["left_out"] == []
     assert found["calls"] == server.asked

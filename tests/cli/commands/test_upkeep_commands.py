@@ -193,14 +193,14 @@ def test_a_short_account_names_no_draft(inside: Inside) -> None:
 
 
 @pytest.fixture
-def read_only(shell: Shell) -> Iterator[Shell]:
+def read_only(quick_shell: Shell) -> Iterator[Shell]:
     """A finished run in a journal on a medium that cannot be written."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    folder = str(shell.journal.parent)
+    assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
+    folder = str(quick_shell.journal.parent)
     for how in (["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
         if subprocess.run(["mount", *how], capture_output=True, check=False).returncode:
             pytest.skip("nothing can be mounted here")
-    yield shell
+    yield quick_shell
     subprocess.run(["umount", folder], check=True)
 
 

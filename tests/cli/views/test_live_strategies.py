@@ -22,6 +22,7 @@ from autoreason.journal import Journal
 from autoreason.run.kinds import OTHER_JOBS
 from autoreason.settings import Settings
 from autoreason.strategies.registry import BUILT_IN
+from autoreason.strategies.sampling import sample_count
 from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
 
@@ -102,7 +103,8 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
     assert result.status in ("done", "capped", "converged")
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
-    assert all(line and "\n" not in line for line in watcher.lines)
+    assert all("\n" not in line for line in watcher.lines)
+    assert all(watcher.lines) or name in ("best_of_n", "compare")
     assert any("calls" in drawn for drawn in watcher.drawn)
 
 
@@ -136,3 +138,22 @@ async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
     )
     assert any("playoff" in drawn for drawn in watcher.drawn)
     assert any("confirmation" in drawn for drawn in watcher.drawn[-12:])
+
+
+async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
+    task, chosen = case("best_of_n")
+    watcher = Watcher()
+    await start_run(
+        journal,
+        Breaking(SCRIPT, luck=1),
+        task=task,
+        settings=chosen,
+        on_event=watcher.on_event,
+        on_signal=watcher.on_signal,
+    )
+    lines = "\n".join(watcher.lines)
+    n = sample_count(chosen)
+    assert f"draft {n} of {n}: written, " in lines
+    assert "pass" not in lines
+    assert any(f"draft {n} of {n}  written, " in drawn for drawn in watcher.drawn)
+    assert any(f"a panel chooses one of {n} drafts" in drawn for drawn in watcher.drawn)

@@ -318,11 +318,11 @@ async def test_its_memory_stays_flat_over_many_examinations(source: Path) -> Non
     async with opened(source) as client:
 
         async def examine_many(first: int) -> None:
-            programs = (f"print(3)  # {number}" for number in range(first, first + 40))
+            programs = (f"print(3)  # {number}" for number in range(first, first + 20))
             await asyncio.gather(*(client.examine(asked(each)) for each in programs))
 
         await examine_many(0)
         before = resident(process_of(client))
         for round_number in range(1, 4):
-            await examine_many(40 * round_number)
-        assert resident(process_of(client)) - before < 4 << 20
+            await examine_many(20 * round_number)
+        assert resident(process_of(client)) - before < 2 << 20

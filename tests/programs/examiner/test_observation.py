@@ -113,7 +113,7 @@ async def test_right_programs_behave_alike_and_wrong_ones_do_not(
     raw = _raw(records)
     differ = 0
     for problem in problems[:8]:
-        inputs = make_inputs(to_assignment(problem), 1, 20)
+        inputs = make_inputs(to_assignment(problem), 1, 10)
         right = await _seen(examiner, problem, problem.solution, inputs)
         renamed = f"import sys\n{problem.solution}\n# again\n"
         assert right == await _seen(examiner, problem, renamed, inputs)

@@ -217,3 +217,13 @@ async def test_the_estimate_counts_the_texts_once() -> None:
     sent = sum(len(m.text) for request in model.requests for m in request.messages)
     # About four characters a token, and 450 tokens for a ballot.
     assert found.tokens.likely == pytest.approx(sent / 4 + QUESTIONS * 450, rel=0.2)
+
+
+async def test_judges_are_told_of_limits_and_not_that_texts_were_thrown_out(
+    journal: Journal,
+) -> None:
+    model = judge(ideal)
+    await start_run(journal, model, task=TASK, settings=settings())
+    sent = [message.text for request in model.requests for message in request.messages]
+    assert any("Limits that the text must keep:" in text for text in sent)
+    assert not any("throws out" in text for text in sent)

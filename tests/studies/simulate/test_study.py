@@ -26,7 +26,7 @@ def test_two_processes_fill_the_table_as_one_would() -> None:
     heard: list[tuple[int, int]] = []
     on_progress = lambda done, total: heard.append((done, total))  # noqa: E731
     cells = run_study(worlds, protocols, plan, on_progress).cells
-    assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
     assert cells == [fill_cell(each, one, plan) for each in worlds for one in protocols]
     assert [(cell.world, cell.protocol) for cell in cells] == [
         ("help", "paper"),

@@ -232,7 +232,7 @@ def _keys() -> Iterator[Finding]:
 
 
 def _config() -> Iterator[Finding]:
-    from autoreason.cli.config import read_config
+    from autoreason.cli.config import KEYS, read_config
     from autoreason.paths import config_file
 
     try:
@@ -240,8 +240,9 @@ def _config() -> Iterator[Finding]:
     except AutoreasonError as problem:
         yield Finding("defaults", "fail", str(problem))
     else:
-        if config_file().exists():
-            yield Finding("defaults", "ok", str(config_file()))
+        there = config_file().exists()
+        message = str(config_file()) if there else f"none in {config_file()}; {KEYS}"
+        yield Finding("defaults", "ok", message)
 
 
 def _local() -> Iterator[Finding]:

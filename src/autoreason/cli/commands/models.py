@@ -121,10 +121,12 @@ def pull(model: str, sha256: str) -> None:
 def _list(as_json: bool) -> None:
     from autoreason.cli.config import read_config
     from autoreason.cli.embedded import weights_state
+    from autoreason.cli.views.console import stdout_console
     from autoreason.cli.views.outcome import print_json
     from autoreason.models.api_keys import key_file
     from autoreason.models.providers import PROVIDERS
     from autoreason.paths import config_file
+    from autoreason.report.layout import wrap
     from autoreason.settings import DEFAULT_MODEL
 
     default = read_config().model or DEFAULT_MODEL
@@ -146,11 +148,14 @@ def _list(as_json: bool) -> None:
         )
         return
     _print_table(rows, weights.status)
-    click.echo(
-        f"\nThe default is {default}, whatever keys are set; choose with -m provider/model.\n"
-        "Better models that run in this process: autoreason models list.\n"
-        f"Keys may also be in {key_file()},\nand your own default model and limits in {config_file()}."
+    sentences = (
+        "",
+        f"The default is {default}, whatever keys are set; choose with -m provider/model.",
+        "Better models that run in this process: autoreason models list.",
+        f"Keys may also be in {key_file()}, and your own default model and limits in {config_file()}.",
     )
+    for sentence in sentences:
+        click.echo("\n".join(wrap(sentence, stdout_console().width)))
 
 
 _INSIDE = "in this process"
@@ -163,26 +168,25 @@ _ECHO = {
 
 
 def _print_table(rows: list[dict[str, Any]], weights: str) -> None:
-    from rich.text import Text
+    from autoreason.cli.views.console import print_table, stdout_console
+    from autoreason.report.table import Column, Table, Tone
 
-    from autoreason.cli.views.console import stdout_console
-
-    console = stdout_console()
     local = {"provider": "local", "key": "", "message": weights, "server": _INSIDE}
-    headings = {"provider": "provider", "key": "", "message": "key", "server": "server"}
-    names, keys = (
-        max(len(row[name]) for row in (local, *rows)) for name in ("provider", "message")
+    tones: dict[str, Tone] = {"set": "good", "unusable": "warning"}
+    table = Table(
+        [
+            Column("provider", figures=False),
+            Column("key", figures=False),
+            Column("server", figures=False, least=_LEAST_SERVER),
+        ],
+        [(row["provider"], row["message"], row["server"]) for row in (local, *rows)],
+        tones={row["message"]: tones[row["key"]] for row in rows if row["key"] in tones},
     )
-    for row in (headings, local, *rows):
-        line = Text(f"{row['provider']:<{names}}  ", style="dim" if row is headings else "")
-        line.append(f"{row['message']:<{keys}}  ", style=_STYLES.get(row["key"], ""))
-        line.append(row["server"], style="dim")
-        if console.is_terminal:
-            line.truncate(console.width, overflow="ellipsis")
-        console.print(line, soft_wrap=True)
+    print_table(stdout_console(), table)
 
 
-_STYLES = {"set": "green", "unusable": "yellow"}
+_LEAST_SERVER = 32
+"""Columns that show nearly all of them whole next to the names of keys."""
 
 
 def _key(provider: Provider) -> dict[str, str]:

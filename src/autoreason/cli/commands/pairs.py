@@ -9,6 +9,7 @@ from typing import Literal
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import all_option, find_text_runs, open_journal, runs_argument
 from autoreason.errors import InvalidInput
@@ -21,7 +22,7 @@ from autoreason.errors import InvalidInput
     "Which pairs",
     options.option(
         "--min-agreement",
-        type=click.FloatRange(0, 1),
+        type=Number(0.0, 1.0),
         default=0.0,
         metavar="SHARE",
         help="Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",

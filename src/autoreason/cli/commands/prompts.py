@@ -60,7 +60,9 @@ def prompts() -> None:
 @options.json_option
 def list_(programs: bool, research: bool, small: bool, as_json: bool) -> None:
     """List the prompts with the variables each takes; those it must show have a star."""
+    from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
+    from autoreason.report.table import Column, Table
 
     found = {
         name: _variables(source)
@@ -71,10 +73,13 @@ def list_(programs: bool, research: bool, small: bool, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    width = max(map(len, found))
-    for name, variables in found.items():
-        starred = [f"{each['name']}{'*' if each['required'] else ''}" for each in variables]
-        print(f"{name:{width}}  {', '.join(starred) or '-'}")
+    starred = {
+        name: [f"{each['name']}{'*' if each['required'] else ''}" for each in variables]
+        for name, variables in found.items()
+    }
+    rows = [(name, ", ".join(variables) or "-") for name, variables in starred.items()]
+    columns = [Column("prompt", figures=False), Column("variables", figures=False)]
+    print_table(stdout_console(), Table(columns, rows, headings=False))
 
 
 @prompts.command(cls=Paged, short_help="Show one prompt and its variables.")

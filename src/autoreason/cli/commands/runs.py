@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.lookup import complete_run, open_journal
 from autoreason.cli.times import Moment, when
@@ -40,7 +41,8 @@ _deleting = options.group(
     options.option(
         "-n",
         "limit",
-        type=click.IntRange(1, 1_000_000),
+        type=Number(1, 1_000_000),
+        metavar="N",
         default=20,
         show_default=True,
         help="How many.",
@@ -297,7 +299,7 @@ def _strategy(story: Story | None) -> str | None:
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    from autoreason.plugins import short
+    from autoreason.run.kinds import job_label
 
     strategy = _strategy(story)
     won = story.trajectory if story else ()
@@ -315,5 +317,5 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         progress,
         f"{row.spent.calls:,}",
         numbers.money(row.spent.cost),
-        row.title if strategy in _UNNAMED else f"{short(strategy or '')}: {row.title}",
+        row.title if strategy in _UNNAMED else f"{job_label(strategy or '')}: {row.title}",
     )

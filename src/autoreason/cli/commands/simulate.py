@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
@@ -25,10 +26,10 @@ _WORLDS = options.option(
     metavar="NAME|FILE",
     help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
 )
-_RUNS = click.IntRange(2, 1_000_000)
+_RUNS = Number(2, 1_000_000)
 _SEED = options.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Number(0),
     default=1,
     metavar="N",
     help="All chance comes from it. [default: 1]",
@@ -52,9 +53,7 @@ _what = options.group(
         metavar="NAME=VALUE",
         help="Also play the last protocol with this changed, such as k=3. Repeatable.",
     ),
-    options.option(
-        "--budget", type=click.IntRange(min=1), metavar="CALLS", help="The most calls of a run."
-    ),
+    options.option("--budget", type=Number(1), metavar="CALLS", help="The most calls of a run."),
 )
 _how = options.group(
     "How",
@@ -74,7 +73,7 @@ _how = options.group(
 )
 _evaluations = options.option(
     "--evaluations",
-    type=click.IntRange(1, 10_000),
+    type=Number(1, 10_000),
     metavar="N",
     help="What a run may measure, everything included. [default: 200]",
 )
@@ -133,7 +132,8 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
     taste they share, and what position, newness and length are worth to them. No role in it knows
-    which text is which; the table says what was true.
+    which text is which; the table says what was true. Without options it takes a few minutes, by the
+    tournament's own loop in every world; --fast takes seconds.
 
     \b
       autoreason simulate
@@ -168,7 +168,7 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     _WORLDS,
     options.option(
         "--calls",
-        type=click.IntRange(min=20),
+        type=Number(20),
         metavar="N",
         help="Mean calls of a run over all worlds, at most. [default: 95]",
     ),
@@ -193,7 +193,7 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     _evaluations,
     options.option(
         "--tries",
-        type=click.IntRange(1, 10_000),
+        type=Number(1, 10_000),
         metavar="N",
         help="Settings of each family of rules, the same number for all. [default: 40]",
     ),
@@ -244,14 +244,14 @@ def _search_rules(values: dict[str, Any]) -> None:
     _WORLDS,
     options.option(
         "--calls",
-        type=click.IntRange(3, 40),
+        type=Number(3, 40),
         default=14,
         metavar="N",
         help="Judges of playoff and confirmation together. [default: 14]",
     ),
     options.option(
         "--runs",
-        type=click.IntRange(2, 100_000),
+        type=Number(2, 100_000),
         default=10_000,
         metavar="N",
         help="Runs in each world. [default: 10000]",
@@ -301,7 +301,7 @@ def _try_rules(values: dict[str, Any]) -> None:
     from autoreason.cli.views.outcome import show_report
 
     evaluations = values["evaluations"] or _EVALUATIONS
-    with ProgressLine("of the table", quiet=values["quiet"]) as progress:
+    with ProgressLine("cells of the table", quiet=values["quiet"]) as progress:
         report = study_rules(evaluations, values["runs"], values["seed"], progress)
     show_report(report, as_json=values["as_json"], html=values["html"])
 
@@ -319,7 +319,7 @@ def _try_protocols(values: dict[str, Any]) -> None:
         values["runs"], values["seed"], values["budget"], values["fast"], curves=bool(plot or html)
     )
     protocols = choose_protocols(values["protocols"], values["changes"])
-    with ProgressLine("of the table", quiet=values["quiet"]) as progress:
+    with ProgressLine("cells of the table", quiet=values["quiet"]) as progress:
         report = run_study(_worlds(values["worlds"]), protocols, plan, progress)
     if plot:
         write(plot, draw(report.cells).svg)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from autoreason.characters import without_controls
-from autoreason.report.table import UNLIMITED, Table
+from autoreason.report.table import Table
+
+USUAL_WIDTH = 80
+"""Columns of what is no terminal, unless COLUMNS says otherwise."""
 
 
 class Printer(Console):
@@ -16,6 +20,9 @@ class Printer(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+        if not self.is_terminal and "COLUMNS" not in os.environ:
+            # Another stream may be a terminal, whose width is not that of a file.
+            self.width = USUAL_WIDTH
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -47,6 +54,6 @@ def print_line(console: Console, line: RenderableType) -> None:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """A table as wide as the terminal; a file has no columns to save."""
-    for line in table.to_rich(console.width if console.is_terminal else UNLIMITED):
+    """A table no wider than the terminal."""
+    for line in table.to_rich(console.width):
         console.print(line, soft_wrap=True)

@@ -181,6 +181,8 @@ class Live:
             return "playoff"
         if story.draft is None:
             return DRAFTS if story.drafts else "first draft"
+        if self.sampling:
+            return DRAFTS if asked else ""
         now = story.passes[-1] if story.passes else None
         return f"pass {now.number}" if now and not now.decided else ""
 
@@ -218,13 +220,18 @@ class Live:
         """Whether every pass is put to a vote."""
         return self.story.settings is None or self.story.settings.strategy == "autoreason"
 
+    @property
+    def sampling(self) -> bool:
+        """Whether passes are independent drafts."""
+        return self.story.settings is not None and self.story.settings.strategy == "best_of_n"
+
     def waiting(self) -> str:
         """What a run that is being stopped still waits for."""
         calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
             return "Stopping"
         replies = numbers.count(calls, "reply", "replies")
-        return f"Stopping: waiting for {replies} already paid for; Ctrl-C again ends at once"
+        return f"Stopping: waiting for {replies} already asked for; Ctrl-C again ends at once"
 
     def steps(self, room: int = _MAX_PARTS) -> list[Step]:
         """The roles of the present stage, in the order they speak; judges are `seats`.
@@ -353,6 +360,12 @@ class Live:
         last = self.stage in ("playoff", CONFIRMATION)
         if story.settings is None or story.end or self.study or last:
             return ""
+        if story.settings.strategy == "single":
+            return "one draft"
+        if self.sampling:
+            from autoreason.strategies.sampling import sample_count
+
+            return f"a panel chooses one of {sample_count(story.settings)} drafts"
         left = story.settings.k - story.streak
         more = "more survival" if story.streak else "survival"
         ends = (

@@ -34,7 +34,7 @@ from autoreason.events import (
     RunStarted,
 )
 from autoreason.exchange import CallRetried, Signal
-from autoreason.keys import Key, judge_of
+from autoreason.keys import Key, PartName, judge_of
 from autoreason.report import numbers
 from autoreason.report.layout import wrap
 from autoreason.story import Story
@@ -122,8 +122,18 @@ class Plain(View):
         return f"{who} for {numbers.duration(self.live.age(call))}{arrived}"
 
 
-def step(event: AnyEvent, story: Story) -> str:
-    """One event as one line."""
+def step(event: AnyEvent, story: Story, strategy: str = "") -> str:
+    """One event as one line; empty where another line says more. A part's strategy is the caller's to name."""
+    if (strategy or (story.settings and story.settings.strategy)) != "best_of_n":
+        return _step(event, story)
+    from autoreason.strategies.sampling import name_drafts
+
+    if isinstance(event, PassStarted | CandidateReady | CandidateDropped | PassDecided):
+        return _sample_step(event, story)
+    return name_drafts(_step(event, story))
+
+
+def _step(event: AnyEvent, story: Story) -> str:
     match event:
         case RunStarted():
             models = ", ".join(event.settings.models.all())
@@ -144,9 +154,24 @@ def step(event: AnyEvent, story: Story) -> str:
             return f"{event.stage.replace('/', ' ')}: {statements.panel(event)}"
         case PartEvent():
             part = story.parts.get(event.part, story)
-            return f"{event.part.replace('/', ' ')}, {step(event.event, part)}"
+            text = step(event.event, part, PartName.parse(event.part).name)
+            return f"{event.part.replace('/', ' ')}, {text}" if text else ""
         case _:
             return _pass_step(event, story)
+
+
+def _sample_step(
+    event: PassStarted | CandidateReady | CandidateDropped | PassDecided, story: Story
+) -> str:
+    """One of several independent drafts, each recorded as a pass."""
+    from autoreason.strategies.sampling import sampled_draft
+
+    match event:
+        case CandidateReady():
+            return f"{sampled_draft(story, event.number)}: written, {statements.candidate(event)}"
+        case CandidateDropped():
+            return f"{sampled_draft(story, event.number)}: {statements.dropped(event)}"
+    return ""
 
 
 def _pass_step(event: AnyEvent, story: Story) -> str:

@@ -36,6 +36,6 @@ class ProgressLine:
             return
         if self._changes:
             click.echo(f"\r\x1b[K{line}", nl=False, err=True)
-        elif now - self._printed >= _SECONDS_BETWEEN_LINES:
+        elif not done or now - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = now
             click.echo(line, err=True)

@@ -14,6 +14,7 @@ from autoreason.characters import without_controls
 from autoreason.cli.views.live import Call, Live, State, Step
 from autoreason.cli.views.view import View
 from autoreason.report import numbers
+from autoreason.run.kinds import job_label
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ _AROUND_PASSES = 4
 """A blank line, the draft, a word on earlier passes, and the line the cursor stands on."""
 _AROUND_STEPS = 6
 """Blank lines, the stage, what would end it, what it took, and the line the cursor stands on."""
+
+
+_EARLIER = {False: ("earlier pass", "earlier passes"), True: ("earlier draft", "")}
 
 
 class Screen(View):
@@ -114,7 +118,7 @@ def _header(live: Live, width: int) -> list[Text]:
         return [Text("autoreason  opening…", style="dim")]
     top = Text.assemble(("autoreason", "bold"), "  ", (live.run, "cyan"), "  ", task.title)
     clock = numbers.duration(live.elapsed) if live.elapsed >= 1 else ""
-    how = settings.protocol if live.contest else settings.strategy
+    how = settings.protocol if live.contest else job_label(settings.strategy)
     about = Text(f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}")
     about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
     about.append(f" {clock}")
@@ -135,12 +139,23 @@ def _trajectory(live: Live, room: int) -> list[Text]:
     if hidden > 0:
         lines.append(
             Text(
-                f"{'':{_INDENT}}{numbers.count(hidden, 'earlier pass', 'earlier passes')}",
+                f"{'':{_INDENT}}{numbers.count(hidden, *_EARLIER[live.sampling])}",
                 style="dim",
             )
         )
     shown = passes[max(0, hidden) :]
-    return [Text(), *lines, *(_pass(each, live) for each in shown)]
+    show = _sample if live.sampling else _pass
+    return [Text(), *lines, *(show(each, live) for each in shown)]
+
+
+def _sample(each: RecordedPass, live: Live) -> Text:
+    """`draft 6 of 8  written, 312 words`."""
+    from autoreason.strategies.sampling import sampled_draft
+
+    text = "".join(map(statements.dropped, each.dropped))
+    for ready in each.candidates.values():
+        text = f"written, {statements.candidate(ready)}"
+    return Text(f"{'':{_INDENT}}{sampled_draft(live.story, each.number)}  {text}", style="dim")
 
 
 def _pass(each: RecordedPass, live: Live) -> Text:

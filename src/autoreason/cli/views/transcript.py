@@ -15,7 +15,7 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.report.layout import WIDEST, wrap
-from autoreason.run.kinds import written_by
+from autoreason.run.kinds import job_label, written_by
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
@@ -46,13 +46,21 @@ def print_run(
     """The whole run, or one pass in full."""
     story = result.story
     transcript = Transcript(stdout_console())
+    is_sampled = story.settings is not None and story.settings.strategy == "best_of_n"
+    if is_sampled:
+        from autoreason.strategies.sampling import name_drafts
+
+        transcript.rename = name_drafts
     if number is not None:
         transcript.one_pass(_find_pass(row, story, number), story, in_full=True)
         return
     transcript.opening(row, story)
     transcript.drafts(story)
     for each in story.passes:
-        transcript.one_pass(each, story)
+        if is_sampled:
+            transcript.sample(each, story)
+        else:
+            transcript.one_pass(each, story)
     transcript.playoff(story)
     if written_by(story.settings) == "files":
         transcript.steps(story)
@@ -89,15 +97,21 @@ class Transcript:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.width = min(console.width, WIDEST)
+        self.rename: Callable[[str], str] = str
+        """How texts are called here that the record has other names for."""
 
     def opening(self, row: RunRow, story: Story) -> None:
         """What was to be written, and by whom."""
-        self._print(Text.assemble((row.id, "cyan"), "  ", (row.title, "bold")))
+        name = row.id
+        for line in wrap(row.title, max(_MIN_WIDTH, self.width - len(row.id) - 2)) or [""]:
+            self._print(Text.assemble((name, "cyan"), "  ", (line, "bold")))
+            name = " " * len(row.id)
         self._row("status", row.state)
         if story.settings:
             models = ", ".join(story.settings.models.all())
             settings = story.settings
-            how = settings.protocol if settings.strategy == "autoreason" else settings.strategy
+            is_contest = settings.strategy == "autoreason"
+            how = settings.protocol if is_contest else job_label(settings.strategy)
             self._row("models", f"{models}; {how}; seed {settings.seed}")
         origin = f"; forked from {row.forked_from}" if row.forked_from else ""
         self._row("started", f"{when(row.created)}, version {row.version}{origin}")
@@ -110,6 +124,11 @@ class Transcript:
             self._row(f"draft {each.number}", statements.draft(each))
         if story.draft:
             self._row("draft", plain.step(story.draft, story).removeprefix("draft: "))
+
+    def sample(self, each: RecordedPass, story: Story) -> None:
+        """One of several independent drafts, each recorded as a pass."""
+        for event in (*each.candidates.values(), *each.dropped):
+            self._row(f"draft {each.number}", plain.step(event, story).partition(": ")[2])
 
     def beginning(self, row: RunRow, text: str) -> None:
         """A text, or the first lines of it."""
@@ -240,7 +259,7 @@ class Transcript:
             self._print(Text("─" * self.width, style="dim"))
 
     def _row(self, label: str, text: str, style: str = "", label_style: str = "dim") -> None:
-        lines = wrap(text, max(_MIN_WIDTH, self.width - _LABEL - 2)) or [""]
+        lines = wrap(self.rename(text), max(_MIN_WIDTH, self.width - _LABEL - 2)) or [""]
         for place, line in enumerate(lines):
             head = f"{label if place == 0 else '':<{_LABEL}}"
             self._print(Text.assemble("  ", (head, label_style), (line, style)))

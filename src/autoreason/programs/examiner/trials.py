@@ -24,9 +24,10 @@ class ProgramResult(Struct, frozen=True, kw_only=True):
     problem: str
     verdict: CodeVerdict
     passed: int
-    run: int
+    tests_run: int
+    """Fewer than all where a failure ended it."""
     total: int
-    level: str
+    sandbox_level: str
     tests: tuple[Trial, ...]
     """Public ones first; the problem says how many those are."""
 
@@ -104,8 +105,8 @@ def _build_result(
         problem=problem.id,
         verdict=summary.verdict,
         passed=summary.passed,
-        run=summary.run,
+        tests_run=summary.run,
         total=total,
-        level=level,
+        sandbox_level=level,
         tests=summary.trials,
     )

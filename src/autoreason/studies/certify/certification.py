@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
@@ -15,6 +15,7 @@ from autoreason.settings import Settings
 from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
 from autoreason.studies.certify.suite import SUITE
+from autoreason.task import Entry, Task
 from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.plan import TRIES
@@ -36,6 +37,12 @@ class CertificationOptions(Struct, frozen=True, kw_only=True):
             )
 
 
+def _judged(question: Question) -> Task:
+    """The task with its texts as entries, from which a prompt sees that none was thrown out for breaking a limit."""
+    entries = tuple(Entry(name=name, text=text) for name, text in question.texts.items())
+    return structs.replace(question.task, entries=entries)
+
+
 class Certification(Job):
     """Questions whose answers are known, for one judge, asked as in a panel."""
 
@@ -54,7 +61,8 @@ class Certification(Job):
         """All of them side by side; events are emitted in the order of the questions."""
         seats = [
             cast_ballot(
-                replace(self.context, task=each.task), each.stage, each.seat, each.order, each.texts
+                replace(self.context, task=_judged(each)),
+                *(each.stage, each.seat, each.order, each.texts),
             )
             for each in questions
         ]
@@ -82,6 +90,12 @@ class Certification(Job):
         questions = first + len(other_questions(settings.seed, repeats))
         again = TRIES * JUDGES_PER_SEAT
         return {"judge": questions}, {"judge": questions}, {"judge": questions * again}
+
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003
+        """Every question once: without all of them there is no certificate."""
+        least, _, _ = cls.plans(settings)
+        return sum(least.values())
 
     @classmethod
     def check(cls, settings: Settings) -> None:

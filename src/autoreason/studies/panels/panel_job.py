@@ -15,6 +15,7 @@ class PanelJob(Job):
     """A job over the entries of its task, in which only judges are asked."""
 
     prompts = ("judge", "ballot_again")
+    fewer_calls = "lower `judges`"
     ballots_per_judge: ClassVar[int] = 1
     """In one panel."""
 
@@ -24,6 +25,12 @@ class PanelJob(Job):
         ballots = settings.judges * cls.ballots_per_judge
         likely = {"judge": ballots}
         return likely, likely, {"judge": ballots * MAX_REQUESTS_PER_SEAT}
+
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:
+        """Every ballot once: a panel that pauses has no result."""
+        least, _, _ = cls.plans(settings)
+        return sum(least.values()) * cls.plan_count(task)
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

@@ -252,7 +252,7 @@ def _standings(
                 words=count,
                 points=sum(points),
                 mean_points=_points(fmean(points), beaten, last, rivals) if points else unknown,
-                first_places=firsts.get(name, 0.0),
+                first_places=firsts.get(name, 0),
             )
         )
     return tuple(sorted(standings, key=lambda each: (-_merit(each, pairwise), -each.points)))

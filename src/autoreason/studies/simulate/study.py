@@ -187,6 +187,8 @@ def in_processes(
 ) -> list[R]:
     """The results of `work` on the arguments of each job, in their order; one job alone is done right here."""
     results: dict[int, R] = {}
+    if on_progress:
+        on_progress(0, len(jobs))
     for index, result in _results(work, jobs, processes if len(jobs) > 1 else 1):
         results[index] = result
         if on_progress:

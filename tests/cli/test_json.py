@@ -1,0 +1,129 @@
+"""Every field that a command prints with `--json` is on its page, and counts are whole numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import BRIEF, FAST
+from tests.cli.inside import Inside
+
+PAGE = Path(__file__).parents[2].joinpath("docs", "json.md").read_text("utf-8")
+KINDS = ("Every run", "Numbers")
+"""Sections with what objects of several commands have."""
+BY_NAME = {"wins", "scores", "violations", "words_before_cut", "quality", "claimed", "best"}
+"""Fields whose values are numbers by the name of a text or a world."""
+ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}
+ELSEWHERE |= {"playoff", "playoff_ballots", "confirmation", "worlds", "evidence"}
+"""Fields that contain what other pages or classes describe, or a test of its own."""
+JUDGES = ("-m", "echo/echo", "--judges", "3", "--seed", "1", "-q")
+PROBLEM = {
+    "id": "double",
+    "statement": "Read a number and print twice that number.",
+    "public_tests": [["2", "4"]],
+    "private_tests": [["3", "6"]],
+    "solution": "print(2 * int(input()))",
+}
+ALSO = {"`compare`": ["`judge`"]}
+"""Sections that others refer to."""
+COMMANDS = {
+    "--dry-run": [
+        "run {brief} {fast} --dry-run --json",
+        "judge {brief} a.md b.md -m echo/echo --dry-run --json",
+    ],
+    "`run`, `resume`, `fork` and `show --short`": ["show --json", "show --short --json"],
+    "`judge`": [
+        "judge {brief} a.md b.md {judges} --json",
+        "judge {brief} a.md b.md {judges} --pairwise --json",
+    ],
+    "`compare`": [
+        "compare {brief} --strategies improve,single --repeats 2 --passes 1 --seed 1 -m echo/echo --panel 2 -q --json"
+    ],
+    "`rejudge`": ["rejudge {judges} --json"],
+    "`certify`": ["certify echo/echo -q --json", "certify --json"],
+    "`audit`": ["audit --json"],
+    "`check` and `problems`": [
+        "problems show problem.json --json",
+        "problems show problem.json --problem double --json",
+        "problems convert problem.json --to converted.jsonl --json",
+    ],
+    "`pairs`": ["pairs -o pairs.jsonl --json"],
+    "`simulate`": [
+        "simulate --fast --runs 20 --world help --json -q",
+        "simulate split --runs 20 --world help --calls 5 --json -q",
+    ],
+    "`runs`": ["runs --json", "runs delete last --dry-run --json"],
+    "`replay`": ["replay --json"],
+    "`journal`": [
+        "journal check --json",
+        "journal backup copy.db --json",
+        "journal compact --json",
+    ],
+    "`models`, `prompts` and `doctor`": [
+        *("models --json", "models list --json", "models --check echo/echo --json"),
+        *("prompts show judge --json", "doctor --json"),
+    ],
+}
+
+
+def fields(value: Any) -> Iterator[str]:
+    """The names of fields, however deep."""
+    for each in value if isinstance(value, list) else []:
+        yield from fields(each)
+    for name, each in value.items() if isinstance(value, dict) else []:
+        yield name
+        if name not in BY_NAME | ELSEWHERE:
+            yield from fields(each)
+
+
+def documented(*sections: str) -> set[str]:
+    """The names that sections of the page have."""
+    found = set()
+    for section in sections:
+        (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+        found |= set(re.findall(r"`(\w+)`", text))
+    return found
+
+
+@pytest.fixture
+def prepared(inside: Inside) -> Inside:
+    """A folder with a run, two texts and a problem."""
+    inside.write("a.md", "The sea rises and falls.")
+    inside.write("b.md", "The moon pulls the water.")
+    inside.write("problem.json", json.dumps(PROBLEM))
+    assert inside("run", BRIEF, *FAST, "-q").status == 0
+    return inside
+
+
+@pytest.mark.parametrize("section", COMMANDS)
+def test_every_field_is_on_the_page(prepared: Inside, section: str) -> None:
+    heading = f"`{section}`" if section.startswith("--") else section
+    known = documented(*KINDS, heading, *ALSO.get(section, ()))
+    for command in COMMANDS[section]:
+        parts = [
+            word
+            for part in command.split()
+            for word in {"{brief}": [BRIEF], "{fast}": FAST, "{judges}": JUDGES}.get(part, [part])
+        ]
+        printed = prepared(*parts)
+        assert printed.out, printed.err
+        assert set(fields(printed.json)) - known == set(), command
+
+
+def test_points_and_first_places_are_whole_where_no_place_is_shared(prepared: Inside) -> None:
+    judged = prepared("judge", BRIEF, "a.md", "b.md", *JUDGES, "--json")
+    for standing in judged.json["report"]["standings"]:
+        assert isinstance(standing["points"], int)
+        assert isinstance(standing["first_places"], int)
+
+
+def test_every_command_that_prints_json_is_on_the_page() -> None:
+    folder = Path(__file__).parents[2] / "src" / "autoreason" / "cli" / "commands"
+    commands = [path.stem for path in folder.glob("*.py") if "json" in path.read_text("utf-8")]
+    headings = " ".join(re.findall(r"^## (.*)$", PAGE, re.M))
+    others = {"fork", "resume", "export", "research"}
+    assert [name for name in commands if f"`{name}" not in headings and name not in others] == []
