@@ -38,6 +38,9 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     there = ("outcome", "add", run, "--value", "1", "--group", "g", "--knowledge", "kb")
     assert "no folder kb for outcomes" in inside(*there).sentence
     assert "'soon' is no date" in inside(*there, "--when", "soon").sentence
+    for option, value in (("--value", "nan"), ("--se", "-1")):
+        assert "must be numbers" in inside(*there, option, value).sentence
+    assert inside(*there, "--n", "0").sentence == "--n is 0; give 1 or more"
 
 
 def test_a_table_is_imported_once(inside: Inside) -> None:

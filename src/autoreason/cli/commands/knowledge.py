@@ -9,6 +9,7 @@ from typing import Literal
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.report import numbers
@@ -19,7 +20,7 @@ z_option = options.group(
     "Pairs",
     options.option(
         "--min-z",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(0.01),
         default=2.576,
         metavar="Z",
         help="Standard errors by which two texts must differ to be a pair. [default: 2.576]",
@@ -85,7 +86,12 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
 @click.option(
-    "-n", "--limit", type=click.IntRange(1), default=10, help="How many to show. [default: 10]"
+    "-n",
+    "--limit",
+    type=Number(1),
+    default=10,
+    metavar="N",
+    help="How many to show. [default: 10]",
 )
 @options.report_options
 def search(
