@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from math import inf, isfinite
 from pathlib import Path
 from typing import Literal
 
@@ -90,8 +89,8 @@ def add_outcome(
         raise InvalidInput(f"run {found} has no text yet; name one that has delivered its text")
     if n is not None and n < 1:
         raise InvalidInput(f"`n` must be at least 1, not {n}")
-    if not isfinite(value) or not (se is None or 0 <= se < inf):
-        raise InvalidInput("`value` and `se` must be numbers, and `se` at least 0")
+    if se is not None and se < 0:
+        raise InvalidInput(f"`se` must be at least 0, not {se}")
     try:
         day = read_date(when) if when else datetime.now(UTC).date().isoformat()
     except ValueError as error:

@@ -38,8 +38,8 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     there = ("outcome", "add", run, "--value", "1", "--group", "g", "--knowledge", "kb")
     assert "no folder kb for outcomes" in inside(*there).sentence
     assert "'soon' is no date" in inside(*there, "--when", "soon").sentence
-    for option, value in (("--value", "nan"), ("--se", "-1")):
-        assert "must be numbers" in inside(*there, option, value).sentence
+    assert inside(*there, "--value", "nan").sentence == "--value is nan; give a number"
+    assert inside(*there, "--se", "-1").sentence == "--se must be at least 0, not -1.0"
     assert inside(*there, "--n", "0").sentence == "--n is 0; give 1 or more"
 
 
