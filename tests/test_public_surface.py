@@ -27,9 +27,17 @@ CALLED = {
     *("refine", "rejudge", "replay", "research", "resume", "solve"),
     *("prepare_certify", "prepare_compare", "prepare_fork", "prepare_judge", "prepare_refine"),
     *("prepare_rejudge", "prepare_research", "prepare_compare_rules"),
+    *("add_outcome", "check_knowledge", "evaluate_predictor"),
 }
-_PREPARING = {name for name in CALLED if name[:8] == "prepare_"}
-WITHOUT_WAITING = {"advise_from", "export", "read_task", *_PREPARING}
+WITHOUT_WAITING = {
+    "add_outcome",
+    "advise_from",
+    "check_knowledge",
+    "evaluate_predictor",
+    "export",
+    "read_task",
+    *(name for name in CALLED if name[:8] == "prepare_"),
+}
 """Functions that wait for nothing, and so have no twin for an event loop."""
 
 

@@ -78,6 +78,11 @@ from autoreason.jobs.context import Emit as Emit
 from autoreason.jobs.context import JobContext as JobContext
 from autoreason.jobs.job import Job as Job
 from autoreason.journal import Journal as Journal
+from autoreason.knowledge.folder import FileReading as FileReading
+from autoreason.knowledge.folder_report import FolderReport as FolderReport
+from autoreason.knowledge.folder_report import check_knowledge as check_knowledge
+from autoreason.knowledge.holdout import PredictorTest as PredictorTest
+from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predictor
 from autoreason.knowledge_records import Knowledge as Knowledge
 from autoreason.knowledge_records import ShownOutcomes as ShownOutcomes
 from autoreason.knowledge_records import ShownRecord as ShownRecord
@@ -114,6 +119,7 @@ from autoreason.run.export import export as export
 from autoreason.run.fork import fork as fork
 from autoreason.run.fork import fork_async as fork_async
 from autoreason.run.fork import prepare_fork as prepare_fork
+from autoreason.run.outcome_record import add_outcome as add_outcome
 from autoreason.run.parameters import AdviseOptions as AdviseOptions
 from autoreason.run.parameters import CertifyOptions as CertifyOptions
 from autoreason.run.parameters import CompareOptions as CompareOptions

@@ -9,6 +9,7 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import digest_folder, read_folder
+from autoreason.knowledge.index import Index
 from autoreason.knowledge_records import Result
 
 
@@ -130,3 +131,13 @@ def test_what_tests_of_a_folder_came_to_are_no_records(tmp_path: Path) -> None:
     write(tmp_path, {".tests.jsonl": '{"text": "a", "value": 1}\n'})
     assert digest_folder(tmp_path) == before
     assert len(read_folder(tmp_path).records) == 7
+
+
+def test_a_name_that_is_no_text_spoils_nothing(tmp_path: Path) -> None:
+    folder = write(tmp_path / "kb", FILES)
+    try:
+        Path(os.fsdecode(os.fsencode(folder) + b"/approved/\xff.md")).write_text("Hello again.")
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    with Index.of(read_folder(folder).records) as index:
+        assert [found.record.source for found in index.nearest("again")] == ["approved/\ufffd.md"]

@@ -11,7 +11,7 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.holdout import PredictorName, measure_predictor, run_predictor_test
+from autoreason.knowledge.holdout import PredictorName, evaluate_predictor, measure_predictor
 from autoreason.knowledge_records import Chosen, Record, Result
 
 GOOD, BAD = ("free", "today", "easy"), ("corporate", "quarterly", "synergy")
@@ -132,7 +132,7 @@ def test_a_decline_is_noticed() -> None:
 
 def test_a_split_by_pairs_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"texts of the same test on both sides.*89\.8 %"):
-        run_predictor_test(str(tmp_path), split="pair")
+        evaluate_predictor(str(tmp_path), split="pair")
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def headlines(shared: Path) -> tuple[Record, ...]:
 def test_counting_characters_is_right_on_the_recorded_headlines_as_often_as_measured(
     shared: Path,
 ) -> None:
-    found = run_predictor_test(str(shared / "outcomes" / "upworthy_pairs.jsonl"), "length")
+    found = evaluate_predictor(str(shared / "outcomes" / "upworthy_pairs.jsonl"), "length")
     assert found.pairs == 1844
     assert found.right.low is not None
     assert found.right.high is not None

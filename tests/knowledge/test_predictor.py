@@ -90,6 +90,21 @@ def test_words_of_a_pairs_own_group_and_of_later_ones_are_never_learned(dated: b
     assert (answers[0] is None) == dated
 
 
+def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
+    moments = ["2024-03-05", "2024-03-05T07:00", "2024-03-05T09:00", "2024-03-06"]
+    known = [
+        (Record(text=f"{text} n{at}", kind="outcome", group=f"g{at}", when=moments[at % 4]), None)
+        for at, text in enumerate(make_texts(160))
+    ]
+    scores = {record.id: 1.0 for record, _ in known}
+    predictor = WordsPredictor(known, scores, CopyFinder([record.text for record, _ in known]))
+    assert predictor.predict(Query("w1 new", "x", "2024-03-05")) is None
+    predictor.predict(Query("w1 new", "x", "2024-03-05T08:00"))
+    assert predictor.use == (40, 0)
+    with pytest.raises(ValueError, match="in the order of their dates"):
+        predictor.predict(Query("w1 new", "x", "2024-03-05"))
+
+
 def test_a_text_with_a_copy_among_what_is_known_gets_no_answer() -> None:
     known = rows(100, dated=False)
     predictor = WordsPredictor(

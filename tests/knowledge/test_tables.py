@@ -6,6 +6,8 @@ import json
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.tables import Columns, TableReading, read_table
@@ -105,6 +107,11 @@ def test_quoted_lines_may_contain_everything() -> None:
     assert [record.source for record in found.records] == ["mails.csv:2", "mails.csv:4"]
 
 
+def test_a_text_may_be_long() -> None:
+    found = read(f"text,value\n{'word ' * 60_000},1\nshort,2\n")
+    assert [len(record.text) for record in found.records] == [299_999, 5]
+
+
 def test_a_table_in_another_language_has_its_longest_column_as_text() -> None:
     found = read("编号,内容,value\n1,限时优惠今天结束,0.3\n2,新品上市,0.2\n")
     assert [record.text for record in found.records] == ["限时优惠今天结束", "新品上市"]
@@ -138,10 +145,10 @@ def test_a_line_with_two_texts_is_a_pair(names: tuple[str, str]) -> None:
     pair = dict(zip(names, ("good one", "bad one"), strict=True))
     found = read(lines({"topic": "t", **pair}, {"topic": "t", **pair}), "p.jsonl")
     assert [(r.text, r.verdict, r.group, r.pair) for r in found.records[:2]] == [
-        ("good one", "approved", "t", "1"),
-        ("bad one", "rejected", "t", "1"),
+        ("good one", "approved", "t", "p.jsonl:1"),
+        ("bad one", "rejected", "t", "p.jsonl:1"),
     ]
-    assert found.records[2].pair == "2"
+    assert found.records[2].pair == "p.jsonl:2"
 
 
 def test_torn_lines_of_json_are_named() -> None:
@@ -163,3 +170,19 @@ def test_our_own_records_are_read_as_they_were_written() -> None:
     again = read(text, "o.jsonl").records
     assert [msgspec.structs.replace(record, source="") for record in again] == records
     assert [record.id for record in again] == [record.id for record in records]
+
+
+cells = st.sampled_from(
+    ["text", "value", "sent", "opens", "a b", "1,5 %", "2024-01-01", '"', "\0", "é", ""]
+)
+rows = st.lists(st.lists(cells, max_size=5).map(",".join), max_size=6).map("\n".join)
+
+
+@given(st.one_of(st.binary(max_size=300), rows.map(str.encode)), st.sampled_from(["csv", "jsonl"]))
+def test_whatever_a_file_contains_it_is_read_or_refused(data: bytes, ending: str) -> None:
+    try:
+        found = read_table(f"t.{ending}", data)
+    except InvalidInput:
+        return
+    assert all(record.text.strip() for record in found.records)
+    msgspec.json.encode(found.records)

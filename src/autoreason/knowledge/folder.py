@@ -152,7 +152,8 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
     for folder, folders, names in os.walk(root, onerror=complain):
         for name in sorted((*folders, *names)):
             path = Path(folder, name)
-            shown = path.relative_to(root).as_posix()
+            # A name may have bytes that are no text.
+            shown = os.fsencode(path.relative_to(root)).decode("utf-8", "replace")
             if name.startswith("."):
                 continue
             if path.is_symlink():
@@ -174,7 +175,7 @@ def _read(file: Path) -> bytes:
 
 
 def _add_digest(digest: Any, name: str, data: bytes) -> None:
-    digest.update(name.encode("utf-8", "surrogateescape") + b"\0")
+    digest.update(name.encode() + b"\0")
     digest.update(hashlib.sha256(data).digest())
 
 

@@ -24,6 +24,7 @@ from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
+from autoreason.type_hints import check_call
 
 _MAX_NAMED = 20
 """Problems and lines that are named one by one on a terminal."""
@@ -89,36 +90,24 @@ class FolderReport(Report):
         rows += [(f"{folder}/", f"{number:,}", "texts") for folder, number in texts.items()]
         tables = [Table(columns, rows)] if rows else []
         return [
-            Section(tables=tables, sentences=[row for row in self._sentences() if row[1]]),
+            Section(tables=tables, sentences=self._sentences()),
             *_named("Lines that address a model, left out unless allowed", self.to_models),
             *_named("Same text and group, different outcomes", self.contradictions),
             *_named("Not used", self.problems),
         ]
 
     def _sentences(self) -> list[tuple[str, str]]:
-        ungrouped = self.ungrouped and f"{self.ungrouped:,} results have none and make no pairs"
-        groups = f"{self.groups:,}" + (f"; {ungrouped}" if ungrouped else "")
-        return [
-            ("Groups", groups),
-            (
-                "Duplicates",
-                (
-                    self.duplicates
-                    and count(self.duplicates, "record repeats", "records repeat")
-                    + " the text of another"
-                )
-                or "",
-            ),
-            ("Private", (self.private and f"{self.private:,}; for local models only") or ""),
-            (
-                "Picked",
-                (self.picked and f"{self.picked:,}; they inform critics and are left out of tests")
-                or "",
-            ),
-            ("n unknown", (self.no_error and f"{self.no_error:,} results make no pairs") or ""),
-            ("Pairs", f"{self.pairs:,}, texts of one group that differ beyond their error"),
-            ("Power", self._power()),
+        counted = [
+            ("Groups", self.groups, ""),
+            ("No group", self.ungrouped, "results, which make no pairs"),
+            ("Duplicates", self.duplicates, "records with the text of another"),
+            ("Private", self.private, "for local models only"),
+            ("Picked", self.picked, "which inform critics and are left out of tests"),
+            ("n unknown", self.no_error, "results, which make no pairs"),
+            ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
         ]
+        found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]
+        return [*found, ("Power", self._power())]
 
     def _power(self) -> str:
         if self.pairs < MIN_PAIRS:
@@ -128,13 +117,7 @@ class FolderReport(Report):
             for pairs in (self.pairs, self.independent_pairs)
         )
         reach = f"{best} points" if best == worst else f"{best} to {worst} points"
-        return (
-            f"a test shows that knowledge helps, four times out of five, if it adds {reach} or more"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
+        return f"a test shows a gain of {reach} or more, four times out of five"
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,7 +179,15 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
 
     Raises:
         InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import check_knowledge
+        >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,40,90,x\\nB,1,90,x\\n")
+        >>> check_knowledge("mails.csv").conclusion
+        '2 outcomes in mails.csv; 1 pair of 1 group can be tested'
     """
+    check_call(check_knowledge, folder=folder, min_z=min_z)
     content = read_folder(folder)
     found = find_pairs(content.records, min_z=min_z)
     by_group = Counter(pair.group for pair in found.pairs)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 from random import Random
 from statistics import NormalDist, fmean, stdev
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
-
-import msgspec
+from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
@@ -32,6 +31,7 @@ from autoreason.report.table import Column, Table, Tone
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share, student_t
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
+from autoreason.type_hints import check_call
 
 T = TypeVar("T")
 PredictorName = Literal["retrieval", "words", "length"]
@@ -106,14 +106,12 @@ class PredictorTest(Report):
         seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
         rival = f"counting characters on {percent_interval(self.length)}"
         if self.verdict == "too few":
-            return (
-                f"too few: {count(self.pairs, 'pair')}, and {MIN_PAIRS} are the least to be tested"
-            )
+            return f"too few: {count(self.pairs, 'pair')}; a test needs {MIN_PAIRS} or more"
         if self.verdict == "not shown":
-            shown = (
-                "" if self.could_show is None else f"; could have shown {_points(self.could_show)}"
+            least = f"; could have shown {(self.could_show or 0) * 100:.0f} points"
+            return (
+                f"not shown: {self.predictor} is {seen}, {rival}{least if self.could_show else ''}"
             )
-            return f"not shown: {self.predictor} is {seen}, {rival}{shown}"
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
     def names(self) -> Sequence[str]:
@@ -122,6 +120,7 @@ class PredictorTest(Report):
 
     def sections(self) -> list[Section]:
         """The table, what it rests on, and what was left out."""
+        placebo, length = map(percent_interval, (self.placebo, self.length))
         rows = [
             (
                 self.predictor,
@@ -129,13 +128,8 @@ class PredictorTest(Report):
                 points(self.against_length),
                 self.verdict,
             ),
-            (
-                "placebo: outcomes shuffled within groups",
-                percent_interval(self.placebo),
-                UNKNOWN,
-                "",
-            ),
-            ("length: the longer one", percent_interval(self.length), UNKNOWN, ""),
+            ("placebo: outcomes shuffled within groups", placebo, UNKNOWN, ""),
+            ("length: the longer one", length, UNKNOWN, ""),
             ("a coin", "50 %", UNKNOWN, ""),
         ]
         columns = [
@@ -155,10 +149,7 @@ class PredictorTest(Report):
         basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
         test = f"against length {p_statement(self.p_value)}" if self.p_value is not None else ""
         return [
-            (
-                "Pairs",
-                f"{basis}; intervals rest on groups, one of which is left out at a time",
-            ),
+            ("Pairs", f"{basis}; intervals rest on groups, one of which is left out at a time"),
             ("Known", self._known()),
             ("Test", test and f"{test}, groups flipped; to help, it must beat length and a coin"),
             ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
@@ -185,7 +176,7 @@ class PredictorTest(Report):
             (
                 self.unanswered,
                 "pair",
-                "before which nothing was known, or whose text has a copy among the records",
+                "before which nothing was known but perhaps a copy of a text",
             ),
             (self.picked, "record", "whose text was picked"),
             (self.no_error, "result", "whose n is unknown"),
@@ -196,29 +187,45 @@ class PredictorTest(Report):
         if self.by_time is None:
             return ""
         first, last = map(percent_interval, self.by_time)
-        warning = (
-            "; it declines: newer texts differ, or readers have changed" if self.declines else ""
+        warning = "; it declines: newer texts differ, or readers do"
+        return (
+            f"{first} in the first two thirds, {last} in the last{warning if self.declines else ''}"
         )
-        return f"{first} in the first two thirds, {last} in the last{warning}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
 
 
-def run_predictor_test(
-    folder: str,
+def evaluate_predictor(
+    folder: str | Path,
     predictor: PredictorName = "retrieval",
     *,
     split: Literal["group", "pair"] = "group",
     min_z: float = MIN_Z,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> PredictorTest:
-    """Ask a predictor about every recorded pair of a folder, leaving its group out."""
+    """Ask a predictor which of two texts does better, for every recorded pair of a folder, its group left out.
+
+    Args:
+        folder: The folder, or a single CSV or JSONL file.
+        predictor: `retrieval`, `words` or `length`; none of them asks a model.
+        split: What is left out at a time; `pair` is refused, because it gives answers away.
+        min_z: Standard errors by which two texts must differ to make a pair.
+        on_progress: Called with the number of pairs that are decided, and of all.
+
+    Returns:
+        The report, with its `verdict`.
+
+    Raises:
+        InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import evaluate_predictor
+        >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,1,90,x\\n")
+        >>> evaluate_predictor("mails.csv").verdict
+        'too few'
+    """
+    check_call(evaluate_predictor, folder=folder, predictor=predictor, split=split, min_z=min_z)
     if split == "pair":
         raise InvalidInput(PAIRS_LEAK)
-    if predictor not in PREDICTORS:
-        raise InvalidInput(f"no predictor {predictor!r}; there are {', '.join(PREDICTORS)}")
     content = read_folder(folder)
     return measure_predictor(content.records, predictor, min_z=min_z, on_progress=on_progress)
 
@@ -237,7 +244,7 @@ def measure_predictor(
     min_z: float = MIN_Z,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> PredictorTest:
-    """What `run_predictor_test` does, on records."""
+    """The same on records."""
     found = find_pairs(records, min_z=min_z)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
     past = _Past([record for record in records if record.chosen != "picked"])
@@ -397,7 +404,3 @@ def _mean_and_error(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
     mean = sum(map(sum, groups)) / size
     squares = sum((sum(group) - len(group) * mean) ** 2 for group in groups)
     return mean, sqrt(squares * len(groups) / (len(groups) - 1)) / size
-
-
-def _points(share: float) -> str:
-    return f"{share * 100:.0f} points"

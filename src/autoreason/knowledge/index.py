@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -35,7 +36,8 @@ CREATE TABLE records (
     to_models INTEGER, half INTEGER, strength REAL
 );
 CREATE VIRTUAL TABLE texts USING fts5(words, content='', tokenize='ascii');
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, row);
+CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, texts, row);
+CREATE TABLE vocabulary (term TEXT PRIMARY KEY, doc INTEGER) WITHOUT ROWID;
 CREATE INDEX days ON records (day);
 CREATE INDEX groups ON records (grp);
 CREATE INDEX strengths ON records (strength);
@@ -122,12 +124,15 @@ class Index:
         max_postings: int = MAX_POSTINGS,
     ) -> Iterator[IndexedRecord]:
         """Records that share words with a text, the nearest first; those of one day at the latest, if given."""
-        query = self._query(text, max_postings)
+        query, postings = self._query(text, max_postings)
         if not query:
             return
+        last = self._last_row(until)
+        # A word that is everywhere makes nothing near: the latest records will do.
+        first = last - last * max_postings // postings if postings > max_postings else 0
         rows = self._sql.execute(
-            "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid <= ? ORDER BY rank, rowid",
-            (query, self._last_row(until)),
+            "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rank, rowid",
+            (query, first, last),
         )
         for (row,) in rows:
             if found := self._fetch(row, kinds):
@@ -161,24 +166,23 @@ class Index:
             half,
         )
 
-    def _query(self, text: str, max_postings: int) -> str:
-        """Any of the text's rarer words, as many as can be looked at quickly."""
+    def _query(self, text: str, max_postings: int) -> tuple[str, int]:
+        """Any of the text's rarer words, as many as can be looked at quickly, and how often they occur."""
+        words = list(dict.fromkeys(split_words(text)))
+        if all(map(is_single_sign, words)):
+            return " OR ".join(f'"{word}"*' for word in words), 0
         frequencies = []
-        for word in dict.fromkeys(split_words(text)):
-            if is_single_sign(word):
-                frequencies.append((0, f'"{word}"*'))
-                continue
+        for word in words:
             found = self._sql.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,))
-            if known := found.fetchone():
-                frequencies.append((known[0], f'"{word}"'))
+            frequencies += [(known[0], f'"{word}"') for known in found]
         chosen: list[str] = []
         postings = 0
         for frequency, term in sorted(frequencies)[:_MAX_WORDS]:
-            postings += frequency
-            if chosen and postings > max_postings:
+            if chosen and postings + frequency > max_postings:
                 break
+            postings += frequency
             chosen.append(term)
-        return " OR ".join(chosen)
+        return " OR ".join(chosen), postings
 
 
 _RECORD = msgspec.json.Decoder(Record)
@@ -217,10 +221,11 @@ def _open_current(place: Path, digest: str) -> sqlite3.Connection | None:
 def _build_file(place: Path, records: Sequence[Record], digest: str, path: str) -> None:
     """Built next to its place and then moved there: no reader ever sees half of it."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f"{place.name}.{os.getpid()}")
+    # For the user alone: records may be private, and an index repeats them.
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=_FILE)
+    os.close(handle)
+    draft = Path(name)
     try:
-        # Records may be private, and an index repeats them.
-        os.close(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
         with closing(_connect(str(draft))) as connection:
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
@@ -276,6 +281,8 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path
             ),
         )
         connection.execute("INSERT INTO texts (rowid, words) VALUES (?, ?)", (row, words))
+    # To count them for every search would mean to walk through all occurrences of a word.
+    connection.execute("INSERT INTO vocabulary SELECT term, doc FROM terms")
     connection.execute("INSERT INTO about VALUES (?, ?)", (_VERSION + digest, path))
     connection.commit()
 

@@ -12,7 +12,7 @@ import msgspec
 from autoreason.errors import InvalidInput
 from autoreason.files import named
 from autoreason.knowledge.folder import read_config
-from autoreason.knowledge.tables import Columns, read_table
+from autoreason.knowledge.tables import Columns, TableReading, read_table
 from autoreason.knowledge_records import Record
 
 FILE = "outcomes.jsonl"
@@ -50,7 +50,7 @@ def append_outcomes(folder: str | Path, records: Sequence[Record]) -> list[Recor
     return new
 
 
-def read_outcomes(file: str | Path, folder: str | Path) -> tuple[list[Record], Columns, list[str]]:
+def read_outcomes(file: str | Path, folder: str | Path) -> TableReading:
     """The records of a table by what the folder's `kb.toml` says of columns, and lines that cannot be used."""
     path = Path(file).expanduser()
     config = read_config(folder)

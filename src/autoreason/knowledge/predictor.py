@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import fsum, sqrt
@@ -14,7 +13,7 @@ from typing import NamedTuple, Protocol
 from autoreason.knowledge.index import Index, Row
 from autoreason.knowledge.retrieval import Query, count_leaks, find_neighbours
 from autoreason.knowledge.values import is_earlier
-from autoreason.knowledge.words import is_too_similar, word_set
+from autoreason.knowledge.words import MAX_SIMILARITY, is_too_similar, word_set
 
 NEIGHBOURS = 20
 """Similar texts whose outcomes are averaged."""
@@ -107,6 +106,7 @@ class CopyFinder:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
+        self._sizes = [len(word_set(text)) for text in texts]
         self._found: dict[str, list[int]] = {}
         self._having: dict[str, list[int]] = {}
         for at, text in enumerate(texts):
@@ -123,8 +123,14 @@ class CopyFinder:
         words = sorted(word_set(text), key=lambda word: len(self._having.get(word, ())))
         # A copy that is half as long has two fifths of the words at least, so one of these.
         rarest = words[: len(words) * 3 // 5 + 1]
-        found = {at for word in rarest for at in self._having.get(word, ())}
-        return [at for at in sorted(found) if is_too_similar(self._texts[at], text)]
+        hits = Counter(at for word in rarest for at in self._having.get(word, ()))
+        others = len(words) - len(rarest)
+        return [
+            at
+            for at, number in sorted(hits.items())
+            if number + others > MAX_SIMILARITY * min(len(words), self._sizes[at])
+            and is_too_similar(self._texts[at], text)
+        ]
 
 
 class _Weights(NamedTuple):
@@ -140,11 +146,13 @@ class WordsPredictor:
     """A ridge regression of outcomes on words, from earlier records or, without dates, from other groups."""
 
     def __init__(self, rows: Sequence[Row], scores: Scores, copies: CopyFinder) -> None:
-        self._dated = sorted((each for each in rows if each[0].when), key=lambda each: each[0].when)
         self._rows, self._scores = rows, scores
         self._copies = copies
+        self._before = ""
         self._latest = _Weights()
-        self._folds: dict[int, _Weights] = {}
+        groups = sorted({record.group for record, _ in rows})
+        self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
+        self._folds: dict[int | None, _Weights] = {}
         self.use = Use()
 
     def predict(self, query: Query) -> float | None:
@@ -154,8 +162,8 @@ class WordsPredictor:
         weights = self._from_earlier(query.before) if query.before else self._from_others(query)
         if not weights.of:
             return None
-        leaked = query.group in weights.groups or (query.before and weights.until >= query.before)
-        self.use = self.use.add(weights.records, int(bool(leaked)))
+        later = bool(query.before) and not is_earlier(weights.until, query.before)
+        self.use = self.use.add(weights.records, int(later or query.group in weights.groups))
         words = word_set(query.text)
         return fsum(weights.of.get(word, 0.0) for word in words) / sqrt(len(words) or 1)
 
@@ -166,18 +174,20 @@ class WordsPredictor:
 
     def _from_earlier(self, before: str) -> _Weights:
         """Weights from records before a date; queries come in the order of their dates."""
-        known = bisect_left(self._dated, True, key=lambda row: not is_earlier(row[0].when, before))
-        if known < self._latest.records:
+        if before < self._before:
             raise ValueError("queries must come in the order of their dates")
-        if known > max(NEIGHBOURS, _GROWTH * self._latest.records):
-            self._latest = self._fit(self._dated[:known], self._latest.of)
+        if before > self._before:
+            self._before = before
+            rows = [row for row in self._rows if is_earlier(row[0].when, before)]
+            if len(rows) > max(NEIGHBOURS, _GROWTH * self._latest.records):
+                self._latest = self._fit(rows, self._latest.of)
         return self._latest
 
     def _from_others(self, query: Query) -> _Weights:
-        """Weights from nine tenths of the groups, among which the query's is not."""
-        fold = _fold(query.group)
+        """Weights from nine tenths of the groups, or all but one of a few, among which the query's is not."""
+        fold = self._fold_of.get(query.group)
         if fold not in self._folds:
-            rows = [row for row in self._rows if _fold(row[0].group) != fold]
+            rows = [row for row in self._rows if self._fold_of[row[0].group] != fold]
             self._folds[fold] = self._fit(rows, {})
         return self._folds[fold]
 
@@ -191,10 +201,6 @@ class WordsPredictor:
             frozenset(record.group for record, _ in rows),
             max(record.when for record, _ in rows),
         )
-
-
-def _fold(group: str) -> int:
-    return hashlib.sha256(group.encode("utf-8", "surrogatepass")).digest()[0] % _FOLDS
 
 
 def fit_words(
@@ -215,7 +221,7 @@ def fit_words(
 
     def project(values: Sequence[float]) -> list[float]:
         """The sum over texts that have a word, for every word."""
-        return [fsum(map(values.__getitem__, having)) for having in texts_with]
+        return [sum(map(values.__getitem__, having)) for having in texts_with]
 
     def apply(weights: Sequence[float]) -> list[float]:
         """The matrix of the normal equations times a vector."""

@@ -15,6 +15,8 @@ from autoreason.knowledge_records import Record
 MIN_Z = 2.576
 """A difference of so many standard errors counts as one: chance alone gives it once in a hundred."""
 _VERDICT = "verdict"
+_DECIDED = ("score", _VERDICT)
+"""What people say rather than the world."""
 _NOTHING = 1e-9
 _TYPICAL = 0.5
 """The reliability of a result where no record of the folder says what it rests on."""
@@ -93,7 +95,10 @@ def find_standings(records: Iterable[Record]) -> list[tuple[Record, Standing]]:
     Records of one text in one group are one; the first of them stands for all.
     """
     by_metric: dict[str, list[list[_Measure]]] = {}
-    for (_, metric), texts in _by_group(records).items():
+    # Results first: they say more than verdicts.
+    for (_, metric), texts in sorted(
+        _by_group(records).items(), key=lambda each: each[0][1] in _DECIDED
+    ):
         by_metric.setdefault(metric, []).append(list(map(_pool, texts.values())))
     spreads = [_Spread.of(metric, groups) for metric, groups in by_metric.items()]
     known = [each.reliability for each in spreads if each.reliability is not None]
@@ -164,7 +169,7 @@ def _measures(record: Record) -> Iterator[tuple[str, _Measure]]:
         sign = -1 if result.better == "lower" else 1
         yield result.metric, _Measure(record, result.value, result.n, result.se, sign)
     if record.score is not None:
-        yield "score", _Measure(record, record.score, None, None, 1)
+        yield _DECIDED[0], _Measure(record, record.score, None, None, 1)
     if record.verdict:
         value = float(record.verdict == "approved")
         # One decision says nothing of its own error; several about pairs do.
@@ -189,9 +194,7 @@ def _linked(records: Iterable[Record]) -> list[tuple[Record, Record]]:
     by_name: dict[str, dict[str, Record]] = {}
     for record in records:
         if record.verdict:
-            # Two files may both count their pairs from one.
-            file = record.source.partition(":")[0]
-            by_name.setdefault(f"{file}:{record.pair}", {})[record.verdict] = record
+            by_name.setdefault(record.pair, {})[record.verdict] = record
     return [(two["approved"], two["rejected"]) for two in by_name.values() if len(two) == 2]
 
 

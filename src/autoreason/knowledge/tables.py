@@ -155,7 +155,7 @@ def read_table(
 
 
 def _find_delimiter(text: str) -> str:
-    first = text[: text.find("\n", 10_000)] if len(text) > 10_000 else text
+    first = text[:20_000]
     if stated := re.match(r"sep=(.)\r?\n", first):
         return stated[1]
 
@@ -168,6 +168,7 @@ def _find_delimiter(text: str) -> str:
 
 
 def _read_csv(text: str, delimiter: str) -> Iterator[_Row]:
+    # A text may be long; what is longer than this is no text.
     csv.field_size_limit(10_000_000)
     stream = io.StringIO(text, "")
     reader = csv.reader((line.replace("\0", "") for line in stream), delimiter=delimiter)
@@ -200,12 +201,12 @@ def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[_Row
             problems.append(f"{name}, line {number}: this is not valid JSON")
             continue
         if isinstance(value, dict):
-            yield from (_Row(number, cells) for cells in _spread(value, number))
+            yield from (_Row(number, cells) for cells in _spread(value, f"{name}:{number}"))
         else:
             problems.append(f"{name}, line {number}: this is not a JSON object")
 
 
-def _spread(fields: dict[str, Any], line: int) -> Iterator[dict[str, Any]]:
+def _spread(fields: dict[str, Any], source: str) -> Iterator[dict[str, Any]]:
     """One row for each text of a line: itself, the arms of a test, or the two of a pair."""
     plain = {
         key: value for key, value in fields.items() if isinstance(value, str | int | float | bool)
@@ -217,7 +218,7 @@ def _spread(fields: dict[str, Any], line: int) -> Iterator[dict[str, Any]]:
         if isinstance(fields.get(winner), str) and isinstance(fields.get(loser), str):
             for name, verdict in ((winner, "approved"), (loser, "rejected")):
                 shared = {key: plain[key] for key in plain if key not in (winner, loser)}
-                yield {**shared, "text": plain[name], "verdict": verdict, "pair": str(line)}
+                yield {**shared, "text": plain[name], "verdict": verdict, "pair": source}
             return
     for value in fields.values():
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):

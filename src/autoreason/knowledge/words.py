@@ -15,7 +15,7 @@ _UNSPACED = (
 # Vowel signs of Indian scripts are marks, which Python does not count as parts of a word.
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]|[\u0900-\u0963\u0966-\u0dff])+")
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_MAX_SIMILARITY = 0.8
+MAX_SIMILARITY = 0.8
 
 
 def split_words(text: str) -> list[str]:
@@ -61,4 +61,4 @@ def similarity(one: str, other: str) -> float:
 
 def is_too_similar(one: str, other: str) -> bool:
     """Whether knowing how one did gives away how the other did."""
-    return similarity(one, other) > _MAX_SIMILARITY
+    return similarity(one, other) > MAX_SIMILARITY

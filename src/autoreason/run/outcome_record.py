@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.outcome_file import append_outcomes
@@ -22,14 +23,14 @@ def add_outcome(
     n: int | None = None,
     se: float | None = None,
     metric: str = "result",
-    better: str = "higher",
+    better: Literal["higher", "lower"] = "higher",
     chosen: Chosen = "picked",
     when: str | None = None,
     audience: str = "",
     private: bool = False,
     note: str = "",
     journal: JournalPlace = None,
-) -> Record | None:
+) -> str | None:
     """Append what the text that a run delivered came to in the world to `outcomes.jsonl` of a folder.
 
     Args:
@@ -49,11 +50,19 @@ def add_outcome(
         journal: An open journal, the file of one, or None for the result's or the user's own.
 
     Returns:
-        The record; None where the folder had it.
+        The record's id; None where the folder had it.
 
     Raises:
         UnknownRun: No run has that name.
         InvalidInput: The run has no text, or the folder cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import add_outcome, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> Path("kb").mkdir()
+        >>> add_outcome(result, 0.38, "kb", group="spring", n=2100, when="2024-03-05")[0]
+        'r'
     """
     check_arguments(
         add_outcome,
@@ -64,7 +73,13 @@ def add_outcome(
         n=n,
         se=se,
         metric=metric,
+        better=better,
         chosen=chosen,
+        when=when,
+        audience=audience,
+        private=private,
+        note=note,
+        journal=journal,
     )
     name, journal = name_and_journal(run, journal)
     with use_journal(journal) as book:
@@ -74,6 +89,8 @@ def add_outcome(
         raise InvalidInput(f"run {found} has no text yet; name one that has delivered its text")
     if n is not None and n < 1:
         raise InvalidInput(f"`n` must be at least 1, not {n}")
+    if se is not None and se < 0:
+        raise InvalidInput(f"`se` must be at least 0, not {se}")
     try:
         day = read_date(when) if when else datetime.now(UTC).date().isoformat()
     except ValueError as error:
@@ -86,7 +103,7 @@ def add_outcome(
             value=float(value),
             n=n,
             se=se,
-            better="lower" if better == "lower" else "higher",
+            better=better,
         ),
         group=group,
         when=day,
@@ -95,4 +112,4 @@ def add_outcome(
         private=private,
         note=note or f"run {found}",
     )
-    return next(iter(append_outcomes(knowledge, [record])), None)
+    return record.id if append_outcomes(knowledge, [record]) else None

@@ -25,9 +25,9 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert "this is already in" in inside(*add, "--metric", "Opens", *when).err
     unknown = ("outcome", "add", run, "--value", "3", "--group", "x", "--chosen", "ab", "--json")
     added = inside(*unknown, "--knowledge", "kb").json
-    assert added["record"]["chosen"] == "ab"
-    assert "n" not in added["record"]["result"]
-    assert len(read_folder(inside.folder / "kb").records) == 2
+    first, second = read_folder(inside.folder / "kb").records
+    assert (first, second.id) == (record, added["added"])
+    assert (second.chosen, second.result) == ("ab", Result(metric="result", value=3.0))
 
 
 def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
@@ -38,6 +38,9 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     there = ("outcome", "add", run, "--value", "1", "--group", "g", "--knowledge", "kb")
     assert "no folder kb for outcomes" in inside(*there).sentence
     assert "'soon' is no date" in inside(*there, "--when", "soon").sentence
+    assert inside(*there, "--value", "nan").sentence == "--value is nan; give a number"
+    assert inside(*there, "--se", "-1").sentence == "--se must be at least 0, not -1.0"
+    assert inside(*there, "--n", "0").sentence == "--n is 0; give 1 or more"
 
 
 def test_a_table_is_imported_once(inside: Inside) -> None:

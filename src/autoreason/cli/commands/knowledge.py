@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
@@ -20,7 +21,7 @@ z_option = options.group(
     "Pairs",
     options.option(
         "--min-z",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(0.01),
         default=2.576,
         metavar="Z",
         help="Standard errors by which two texts must differ to be a pair. [default: 2.576]",
@@ -55,8 +56,7 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
 
     Texts of one group that differ beyond their error make pairs, and only with pairs can it be tested
     whether the records help. Lines that address a model are named; their records are left out
-    unless they are allowed. Exit status 0 where everything could be read, 1 where something could
-    not, which is named.
+    unless they are allowed. What cannot be used is named. Exit status 1 where there is no record.
 
     \b
     kb.toml, all of it optional:
@@ -80,14 +80,19 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
     check_output(html, "--html")
     report = check_knowledge(folder, min_z=min_z)
     show_report(report, as_json=as_json, html=html)
-    return 1 if report.problems else 0
+    return 0 if report.kinds else 1
 
 
 @knowledge.command(cls=Paged, short_help="Find records by their words.")
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
 @click.option(
-    "-n", "--limit", type=click.IntRange(1), default=10, help="How many to show. [default: 10]"
+    "-n",
+    "--limit",
+    type=Number(1),
+    default=10,
+    metavar="N",
+    help="How many to show. [default: 10]",
 )
 @options.report_options
 def search(
@@ -237,7 +242,7 @@ def _test_predictor(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
     from autoreason.files import check_output
-    from autoreason.knowledge.holdout import run_predictor_test
+    from autoreason.knowledge.holdout import evaluate_predictor
 
     check_output(values["html"], "--html")
     with stderr_console().status("reading") as status:
@@ -245,7 +250,7 @@ def _test_predictor(folder: str, values: dict[str, Any]) -> int:
         def on_progress(done: int, total: int) -> None:
             status.update(f"{done:,} of {numbers.count(total, 'pair')}")
 
-        report = run_predictor_test(
+        report = evaluate_predictor(
             folder,
             values["predictor"] or "retrieval",
             min_z=values["min_z"],

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.lookup import run_argument
 from autoreason.report import numbers
@@ -39,9 +40,21 @@ def outcome() -> None:
 @run_argument(required=True)
 @options.group(
     "What happened",
-    options.option("--value", type=float, required=True, help="The number, such as 0.38."),
-    options.option("--n", type=click.IntRange(1), help="How many it rests on, such as 2100."),
-    options.option("--se", type=float, help="Its standard error, where that is known instead."),
+    options.option(
+        "--value", type=float, metavar="NUMBER", required=True, help="The number, such as 0.38."
+    ),
+    options.option(
+        "--n",
+        type=Number(1),
+        metavar="N",
+        help="How many it rests on, such as 2100.",
+    ),
+    options.option(
+        "--se",
+        type=float,
+        metavar="NUMBER",
+        help="Its standard error, where that is known instead.",
+    ),
     options.option("--metric", default="result", help="What was measured. [default: result]"),
     options.option(
         "--better",
@@ -81,11 +94,11 @@ def add(run: str, value: float, knowledge: Path, as_json: bool, **given: Any) ->
     from autoreason.cli.views.outcome import print_json
     from autoreason.run.outcome_record import add_outcome
 
-    record = add_outcome(run, value, knowledge, **given)
+    added = add_outcome(run, value, knowledge, **given)
     if as_json:
-        print_json({"record": record, "id": record.id if record else None})
+        print_json({"added": added})
     else:
-        written = f"{record.id} appended to" if record else "this is already in"
+        written = f"{added} appended to" if added else "this is already in"
         print_message(f"{written} {knowledge / 'outcomes.jsonl'}")
 
 
