@@ -100,6 +100,8 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     """For authors, critics and judges."""
     style: tuple[ShownRecord, ...] = ()
     """For authors and critics."""
+    feedback: tuple[ShownRecord, ...] = ()
+    """What readers said; for critics."""
     critic: ShownOutcomes = ShownOutcomes()
     judges: ShownOutcomes = ShownOutcomes()
     """Other records than the critic's; none where it is not shown that they help."""
@@ -111,7 +113,7 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     @property
     def shown(self) -> tuple[ShownRecord, ...]:
         """Every record that anybody is shown."""
-        return (*self.facts, *self.style, *self.critic.all, *self.judges.all)
+        return (*self.facts, *self.style, *self.feedback, *self.critic.all, *self.judges.all)
 
     @property
     def words(self) -> int:

@@ -41,6 +41,7 @@ def folder(tmp_path: Path) -> Path:
     for name, text in (
         ("facts/steps.md", "The tower has 112 steps."),
         ("style/voice.md", "Short sentences. No exclamation marks."),
+        ("feedback/guests.md", "Guests asked where the key is."),
     ):
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text(text)
@@ -75,6 +76,8 @@ def test_every_role_is_shown_its_own_part(folder: Path, journal: Journal) -> Non
     for role in ("author", "critic", "reviser", "synthesizer"):
         assert all("112 steps" in each and "No exclamation" in each for each in model.shown[role])
     assert all("112 steps" in each for each in model.shown["judge"])
+    assert all("where the key is" in each for each in model.shown["critic"])
+    assert not any("where the key is" in each for each in model.shown["judge"])
     assert texts_in(model.shown["author"]) == texts_in(model.shown["reviser"]) == set()
     critics, judges = texts_in(model.shown["critic"]), texts_in(model.shown["judge"])
     assert critics

@@ -106,7 +106,8 @@ class JobContext:
             return ()
         outcomes = knowledge.outcomes_for(role)
         style = () if role == "judge" else knowledge.style
-        shown = (*knowledge.facts, *style, *outcomes.all)
+        feedback = knowledge.feedback if role == "critic" else ()
+        shown = (*knowledge.facts, *style, *feedback, *outcomes.all)
         if not shown:
             return ()
         text = self.prompt(
@@ -115,6 +116,7 @@ class JobContext:
             tuple(record.text for record in shown),
             known_facts=knowledge.facts,
             house_style=style,
+            reader_feedback=feedback,
             did_well=outcomes.well,
             did_badly=outcomes.badly,
             # Only problems that are read one by one can be looked up.

@@ -149,6 +149,7 @@ def choose_knowledge(
         digest=index.digest,
         facts=_choose_quoted(index, query, "fact", max_words),
         style=_choose_quoted(index, query, "style", max_words),
+        feedback=_choose_quoted(index, query, "feedback", max_words),
         critic=found.critic,
         judges=found.judges,
         left_out=found.left_out,

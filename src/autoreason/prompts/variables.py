@@ -85,6 +85,7 @@ VARIABLES = {
         ],
     ),
     "quoted": Variable("whether each problem must quote the text", True, False),
+    "reader_feedback": Variable("records of what readers said; may be empty", _RECORDS, ()),
     "results": Variable("what running the program on tests gave", "Test 1: wrong answer.", ""),
     "role": Variable("who is shown the records: author, critic, judge …", "critic", ""),
     "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),

@@ -100,7 +100,7 @@ def _shown_records(knowledge: Knowledge) -> Section:
     shown = [
         *((record, "all") for record in knowledge.facts),
         *((record, "authors and critics") for record in knowledge.style),
-        *((record, "critics") for record in knowledge.critic.all),
+        *((record, "critics") for record in (*knowledge.feedback, *knowledge.critic.all)),
         *((record, "judges") for record in knowledge.judges.all),
     ]
     rows = [

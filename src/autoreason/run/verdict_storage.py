@@ -21,7 +21,7 @@ def store_verdict(
             from autoreason.studies.certify.certificate_files import keep_certificate
 
             keep_certificate(result.story, result.run, if_missing=if_missing)
-        elif settings.strategy == "knowledge_test":
+        elif settings.strategy == "knowledge_test" and not if_missing:
             from autoreason.studies.knowledge_test.verdict_file import keep_verdicts
 
             keep_verdicts(result.story, result.run)
