@@ -124,7 +124,9 @@ def _read_critique(
         return unreadable
     problems, miscited = parsed.problems, 0
     if knowledge := context.task.knowledge:
-        problems, miscited = split_cited(problems, (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all))
+        problems, miscited = split_cited(
+            problems, (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all)
+        )
     return CritiqueWritten(
         number=number, critic=critic, problems=problems, dropped=parsed.dropped, miscited=miscited
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from autoreason.cli import options
+from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.views.pager import Paged
@@ -26,7 +27,9 @@ def ab() -> None:
 @run_argument(required=True)
 @options.group(
     "Test",
-    options.option("--arms", type=int, default=3, help="How many texts. [default: 3]"),
+    options.option(
+        "--arms", type=Number(2), default=3, metavar="N", help="How many texts. [default: 3]"
+    ),
     options.option(
         "--base",
         type=float,

@@ -170,7 +170,7 @@ def export(folder: str, target: Path | None) -> None:
     ),
     options.option(
         "--pairs",
-        type=int,
+        type=Number(1),
         metavar="N",
         help="With a model: pairs put to it, drawn from all; six calls each. [default: 100]",
     ),

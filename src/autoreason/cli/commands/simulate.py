@@ -290,14 +290,14 @@ def split(
     "How",
     options.option(
         "--call-limit",
-        type=click.IntRange(min=20),
+        type=Number(20),
         default=150,
         metavar="N",
         help="Calls that advice may take. [default: 150]",
     ),
     options.option(
         "--runs",
-        type=click.IntRange(2, 1_000_000),
+        type=_RUNS,
         default=10_000,
         metavar="N",
         help="Pieces of advice in each world. [default: 10000]",
