@@ -55,6 +55,16 @@ def shown(found: Retrieved) -> list[ShownRecord]:
     return [*found.critic.all, *found.judges.all]
 
 
+def test_a_text_that_is_private_in_one_file_is_private_in_all() -> None:
+    known = [
+        outcome("tea and cake for all", 0.2, "a", "2024-01-01", private=private)
+        for private in (False, True)
+    ]
+    with Index.of([*known, outcome("coffee", 0.1, "a", "2024-01-01", private=False)]) as index:
+        found = retrieve(index, Query("cake"))
+    assert not any("tea" in each.text for each in shown(found))
+
+
 @given(st.lists(records, max_size=30), queries)
 def test_nothing_that_gives_the_answer_away_is_ever_shown(
     known: list[Record], query: Query
@@ -95,8 +105,9 @@ def test_neighbours_are_counted_by_what_kept_them_out(known: list[Record], query
         found = [each.record for each in find_neighbours(index, query)]
         left_out = retrieve(index, query).left_out
     assert count_leaks(found, query) == 0
+    private = {record.text for record in known if record.private}
     assert left_out.get("private", 0) == (
-        0 if query.private else sum(record.private for record in known)
+        0 if query.private else sum(record.text in private for record in known)
     )
     assert left_out.get("same group", 0) == (
         sum(record.group == query.group for record in known) if query.group else 0

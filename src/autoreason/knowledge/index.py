@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import digest_folder, read_folder
@@ -242,9 +243,11 @@ def _with_standings(records: Sequence[Record]) -> list[Row]:
         key = (record.group, one_line(record.text))
         if key not in standings or standings[key].size < 2:
             standings[key] = standing
+    # What is private in one file is private in all: it is the text that must not leave.
+    private = {one_line(record.text) for record in records if record.private}
     return [
         (
-            record,
+            replace(record, private=True) if one_line(record.text) in private else record,
             standings.get((record.group, one_line(record.text)))
             if record.kind in OUTCOMES
             else None,

@@ -88,6 +88,6 @@ def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> No
 
 def test_the_operating_table_is_made_by_a_command(inside: Inside) -> None:
     said = inside("simulate", "advise", "--runs", "50")
-    assert "another judge" in said.out
+    assert "gains nothing" in said.out
     found = inside("simulate", "advise", "--runs", "50", "--call-limit", "100", "--json").json
     assert found["pilots"] == 2
