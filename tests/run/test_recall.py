@@ -84,6 +84,10 @@ def test_a_query_is_answered_from_the_record() -> None:
     assert memory.recall_answer(GuidanceQuery(key="pass/2/guidance")) is None
 
 
+def test_a_budget_that_was_enough_need_not_be_asked_for_again() -> None:
+    assert remembering(answer="").unused == []
+
+
 @pytest.mark.parametrize(
     "memory",
     [

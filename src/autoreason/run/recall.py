@@ -79,8 +79,9 @@ class Memory:
 
     @property
     def unused(self) -> list[str]:
-        """Keys of replies that were not asked for; what was left of a budget changes nothing where nobody asks."""
-        answers = (key for key, each in self._answers.items() if each.kind != BudgetQuery.kind)
+        """Keys of replies that were not asked for; that a budget was enough changes nothing where nobody asks."""
+        enough = (BudgetQuery.kind, "")
+        answers = (key for key, each in self._answers.items() if (each.kind, each.answer) != enough)
         return [key for key in (*self._replies, *answers) if key not in self._recalled]
 
 
