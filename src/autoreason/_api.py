@@ -14,6 +14,7 @@ from autoreason.errors import Failure as Failure
 from autoreason.errors import Interruption as Interruption
 from autoreason.errors import InvalidInput as InvalidInput
 from autoreason.errors import JournalError as JournalError
+from autoreason.errors import MetricFailed as MetricFailed
 from autoreason.errors import PanelFailed as PanelFailed
 from autoreason.errors import ProviderFailed as ProviderFailed
 from autoreason.errors import ReplayMismatch as ReplayMismatch

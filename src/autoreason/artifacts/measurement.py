@@ -58,6 +58,8 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Runs of eight words that the artifact shares with an item, or with a sealed one, and the start does not."""
     level: str = ""
     """How the artifact was kept from everything else: the level of the sandbox."""
+    repeated: bool = False
+    """Known from an earlier look at the same artifact with the same seed and items, and not charged again."""
 
 
 class LookQuery(Query[Measurement], frozen=True, kw_only=True):
@@ -65,6 +67,17 @@ class LookQuery(Query[Measurement], frozen=True, kw_only=True):
 
     kind = "evaluation"
     look: Look
+
+
+class KnownLookQuery(LookQuery, frozen=True, kw_only=True):
+    """A look that was taken under another key; the same question as any other look, so its answer may be on record."""
+
+    deferred = True
+    known: Measurement | None = None
+    """What it showed."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LookQuery) and (self.key, self.look) == (other.key, other.look)
 
 
 class Evaluator(Protocol):
