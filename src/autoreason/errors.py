@@ -13,6 +13,7 @@ AutoreasonError
 └── Interruption            the run pauses here; what was paid for is kept and it can be resumed
     ├── BudgetReached
     ├── ProviderFailed
+    │   └── MetricFailed
     ├── PanelFailed
     ├── Stopped
     └── Accepted            a person accepted the incumbent; this one ends the run
@@ -109,7 +110,9 @@ class CallFailed(AutoreasonError):
 class Interruption(AutoreasonError):
     """The run cannot go on now."""
 
-    status: Literal["budget", "provider_failed", "panel_failed", "stopped", "accepted"]
+    status: Literal[
+        "budget", "provider_failed", "metric_failed", "panel_failed", "stopped", "accepted"
+    ]
     limit: str | None = None
 
 
@@ -127,7 +130,13 @@ class BudgetReached(Interruption):
 class ProviderFailed(Interruption):
     """A provider is out of reach or refuses us."""
 
-    status = "provider_failed"
+    status: Literal["provider_failed", "metric_failed"] = "provider_failed"
+
+
+class MetricFailed(ProviderFailed):
+    """What measures cannot be run, or gives no number where there must be one."""
+
+    status = "metric_failed"
 
 
 class PanelFailed(Interruption):

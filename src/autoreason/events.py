@@ -27,6 +27,7 @@ Status = Literal[
     "stopped",
     "panel_failed",
     "provider_failed",
+    "metric_failed",
 ]
 FINISHED: frozenset[str] = frozenset({"converged", "capped", "done", "accepted"})
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
@@ -209,7 +210,9 @@ class CandidateDropped(Event, frozen=True, kw_only=True):
 
     number: int
     slot: Slot
-    reason: Literal["truncated", "refused", "empty", "clone", "contract", "tests", "metric"]
+    reason: Literal[
+        "truncated", "refused", "empty", "clone", "contract", "tests", "metric", "number"
+    ]
     detail: str = ""
     violations: tuple[Violation, ...] = ()
     text: str = ""

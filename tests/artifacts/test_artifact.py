@@ -66,6 +66,23 @@ def test_an_edit_that_does_not_apply_says_why_in_a_sentence(edit: Edit, sentence
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["path/of/pack.py", "src/pack.py"])
+def test_a_path_in_another_folder_means_the_only_file_of_its_name(path: str) -> None:
+    edit = Edit(path=path, search="a = 1", text="a = 3")
+    assert apply_edits(FILES, [edit], ALLOWED)["pack.py"].startswith("a = 3")
+
+
+def test_a_new_file_is_no_other_of_its_name_and_of_two_none_is_meant() -> None:
+    assert "src/pack.py" in apply_edits(FILES, [Edit(path="src/pack.py", text="")], ALLOWED)
+    whole = Edit(path="path/of/pack.py", text="a = 3\n")
+    assert apply_edits(FILES, [whole], ALLOWED)["pack.py"] == "a = 3\n"
+    for edit in (whole, Edit(path="path/of/pack.py", search="a = 1", text="")):
+        with pytest.raises(ProposalError):
+            apply_edits({**FILES, "src/pack.py": "a = 1\n"}, [edit], ALLOWED)
+    with pytest.raises(ProposalError):
+        apply_edits(FILES, [Edit(path="path/of/pack.py", text=None)], ALLOWED)
+
+
 def test_an_artifact_cannot_be_removed_whole() -> None:
     edits = [Edit(path=path, text=None) for path in FILES]
     with pytest.raises(ProposalError, match="removes the whole artifact"):

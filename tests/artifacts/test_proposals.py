@@ -55,6 +55,12 @@ REMOVE Makefile
         f"```\npack.py\n{SEARCH}\n```",
         f"1. pack.py:\n~~~~py\n{SEARCH}\n~~~~",
         f"<think>pack.py\n```\nno\n```\n</think>\npack.py\n```\n{SEARCH}\n```",
+        f"```\npack.py\n```\n```python\n{SEARCH}\n```",
+        f"```\npack.py\n```\n\n{SEARCH}",
+        f"pack.py\n```\n{SEARCH.replace('=======', '<<<<<<< REPLACE')}\n```",
+        f"pack.py\n```\n{SEARCH.replace('>>>>>>>', '=======')}\n```",
+        f"pack.py\n```\n{SEARCH.replace('>>>>>>> REPLACE', '')}```",
+        "pack.py\n```\n" + SEARCH.replace(">>>>>>>", "```\n>>>>>>>") + "\n```",
         f"```python\n# for example\nx = 1\n```\npack.py\n```\n{SEARCH}\n```\nDone.",
         f"pack.py\r\n```\r\n{SEARCH}\r\n```".replace("\n", "\r\n").replace("\r\r", "\r"),
     ],
@@ -74,6 +80,28 @@ def test_where_there_is_one_file_its_path_may_be_missing() -> None:
     whole = (Edit(path="pack.py", text="a = 4\n"),)
     assert read_proposal("Here it is:\n```python\na = 4\n```", ONE).edits == whole
     assert read_proposal(SEARCH, ONE).edits == (REPLACED,)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```\npath/of/the/file\n```\n```python\na = 4\n```",
+        "```python\npack.py\na = 4\n```",
+        "pack.py\n```\n\nsome/pack.py\na = 4\n```",
+        "```\n<<<FILE 9f>>>\na = 4\n<<<END FILE 9f>>>\n```",
+        "```\n<<<<<<< FILE 9f\na = 4\n```",
+    ],
+)
+def test_what_is_around_a_file_is_no_part_of_it(reply: str) -> None:
+    (edit,) = read_proposal(reply, ONE).edits
+    assert (edit.path, edit.text) == ("pack.py", "a = 4\n")
+
+
+def test_lines_that_a_file_had_before_or_that_name_another_file_stay() -> None:
+    named = {"list.txt": "list.txt\n<<<<<<< LEFT\n", "pack.py": ""}
+    for body in ("list.txt\n<<<<<<< LEFT\nb.txt\n", "pack.py\n", "b.txt\n"):
+        (edit,) = read_proposal(f"list.txt\n```\n{body}```", named).edits
+        assert edit.text == body
 
 
 def test_a_new_file_is_a_whole_file_or_an_empty_search() -> None:
@@ -111,6 +139,12 @@ def test_fields_are_found_however_they_are_marked(text: str) -> None:
         (SEARCH, "no path says which file"),
         (f"pack.py\n{SEARCH[:18]}", "has no line of `=======`"),
         (f"pack.py\n{SEARCH[:-12]}", "has no line of `>>>>>>> REPLACE`"),
+        ("pack.py\n```\n" + SEARCH.replace("=======\n", "") + "\n```", "has no line of `=======`"),
+        ("pack.py\n```\n<<<<<<< SEARCH\na = 1\n```\n", "has no line of `=======`"),
+        ("pack.py\n```\n<<<<<<< SEARCH\na = 1\n=======\n```\n", "has no line of `>>>>>>>"),
+        (f"pack.py\n{SEARCH[:-16]}\nThat is all.", "has no line of `>>>>>>> REPLACE`"),
+        (f"pack.py\n{SEARCH[:-16]}\n{SEARCH}", "has no line of `>>>>>>> REPLACE`"),
+        ("pack.py\n```\n<<<<<<< LEDGER 1\na = 3\n```", "pack.py would have a mark in it"),
         ("pack.py\n```python\na = 4\n", "the block of pack.py has no end"),
         ("pack.py\n```diff\n-a = 1\n+a = 2\n```", "a diff cannot be applied"),
         ("pack.py\n```python\na = 4\n# ... rest of the code ...\n```", "it leaves parts out"),
@@ -134,6 +168,9 @@ def test_a_hypothesis_is_one_line_of_bounded_length() -> None:
 MARKS = ["```", "```python", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "pack.py", "a = 1", ""]
 
 
+MARKS += ["<<<FILE 1>>>", "<<<<<<< REPLACE", "======= REPLACE", "path/of/pack.py", "path/of"]
+
+
 @given(st.lists(st.sampled_from([*MARKS, "REMOVE pack.py", "hypothesis: x", "a.b"])))
 def test_rubbish_is_read_or_refused_and_nothing_else(lines: list[str]) -> None:
     try:
@@ -153,9 +190,10 @@ def test_rubbish_is_read_or_refused_and_nothing_else(lines: list[str]) -> None:
 def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
     if any(mark in text for mark in ("=====", ">>>>>", "<<<<<")):
         return
-    reply = f"pack.py\n```\n<<<<<<< SEARCH\n  x {text}\n=======\n{text} y\n>>>>>>> REPLACE\n```"
-    (edit,) = read_proposal(reply, FILES).edits
-    assert (edit.search, edit.text) == (f"  x {text}", f"{text} y")
+    for last in (">>>>>>> REPLACE\n", *([] if text.lstrip().startswith(("`", "~")) else [""])):
+        reply = f"pack.py\n```\n<<<<<<< SEARCH\n  x {text}\n=======\n{text} y\n{last}```"
+        (edit,) = read_proposal(reply, FILES).edits
+        assert (edit.search, edit.text) == (f"  x {text}", f"{text} y")
 
 
 @pytest.mark.parametrize(
@@ -171,6 +209,9 @@ def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
         "hypothesis " * 20_000,
         "<<<<<<< SEARCH\n" * 20_000,
         "pack.py\n" * 20_000,
+        "```\npack.py\n```\n" * 20_000,
+        f"pack.py\n```\n{SEARCH}\n```\n" * 5_000,
+        f"```\n{SEARCH}\n" * 5_000,
     ],
 )
 def test_hostile_replies_are_read_in_linear_time(reply: str) -> None:

@@ -12,6 +12,7 @@ from tests.artifacts.knob import Meter, proposal, research_settings, research_ta
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
+from autoreason.artifacts.looks import Looker
 from autoreason.artifacts.measurement import Look, Measurement
 from autoreason.artifacts.trial_events import (
     EndTested,
@@ -295,6 +296,67 @@ async def test_trials_side_by_side_replay_and_resume_whatever_ends_first(
         numbers = [each.number for each in trials(story)]
         assert sorted(numbers) == list(range(1, len(numbers) + 1))
     assert kept
+
+
+async def test_a_candidate_that_is_raced_again_is_measured_and_charged_once_for_each_seed(
+    journal: Journal,
+) -> None:
+    raced_again = repeated = 0
+    for seed in range(6):
+        meter = Uneven(seed, noise=0.02)
+        result = await start_run(
+            journal,
+            turning(lambda number: 0.5 + number / 1000),
+            task=research_task(),
+            settings=research_settings(evaluations=80, parallel=4, patience=1000),
+            service=meter,
+        )
+        assert result.status == "done"
+        assert (await replay_async(result.run, journal=journal)).same
+        looks = [(str(look.files), look.seed, look.items) for _, look in meter.looks]
+        assert len(set(looks)) == len(looks)
+        story = told(journal, result.run)
+        measured = [key for key, _ in meter.looks if not key.startswith(("playoff", "end"))]
+        noise = next(each for each in story if isinstance(each, NoiseMeasured))
+        charged = len(noise.values) + sum(each.evaluations for each in trials(story))
+        assert charged == len(measured)
+        answers = journal.answers(result.run)
+        raced_again += any("/again/" in key for key in answers)
+        repeated += sum("/again/" in key and "/look/" in key for key in answers) - sum(
+            "/again/" in key for key in measured
+        )
+    assert raced_again
+    assert repeated
+
+
+async def test_a_record_in_which_looks_were_measured_twice_is_replayed_and_resumed(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured_twice = 0
+    look = Looker.look
+    for seed in range(6):
+        model = turning(lambda number: 0.5 + number / 1000)
+        first = Uneven(seed, noise=0.02)
+        first.left = 50
+        with monkeypatch.context() as without:
+            without.setattr(
+                Looker, "look", lambda self, key, files, at, _=None: look(self, key, files, at)
+            )
+            paused = await start_run(
+                journal,
+                model,
+                task=research_task(),
+                settings=research_settings(evaluations=80, parallel=4, patience=1000),
+                service=first,
+            )
+        assert paused.status == "provider_failed"
+        looks = [(str(each.files), each.seed) for _, each in first.looks]
+        measured_twice += len(looks) - len(set(looks))
+        assert (await replay_async(paused.run, journal=journal)).same
+        result = await go_on(journal, paused.run, model, service=Uneven(seed))
+        assert result.status == "done"
+        assert (await replay_async(result.run, journal=journal)).same
+    assert measured_twice
 
 
 async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: Journal) -> None:

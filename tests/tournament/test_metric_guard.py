@@ -16,7 +16,9 @@ from autoreason.events import CandidateDropped, CandidateReady
 from autoreason.journal import Journal
 from autoreason.run.refine import refine
 from autoreason.run.replay import replay
+from autoreason.run.resume import resume
 from autoreason.testing import EchoModel
+from autoreason.tournament import statements
 from autoreason.tournament.metric import LOOKS
 from autoreason.tournament.metric_guard import is_worse
 
@@ -90,3 +92,42 @@ def test_a_metric_that_cannot_be_used_is_refused_and_nothing_is_written(
     Path("metric.py").write_text(LENGTH)
     with pytest.raises(InvalidInput, match="single has no use for a metric"):
         refine("Write.", EchoModel(), metric="metric.py:score", strategy="single")
+
+
+@pytest.mark.parametrize("body", ["return float('nan')", "raise ValueError('no scale')"])
+def test_without_a_number_for_the_text_as_it_is_the_run_pauses_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("metric.py").write_text(f"def score(artifact, seed):\n    {body}\n")
+    paused = refine("Write a note.", EchoModel(), passes=3, seed=4, metric="metric.py:score")
+    assert paused.status == "metric_failed"
+    assert paused.calls <= 4
+    assert "paused: the metric failed: the metric gave no number 4 times in a row" in paused.ending
+    assert "no scale" in paused.ending or "NaN" in paused.ending
+    again = resume(paused)
+    assert (again.status, again.calls) == ("metric_failed", paused.calls)
+
+
+def test_a_candidate_without_a_number_is_left_out_and_the_reason_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = "This is the text as it is."
+    Path("metric.py").write_text(
+        "def score(artifact, seed):\n"
+        f"    if artifact.text('text.md').strip() != {first!r}:\n"
+        "        raise ValueError('no scale')\n"
+        "    return 1\n"
+    )
+    result = refine(
+        "Write a note.", EchoModel(), draft=first, passes=2, seed=4, metric="metric.py:score"
+    )
+    assert result.finished
+    left_out = [each for one in result.story.passes for each in one.dropped]
+    unmeasured = [each for each in left_out if each.reason == "number"]
+    assert unmeasured
+    assert all("no scale" in statements.dropped(each) for each in unmeasured)
+    assert "left out: the metric gives it no number" in statements.dropped(unmeasured[0])
+    assert f"{len(unmeasured)} for which it gave no number" in " ".join(str(result).split())
+    assert replay(result.run).same

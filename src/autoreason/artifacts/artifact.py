@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.artifacts.artifact_paths import matches, path_fault
 from autoreason.artifacts.measurement import Files
@@ -31,7 +32,8 @@ class Edit(Struct, frozen=True, kw_only=True):
 def apply_edits(files: Files, edits: Iterable[Edit], patterns: Sequence[str]) -> Files:
     """The artifact after all edits, in their order; only what the patterns allow is written."""
     after = dict(files)
-    for edit in edits:
+    for given in edits:
+        edit = _with_meant_path(given, after, patterns)
         if fault := path_fault(edit.path):
             raise ProposalError(f"{edit.path!r} {fault}")
         if not matches(edit.path, patterns):
@@ -49,6 +51,23 @@ def apply_edits(files: Files, edits: Iterable[Edit], patterns: Sequence[str]) ->
     if not after:
         raise ProposalError("that removes the whole artifact")
     return dict(sorted(after.items()))
+
+
+def file_meant(path: str, files: Files) -> str:
+    """The file that a path means: itself, or the only one of that name in another folder; empty where there is none."""
+    if path in files:
+        return path
+    name = path.rpartition("/")[2]
+    named = [each for each in files if name and each.rpartition("/")[2] == name]
+    return named[0] if len(named) == 1 else ""
+
+
+def _with_meant_path(edit: Edit, files: Files, patterns: Sequence[str]) -> Edit:
+    """An edit of the file that it means, where it cannot be for a new one; what is removed is named exactly."""
+    new = edit.search is None and matches(edit.path, patterns)
+    if edit.text is None or new or path_fault(edit.path):
+        return edit
+    return replace(edit, path=file_meant(edit.path, files) or edit.path)
 
 
 def _replace(files: Files, path: str, search: str, text: str) -> str:

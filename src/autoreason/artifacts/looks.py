@@ -7,7 +7,14 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autoreason.artifacts.measurement import Files, Look, LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.measurement import (
+    Files,
+    KnownLookQuery,
+    Look,
+    LookOutcome,
+    LookQuery,
+    Measurement,
+)
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
@@ -47,9 +54,11 @@ class Looker:
         self._sign = 1.0 if research.better == "higher" else -1.0
         self._shared: list[asyncio.Task[Measurement]] = []
 
-    async def look(self, key: str, files: Files, number: int) -> Measurement:
-        """Look at an artifact; looks of one number share seed and items."""
-        return await self._ask(key, files, number, self._items(number))
+    async def look(
+        self, key: str, files: Files, number: int, known: Measurement | None = None
+    ) -> Measurement:
+        """Look at an artifact, unless it is known what that shows; looks of one number share seed and items."""
+        return await self._ask(key, files, number, self._items(number), known=known)
 
     async def again(self, contender: Contender, number: int) -> Measurement:
         """A look at an incumbent, taken once for all who compare themselves with it."""
@@ -105,10 +114,19 @@ class Looker:
         return {number: value for number, value in found.items() if value is not None}
 
     async def _ask(
-        self, key: str, files: Files, number: int, items: tuple[int, ...], *, sealed: bool = False
+        self,
+        key: str,
+        files: Files,
+        number: int,
+        items: tuple[int, ...],
+        *,
+        sealed: bool = False,
+        known: Measurement | None = None,
     ) -> Measurement:
         seed = draw(self._context.settings.seed, f"look/{number}").getrandbits(31)
         look = Look(files=files, seed=seed, items=items, sealed=sealed, alone=self._research.timed)
+        if known is not None:
+            return await self._context.ask(KnownLookQuery(key=key, look=look, known=known))
         return await self._context.ask(LookQuery(key=key, look=look))
 
     def _items(self, number: int) -> tuple[int, ...]:

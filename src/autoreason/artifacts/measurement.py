@@ -62,6 +62,8 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the artifact was kept from everything else: the level of the sandbox."""
     opened: int = 0
     """How many end tests have opened the sealed set, this one included; 0 on other items."""
+    repeated: bool = False
+    """Known from an earlier look at the same artifact with the same seed and items, and not charged again."""
 
 
 class LookQuery(Query[Measurement], frozen=True, kw_only=True):
@@ -69,6 +71,17 @@ class LookQuery(Query[Measurement], frozen=True, kw_only=True):
 
     kind = "evaluation"
     look: Look
+
+
+class KnownLookQuery(LookQuery, frozen=True, kw_only=True):
+    """A look that was taken under another key; the same question as any other look, so its answer may be on record."""
+
+    deferred = True
+    known: Measurement | None = None
+    """What it showed."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LookQuery) and (self.key, self.look) == (other.key, other.look)
 
 
 class Evaluator(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from autoreason.artifacts.artifact import Edit, ProposalError
+from autoreason.artifacts.artifact import Edit, ProposalError, file_meant
 from autoreason.artifacts.measurement import Files
 from autoreason.characters import without_controls
 from autoreason.programs.source import without_reasoning
@@ -19,7 +19,11 @@ _FIELD = re.compile(
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`\n]*)$")
 _SEARCH = re.compile(r"^[ \t]*<{5,9}[ \t]*SEARCH\b.*$")
 _MIDDLE = re.compile(r"^[ \t]*={5,9}[ \t]*$")
-_REPLACE = re.compile(r"^[ \t]*>{5,9}[ \t]*REPLACE\b.*$")
+_REPLACE = re.compile(r"^[ \t]*[<=>]{5,9}[ \t]*REPLACE\b.*$")
+_FILE = re.compile(r"^[ \t]*[<>]{3,9}[ \t]*(?:END )?FILE\b.*$")
+"""The lines around a file in the prompt, which some models copy."""
+_MARK = re.compile(r"^[ \t]*(?:<{5,9}|>{5,9})[ \t]*[A-Z]{4,}\b.*$")
+_FOLDERS = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)+")
 _REMOVE = re.compile(r"^[\s#>*_-]*(?:REMOVE|DELETE)(?: FILE)?[*_: ]+(?P<path>\S.*)$")
 _LABEL = re.compile(
     r"^[\s#>*_\d.)-]*(?P<named>(?:new |whole )?(?:file|path|replace|edit|create|change|in)[*_: ]+)?(?P<path>\S.*)$",
@@ -33,6 +37,8 @@ _LEFT_OUT = re.compile(
 )
 _MAX_WORDS = 600
 """Characters of a hypothesis that are kept."""
+_QUOTED = 80
+_HALF = "a block of SEARCH and REPLACE has no {}; give every block whole"
 FORM = "a block of SEARCH and REPLACE, or a whole file, below a line with its path"
 
 
@@ -89,6 +95,9 @@ class _Blocks:
                 edits.append(Edit(path=_bare(removal["path"]), text=None))
             else:
                 self._read_line(line)
+        if len(nameless) > 1:
+            # A path that names no file of the artifact, in a block of its own.
+            nameless = [body for body in nameless if not _FOLDERS.fullmatch(body.strip())]
         if not edits and len(nameless) == 1 and len(self.files) == 1:
             self._path = next(iter(self.files))
             edits.append(self._whole_file(nameless[0], ""))
@@ -109,11 +118,21 @@ class _Blocks:
             self._fence = mark
             return
         body = self._body(mark)
+        if not self._path and self._is_path(_bare(body or "")) and self._has_more():
+            self._path = _bare(body or "")
+            return
+        if (at := file_meant(_bare(first), self.files)) and body is not None:
+            body = self._without_path(body, at)
         if self._path:
             yield self._whole_file(body, info)
             self._path = ""
         elif body is not None:
             nameless.append(body)
+
+    def _has_more(self) -> bool:
+        """Whether another block follows."""
+        following = (self.lines[at] for at in range(self._at, len(self.lines)))
+        return any(_FENCE.match(line) or _SEARCH.match(line) for line in following)
 
     def _is_path(self, word: str) -> bool:
         return word in self.files or bool(_PATH.fullmatch(word))
@@ -128,17 +147,17 @@ class _Blocks:
         elif not self._fence:
             self.prose.append(line)
 
-    def _until(self, end: re.Pattern[str], what: str) -> list[str]:
-        start = self._at
-        for at in range(start, len(self.lines)):
-            if end.match(self.lines[at]):
-                self._at = at + 1
-                return self.lines[start:at]
-        raise ProposalError(f"a block of SEARCH and REPLACE has no {what}; give every block whole")
+    def _without_path(self, body: str, path: str) -> str:
+        """A file without the path that some models write into its first line, unless that line was there before."""
+        first, _, rest = body.lstrip("\n").partition("\n")
+        other = self._path and file_meant(self._path, self.files) != path
+        if other or first in self.files[path].splitlines()[:1]:
+            return body
+        self._path = path
+        return rest
 
     def _replacement(self) -> Edit:
-        search = "\n".join(self._until(_MIDDLE, "line of `=======`"))
-        text = "\n".join(self._until(_REPLACE, "line of `>>>>>>> REPLACE`"))
+        search, text = map(self._without_fence, self._passages())
         if not self._path and len(self.files) == 1:
             self._path = next(iter(self.files))
         if not self._path:
@@ -146,6 +165,41 @@ class _Blocks:
         if not search.strip() and self._path not in self.files:
             return Edit(path=self._path, text=_whole(text))
         return Edit(path=self._path, search=search, text=text)
+
+    def _passages(self) -> tuple[list[str], list[str]]:
+        """What is replaced and what takes its place; a missing mark is done without where another shows the place."""
+        start = self._at
+        following = range(start, len(self.lines))
+        end = next((at for at in following if _SEARCH.match(self.lines[at])), len(self.lines))
+        middle = next((at for at in range(start, end) if _MIDDLE.match(self.lines[at])), None)
+        marks = [at for at in range(start, end) if _REPLACE.match(self.lines[at])]
+        if len(marks) == 2 and (middle is None or middle > marks[0]):
+            middle = marks.pop(0)
+        if middle is None or (marks and marks[0] < middle):
+            raise ProposalError(_HALF.format("line of `=======`"))
+        last = marks[0] if marks else self._closing_fence(middle + 1, end)
+        self._at = last + 1 if marks else last
+        return self.lines[start:middle], self.lines[middle + 1 : last]
+
+    def _closing_fence(self, start: int, end: int) -> int:
+        """Where the fence around a block ends that has no last mark: it must be the only one, and leave some text."""
+        fences = [at for at in range(start, end) if _FENCE.match(self.lines[at])]
+        # The fence of a block that follows is no part of this one.
+        closing = fences[:1] if end < len(self.lines) else fences
+        if (
+            not self._fence
+            or len(closing) != 1
+            or not "".join(self.lines[start : closing[0]]).strip()
+        ):
+            raise ProposalError(_HALF.format("line of `>>>>>>> REPLACE`"))
+        return closing[0]
+
+    def _without_fence(self, passage: list[str]) -> str:
+        """A passage without a last line that closes the fence around the block."""
+        fences = [each for each in passage if _FENCE.match(each)]
+        if self._fence and len(fences) % 2 and passage[-1] == fences[-1]:
+            passage = passage[:-1]
+        return "\n".join(passage)
 
     def _body(self, mark: str) -> str | None:
         """What a fence encloses; None where it is not closed."""
@@ -163,7 +217,9 @@ class _Blocks:
             raise ProposalError(f"the block of {self._path} has no end; give every block whole")
         if info.lower().startswith(("diff", "patch")):
             raise ProposalError(f"a diff cannot be applied here; give {FORM}")
-        before = self.files.get(self._path, "").splitlines()
+        path = file_meant(self._path, self.files) or self._path
+        before = self.files.get(path, "").splitlines()
+        body = _without_marks(body, before)
         if gap := next(
             (line for line in body.splitlines() if _leaves_out(line) and line not in before), ""
         ):
@@ -171,7 +227,22 @@ class _Blocks:
                 f"{self._path} is not whole, it leaves parts out ({gap.strip()!r}); "
                 "give the whole file, or replace passages by SEARCH and REPLACE"
             )
+        if mark := next(
+            (line for line in body.splitlines() if _MARK.match(line) and line not in before), ""
+        ):
+            raise ProposalError(
+                f"{self._path} would have a mark in it ({mark.strip()[:_QUOTED]!r}); give {FORM}"
+            )
         return Edit(path=self._path, text=_whole(body))
+
+
+def _without_marks(body: str, before: list[str]) -> str:
+    """A file without the lines around it in the prompt."""
+    lines = body.strip("\n").split("\n")
+    if not _FILE.match(lines[0]) or lines[0] in before:
+        return body
+    closed = len(lines) > 1 and (_FILE.match(lines[-1]) or _MIDDLE.match(lines[-1]))
+    return "\n".join(lines[1:-1] if closed else lines[1:])
 
 
 def _leaves_out(line: str) -> bool:

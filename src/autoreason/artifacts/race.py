@@ -70,6 +70,11 @@ class RaceResult(Struct, frozen=True, kw_only=True):
     effect: Effect | None = None
 
     @property
+    def measured(self) -> int:
+        """Looks at the candidate that were taken for this race."""
+        return sum(not each.repeated for each in self.looks.values())
+
+    @property
     def status(self) -> TrialStatus:
         """As a trial that it decides."""
         return "dropped" if self.ending == "undecided" else self.ending
@@ -94,9 +99,11 @@ class Race:
         most: int,
         *,
         own_look: int | None = None,
+        taken: Mapping[int, Measurement] | None = None,
     ) -> RaceResult:
         """Look at a candidate until it is decided, with at most so many evaluations.
 
+        What it showed in looks that are `taken` already, by their numbers, is not measured again.
         With `own_look` its only look has this number, and shares nothing with the incumbent's.
         """
         rule = self._rule
@@ -116,8 +123,10 @@ class Race:
                 other[each] = await self._look_at_incumbent(stage, turn, incumbent, each)
             unused = [number for number in other if number not in looks]
             (number,) = [own_look] if own_look is not None else rule.look_numbers(unused, 1)
-            measurement = await self._looker.look(sub_key(stage, "look", turn), files, number)
-            looks[number] = measurement
+            before = (taken or {}).get(number)
+            key = sub_key(stage, "look", turn)
+            looks[number] = measurement = await self._looker.look(key, files, number, before)
+            spent -= measurement.repeated
             if ended := self._failure(measurement, looks, other):
                 return self._result(*ended, looks, other, effect)
             effect, noise = self._effect(looks, other, known)

@@ -320,6 +320,7 @@ class Research(Job):
         """Propose, race and decide; again where another trial was kept meanwhile."""
         made = await self._proposer.propose(self._view(number, state))
         stage, again = f"trial/{number}", 0
+        taken: dict[int, Measurement] = {}
         while True:
             events: list[AnyEvent] = []
             race = None
@@ -332,6 +333,7 @@ class Research(Job):
                     most,
                     # The published loop compares each number with the record, whatever its seed.
                     own_look=number if self._terms.rule == "greedy" else None,
+                    taken=taken,
                 )
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
@@ -349,8 +351,11 @@ class Research(Job):
             self._append(replace(now, spent=now.spent + cost))
             again += 1
             stage, state = f"trial/{number}/again/{again}", now
+            taken |= race.looks
             if self._terms.rule != "independent":
-                made = self._proposer.apply_again(made, now.incumbent.files)
+                before, made = made, self._proposer.apply_again(made, now.incumbent.files)
+                if made.files != before.files:
+                    taken = {}
 
     def _view(self, number: int, state: _State) -> View:
         if self._terms.rule == "independent":
@@ -389,7 +394,7 @@ class Research(Job):
         """Evaluations of a race: its own looks, and those at the incumbent that no decision was charged for."""
         new = set(race.incumbent) - incumbent.charged
         incumbent.charged |= new
-        return len(race.looks) + len(new) + race.beside
+        return race.measured + len(new) + race.beside
 
     def _decide(
         self,

@@ -38,6 +38,10 @@ class TextMetric(Metric, Struct, frozen=True, kw_only=True, tag_field="type", ta
             return None
         return answer.value if self.better == "higher" else -answer.value
 
+    def fault(self, answer: Measurement) -> str:
+        """What the evaluator says of it."""
+        return "" if answer.outcome is LookOutcome.OK else answer.detail or answer.outcome
+
 
 def read_metric(
     evaluate: str, better: Better, role: MetricRole

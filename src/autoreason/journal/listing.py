@@ -12,7 +12,7 @@ from autoreason.story import Story
 
 STATES = (
     *("live", "killed", "damaged", "converged", "capped", "done", "accepted"),
-    *("budget", "stopped", "panel_failed", "provider_failed"),
+    *("budget", "stopped", "panel_failed", "provider_failed", "metric_failed"),
 )
 
 

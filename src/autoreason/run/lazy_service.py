@@ -62,12 +62,14 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 OpenEvaluation,
             )
             from autoreason.tournament.metric import LOOKS
+            from autoreason.tournament.metric_guard import ends_incumbent
 
             opening = OpenEvaluation(digest=work.evaluation, run=run)
             measuring = await EvaluatorClient.connect(opening)
-            # A judge without a number for three texts in a row is broken; a guard only leaves them out.
-            max_without = 3 * LOOKS if work.role == "judge" else None
-            return EvaluationService(measuring, max_without), measuring
+            if work.role == "guard":
+                return EvaluationService(measuring, needs_value=ends_incumbent), measuring
+            # A judge without a number for three texts in a row is broken.
+            return EvaluationService(measuring, 3 * LOOKS), measuring
         case ResearchTask():
             from autoreason.artifacts.evaluation_service import EvaluationService
             from autoreason.artifacts.evaluator.evaluator_client import (

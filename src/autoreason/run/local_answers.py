@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from msgspec.structs import replace
+
+from autoreason.artifacts.measurement import KnownLookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
 from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.exchange import Query
@@ -31,6 +34,8 @@ class LocalAnswers:
                 return self._policy.choose(query.turn)
             case OrderQuery():
                 return self._orders.answer(query)
+            case KnownLookQuery(known=Measurement() as known):
+                return replace(known, repeated=True)
             case TuningQuery():
                 return await asyncio.to_thread(suggest, query)
         return None

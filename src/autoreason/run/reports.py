@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from autoreason.errors import BudgetReached, Interruption, PanelFailed, ProviderFailed, Stopped
+from autoreason.errors import (
+    BudgetReached,
+    Interruption,
+    MetricFailed,
+    PanelFailed,
+    ProviderFailed,
+    Stopped,
+)
 from autoreason.journal import Journal
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.kinds import written_by
@@ -17,7 +24,8 @@ AnyReport = TypeVar("AnyReport", bound=Report)
 
 _FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
-    each.status: each for each in (BudgetReached, ProviderFailed, PanelFailed, Stopped)
+    each.status: each
+    for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
 }
 
 

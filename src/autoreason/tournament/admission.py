@@ -28,7 +28,11 @@ def admit(
     if isinstance(written, WorseText):
         context.emit(
             CandidateDropped(
-                number=number, slot=slot, reason="metric", detail=written.detail, text=written.text
+                number=number,
+                slot=slot,
+                reason=written.reason,
+                detail=written.detail,
+                text=written.text,
             )
         )
         return False

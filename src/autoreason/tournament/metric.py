@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext
@@ -33,6 +33,10 @@ class Metric(Work):
     def read(self, answer: Any) -> float | None:
         """The number, higher is better; None where there is none."""
 
+    def fault(self, answer: Any) -> str:  # noqa: ARG002
+        """Why there is no number, in words; empty where that is not known."""
+        return ""
+
 
 def metric_of(task: Task, role: MetricRole) -> Metric | None:
     """The task's metric, where it has one in this role."""
@@ -40,13 +44,22 @@ def metric_of(task: Task, role: MetricRole) -> Metric | None:
     return work if isinstance(work, Metric) and work.role == role else None
 
 
+class MeasuredText(NamedTuple):
+    """The numbers of a text, look by look, and why one of them is missing."""
+
+    values: list[float | None]
+    fault: str
+
+
 async def measure(
     context: JobContext, metric: Metric, key: str, text: str, seeds: str
-) -> list[float | None]:
-    """The numbers of a text, look by look; texts measured with the same `seeds` share them."""
-    values = []
+) -> MeasuredText:
+    """The numbers of a text; texts measured with the same `seeds` share them."""
+    values, fault = [], ""
     for look in range(LOOKS):
         seed = draw(context.settings.seed, sub_key(seeds, look)).getrandbits(31)
         query = metric.query(sub_key(key, "look", look), text, seed)
-        values.append(metric.read(await context.ask(query)))
-    return values
+        answer = await context.ask(query)
+        values.append(metric.read(answer))
+        fault = fault or metric.fault(answer)
+    return MeasuredText(values, fault)

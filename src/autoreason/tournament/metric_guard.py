@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 from statistics import fmean, stdev
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from autoreason.jobs.context import JobContext
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.shares import student_t
 from autoreason.tournament.authors import MissingText, WrittenText
-from autoreason.tournament.metric import measure, metric_of
+from autoreason.tournament.metric import LOOKS, measure, metric_of
 
 _TAIL = 0.025
 
@@ -22,6 +22,8 @@ class WorseText(NamedTuple):
 
     text: str
     detail: str
+    reason: Literal["metric", "number"] = "metric"
+    """Its number is worse, or it has none."""
 
 
 class MetricGuard:
@@ -43,10 +45,10 @@ class MetricGuard:
         context, stage = self._context, self._stage
         if not self._known:
             key = sub_key(stage, "A")
-            self._known = await measure(context, metric, key, self._incumbent, stage)
-        values = await measure(context, metric, sub_key(stage, name), written.text, stage)
+            self._known, _ = await measure(context, metric, key, self._incumbent, stage)
+        values, fault = await measure(context, metric, sub_key(stage, name), written.text, stage)
         if None in values:
-            return WorseText(written.text, "it has no number")
+            return WorseText(written.text, fault, "number")
         differences = [
             value - before
             for value, before in zip(values, self._known, strict=True)
@@ -56,6 +58,11 @@ class MetricGuard:
             return written
         by = f"by {-fmean(differences):.3g} on average over {len(differences)} measurements"
         return WorseText(written.text, by)
+
+
+def ends_incumbent(key: str) -> bool:
+    """Whether a look is the last at the incumbent, without whose number nothing can be compared."""
+    return key.endswith(sub_key("metric", "A", "look", LOOKS - 1))
 
 
 def is_worse(differences: Sequence[float]) -> bool:

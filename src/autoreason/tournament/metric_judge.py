@@ -33,7 +33,7 @@ class MetricJudge:
     async def _value(self, metric: Metric, key: str, text: str) -> float | None:
         """The mean over looks; None where one of them has no finite number."""
         looks = await measure(self._context, metric, key, text, "metric")
-        values = [each for each in looks if each is not None and isfinite(each)]
+        values = [each for each in looks.values if each is not None and isfinite(each)]
         # Divided first, so that the sum of large numbers stays finite.
         return sum(each / LOOKS for each in values) if len(values) == LOOKS else None
 

@@ -44,6 +44,7 @@ ENDINGS = {
     "stopped": "stopped",
     "panel_failed": "paused: the panel failed",
     "provider_failed": "paused: the provider failed",
+    "metric_failed": "paused: the metric failed",
 }
 """How a run ended or paused, by status."""
 
@@ -187,6 +188,7 @@ _DROPPED = {
     "contract": "it breaks the contract",
     "tests": "it does not pass more public tests",
     "metric": "the metric calls it worse than A",
+    "number": "the metric gives it no number",
 }
 
 
@@ -202,9 +204,11 @@ def metric(found: Metric, story: Story) -> str:
     """What a metric left out of the ballots, or how often it voted."""
     if found.role == "judge":
         return _metric_votes(found, story)
-    worse = sum(each.reason == "metric" for one in story.passes for each in one.dropped)
-    candidates = worse + sum(len(one.candidates) for one in story.passes)
-    return f"{found.evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A"
+    reasons = [each.reason for one in story.passes for each in one.dropped]
+    worse, without = reasons.count("metric"), reasons.count("number")
+    candidates = worse + without + sum(len(one.candidates) for one in story.passes)
+    more = f", and {without} for which it gave no number" if without else ""
+    return f"{found.evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A{more}"
 
 
 def _metric_votes(found: Metric, story: Story) -> str:

@@ -36,7 +36,7 @@ Exit status:
   2    something given cannot be used; nothing was written
   3    the budget is reached before the end; the best text so far is on
        standard output
-  4    the provider failed
+  4    the provider or the metric failed
   5    the panel failed: too few valid ballots, pass after pass
   6    delivered, but the text breaks its contract (only with
        --fail-on-contract)

@@ -53,7 +53,7 @@ _deleting = options.group(
         multiple=True,
         metavar="STATUS",
         help="live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
-        "panel_failed or provider_failed. Repeatable.",
+        "panel_failed, provider_failed or metric_failed. Repeatable.",
     ),
     options.option(
         "--strategy", metavar="NAME", help="Of this strategy, or of this kind: solve, compare …"

@@ -29,6 +29,7 @@ EXIT = {
     "accepted": 0,
     "budget": 3,
     "provider_failed": 4,
+    "metric_failed": 4,
     "panel_failed": 5,
     "stopped": 130,
 }
