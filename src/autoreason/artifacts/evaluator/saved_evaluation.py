@@ -108,6 +108,16 @@ def write_files(folder: Path, files: Mapping[str, str | bytes], mode: int = 0o64
         path.chmod(mode | 0o111 if body.startswith(b"#!") else mode)
 
 
+def is_checked(evaluation: str, start: Mapping[str, str]) -> bool:
+    """Whether no artifact like this start could write its own score when that was tried."""
+    return _check_path(evaluation, start).exists()
+
+
+def record_check(evaluation: str, start: Mapping[str, str]) -> None:
+    """Record that an evaluation keeps its score from artifacts like this start."""
+    write_atomically(_check_path(evaluation, start), b"", private=True)
+
+
 def count_openings(sealed: Sequence[Any]) -> int:
     """How many runs have opened a sealed set."""
     return len(_read_openings(_openings_path(sealed)))
@@ -134,6 +144,11 @@ def _read_openings(path: Path) -> set[str]:
 def _openings_path(sealed: Sequence[Any]) -> Path:
     digest = sha256(json.dumps(list(sealed)).encode()).hexdigest()
     return data_folder() / "evaluations" / f"sealed-{digest}.opened"
+
+
+def _check_path(evaluation: str, start: Mapping[str, str]) -> Path:
+    digest = sha256(json.dumps([evaluation, start], sort_keys=True).encode()).hexdigest()
+    return data_folder() / "evaluations" / f"{digest}.checked"
 
 
 def _path(digest: str) -> Path:

@@ -89,6 +89,11 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
         is_flag=True,
         help="Without a jail where there is none: what the model writes can do whatever you can.",
     ),
+    options.option(
+        "--unchecked",
+        is_flag=True,
+        help="Begin even where the artifact could write its own score; the conclusion says so.",
+    ),
 )
 @options.research_models_options
 @options.limit_options
