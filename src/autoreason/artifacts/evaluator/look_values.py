@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -41,12 +42,13 @@ def measured(result: Measurement, limits: LookLimits, *, seconds: float, level: 
     return replace(result, seconds=seconds, level=level, detail=detail)
 
 
-def without_sealed_text(measurement: Measurement) -> Measurement:
-    """A measurement of sealed items, of which anything that was printed could be a part."""
+def without_sealed_text(measurement: Measurement, names: Collection[str]) -> Measurement:
+    """A measurement of sealed items, which what was printed and unknown names of metrics could be a part of."""
     safe = (LookOutcome.OK, LookOutcome.TIMEOUT, LookOutcome.MEMORY)
     generic = f"{measurement.outcome} on sealed items"
     detail = measurement.detail if measurement.outcome in safe else generic
-    return replace(measurement, tail="", detail=detail)
+    metrics = {name: value for name, value in measurement.metrics.items() if name in names}
+    return replace(measurement, tail="", detail=detail, metrics=metrics)
 
 
 class LookValues(NamedTuple):
