@@ -13,6 +13,8 @@ from autoreason.artifacts.measurement import LookOutcome, Measurement
 from autoreason.artifacts.research_task import LookLimits
 
 MAX_RESULT_BYTES = 1 << 20
+MAX_OUTPUT = 16 << 20
+"""Bytes that a look may print; then it is ended."""
 _MAX_METRICS = 64
 _MAX_NAME = 80
 TAIL = 2000
@@ -30,6 +32,12 @@ def read_measurement(text: str | bytes, metric: str, tail: str) -> Measurement:
         detail=values.problem,
         tail=tail,
     )
+
+
+def too_much_printed(tail: str) -> Measurement:
+    """The measurement of a look that was ended because it printed too much."""
+    detail = f"more than {MAX_OUTPUT >> 20} MB were printed"
+    return Measurement(outcome=LookOutcome.FAILED, detail=detail, tail=tail)
 
 
 def measured(result: Measurement, limits: LookLimits, *, seconds: float, level: str) -> Measurement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -135,9 +136,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     from autoreason.run.research import prepare_research
     from autoreason.settings import DEFAULT_MODEL
 
-    checks = given[0] == _CHECK and len(given) == 2
-    if len(given) != 1 + checks:
-        raise InvalidInput("give one task: a Markdown file; or check and the file")
+    checks = _is_check(given)
     if checks:
         _refuse_other_options(click.get_current_context())
     if values["measure"] and not values["dry_run"]:
@@ -148,7 +147,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")
     if len(rules) > 1:
         return _compare(given, rules, values)
-    if values["repeats"]:
+    if values["repeats"] is not None:
         raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
     prepared = prepare_research(
         given[-1],
@@ -168,6 +167,16 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     return start_run(prepared.run_async, prepared, values, list(prepared.notes))
 
 
+def _is_check(given: tuple[str, ...]) -> bool:
+    """Whether an evaluator is to be attacked; there must be one task."""
+    if given == (_CHECK,) and not Path(_CHECK).exists():
+        raise InvalidInput("name the task to check: autoreason research check TASK")
+    checks = given[0] == _CHECK and len(given) == 2
+    if len(given) != 1 + checks:
+        raise InvalidInput("give one task: a Markdown file; or check and the file")
+    return checks
+
+
 def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
@@ -178,12 +187,13 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
         raise InvalidInput("--measure is the same for every rule; name one, or none")
     if values["output"]:
         raise InvalidInput("-o needs one result, and several rules have several; leave it out")
+    repeats = values["repeats"]
     chosen = arguments.research_options({**values, "rule": None})
     prepared = prepare_compare_rules(
         given[0],
         values["model"] or DEFAULT_MODEL,
         evaluate=values["evaluate"],
-        **chosen | {"rules": rules, "repeats": values["repeats"] or 1},
+        **chosen | {"rules": rules, "repeats": 1 if repeats is None else repeats},
     )
     if values["dry_run"]:
         return _dry_run(prepared, values)

@@ -67,7 +67,9 @@ class SourceFinder:
         except (SyntaxError, ValueError, RecursionError):
             return set()
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        targets = [target for each in body if isinstance(each, ast.Assign) for target in each.targets]
+        targets = [
+            target for each in body if isinstance(each, ast.Assign) for target in each.targets
+        ]
         return {
             *(each.name for each in body if isinstance(each, kinds)),
             *(each.id for each in targets if isinstance(each, ast.Name)),
@@ -155,7 +157,9 @@ class Artifact:
         names = self._client.names([name])
         if name not in names:
             several = sum(path.endswith(".py") for path in self.files) > 1
-            how = f" in one file alone; write `artifact.NAME.{name}`, with the file's name" * several
+            how = (
+                f" in one file alone; write `artifact.NAME.{name}`, with the file's name" * several
+            )
             raise AttributeError(f"the artifact defines no {name}{how}")
         return names[name]
 
