@@ -73,6 +73,12 @@ def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -
     with use_journal(journal) as book:
         result = _delivered(run, book)
     repository = Repository.find(folder)
+    if repository and not any((folder / path).exists() for path in result.start):
+        # The paths would be those of another folder.
+        raise InvalidInput(
+            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER, or see "
+            f"`autoreason show {run} --diff`"
+        )
     return make_patch(result.start, result.files, repository.prefix if repository else "")
 
 

@@ -153,8 +153,8 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
             save_evaluation(self._source)
         if await writes_own_score(work, unsafe=terms.unsafe, seed=self.settings.seed):
             raise InvalidInput(
-                "the artifact runs in the evaluator's process and could write its own score: run it "
-                "with `artifact python …`, or use `evaluate: file.py:function` "
+                "the evaluator runs the artifact in its own process or jail, where it could write its "
+                "own score: run it with `artifact python …`, or use `evaluate: file.py:function` "
                 "(see `autoreason research check`; `unchecked` begins nevertheless)"
             )
 
