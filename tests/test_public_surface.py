@@ -28,6 +28,7 @@ CALLED = {
     *("prepare_certify", "prepare_compare", "prepare_fork", "prepare_judge", "prepare_refine"),
     *("prepare_rejudge", "prepare_research", "prepare_compare_rules"),
     *("add_outcome", "check_knowledge", "evaluate_predictor"),
+    *("measure_knowledge", "plan_ab", "prepare_knowledge_test", "report_ab"),
 }
 WITHOUT_WAITING = {
     "add_outcome",
@@ -35,7 +36,9 @@ WITHOUT_WAITING = {
     "check_knowledge",
     "evaluate_predictor",
     "export",
+    "plan_ab",
     "read_task",
+    "report_ab",
     *(name for name in CALLED if name[:8] == "prepare_"),
 }
 """Functions that wait for nothing, and so have no twin for an event loop."""

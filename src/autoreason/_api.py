@@ -84,6 +84,8 @@ from autoreason.knowledge.folder_report import check_knowledge as check_knowledg
 from autoreason.knowledge.holdout import PredictorTest as PredictorTest
 from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predictor
 from autoreason.knowledge_records import Knowledge as Knowledge
+from autoreason.knowledge_records import Record as Record
+from autoreason.knowledge_records import RecordedOutcome as RecordedOutcome
 from autoreason.knowledge_records import ShownOutcomes as ShownOutcomes
 from autoreason.knowledge_records import ShownRecord as ShownRecord
 from autoreason.models.pool import ModelPool as ModelPool
@@ -109,6 +111,8 @@ from autoreason.programs.solve_report import SolveReport as SolveReport
 from autoreason.programs.task import Assignments as Assignments
 from autoreason.prompts import PromptSet as PromptSet
 from autoreason.report.report import Report as Report
+from autoreason.run.ab_study import plan_ab as plan_ab
+from autoreason.run.ab_study import report_ab as report_ab
 from autoreason.run.advice import advise as advise
 from autoreason.run.advice import advise_async as advise_async
 from autoreason.run.advice import advise_from as advise_from
@@ -119,6 +123,9 @@ from autoreason.run.export import export as export
 from autoreason.run.fork import fork as fork
 from autoreason.run.fork import fork_async as fork_async
 from autoreason.run.fork import prepare_fork as prepare_fork
+from autoreason.run.knowledge_study import measure_knowledge as measure_knowledge
+from autoreason.run.knowledge_study import measure_knowledge_async as measure_knowledge_async
+from autoreason.run.knowledge_study import prepare_knowledge_test as prepare_knowledge_test
 from autoreason.run.outcome_record import add_outcome as add_outcome
 from autoreason.run.parameters import AdviseOptions as AdviseOptions
 from autoreason.run.parameters import CertifyOptions as CertifyOptions
@@ -127,6 +134,7 @@ from autoreason.run.parameters import CompareRulesOptions as CompareRulesOptions
 from autoreason.run.parameters import ForkOptions as ForkOptions
 from autoreason.run.parameters import JournalPlace as JournalPlace
 from autoreason.run.parameters import JudgeOptions as JudgeOptions
+from autoreason.run.parameters import KnowledgeTestOptions as KnowledgeTestOptions
 from autoreason.run.parameters import PanelOptions as PanelOptions
 from autoreason.run.parameters import RecordedRun as RecordedRun
 from autoreason.run.parameters import RefineOptions as RefineOptions
@@ -183,6 +191,10 @@ from autoreason.story import Confirmation as Confirmation
 from autoreason.story import RecordedPanel as RecordedPanel
 from autoreason.story import RecordedPass as RecordedPass
 from autoreason.story import Story as Story
+from autoreason.studies.ab.ab_plan import AbPlan as AbPlan
+from autoreason.studies.ab.ab_plan import Arm as Arm
+from autoreason.studies.ab.ab_report import AbReport as AbReport
+from autoreason.studies.ab.ab_report import ArmResult as ArmResult
 from autoreason.studies.advise.advice_report import AdviceReport as AdviceReport
 from autoreason.studies.advise.advice_report import Price as Price
 from autoreason.studies.advise.judge_check import JudgeScore as JudgeScore
@@ -195,6 +207,8 @@ from autoreason.studies.certify.certificate import Certificate as Certificate
 from autoreason.studies.certify.properties import CertificateFinding as CertificateFinding
 from autoreason.studies.compare.comparison_report import ComparedStrategy as ComparedStrategy
 from autoreason.studies.compare.comparison_report import ComparisonReport as ComparisonReport
+from autoreason.studies.knowledge_test.knowledge_report import JudgeAnswers as JudgeAnswers
+from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
 from autoreason.studies.panels.panel_report import EntryDuel as EntryDuel
 from autoreason.studies.panels.panel_report import EntryStanding as EntryStanding
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport

@@ -17,7 +17,7 @@ JudgeOutcomes = Literal["tested", "yes", "no"]
 """Whether judges are shown outcomes: where a `knowledge test` says that it helps them, always, or never."""
 
 
-class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RecordedOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A number that the world gave a text."""
 
     metric: str
@@ -34,7 +34,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     text: str
     kind: RecordKind
-    result: Result | None = None
+    result: RecordedOutcome | None = None
     verdict: Literal["approved", "rejected"] | None = None
     score: float | None = None
     """A person's mark, higher is better."""

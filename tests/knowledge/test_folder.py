@@ -10,7 +10,7 @@ import pytest
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import digest_folder, read_folder
 from autoreason.knowledge.index import Index
-from autoreason.knowledge_records import Result
+from autoreason.knowledge_records import RecordedOutcome
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -40,7 +40,7 @@ def test_a_folder_is_the_verdict_and_front_matter_adds_to_it(tmp_path: Path) -> 
     }
     spring = by_source["approved/spring.md"]
     assert (spring.verdict, spring.group, spring.when) == ("approved", "spring", "2024-03-05")
-    assert spring.result == Result(metric="result", value=0.38, n=2100)
+    assert spring.result == RecordedOutcome(metric="result", value=0.38, n=2100)
     assert by_source["rejected/old.md"].verdict == "rejected"
     assert [(each.file, each.records) for each in content.files if each.columns] == [
         ("mails.csv", 2)

@@ -8,13 +8,16 @@ import pytest
 
 from autoreason.knowledge.folder_report import check_knowledge, search_knowledge
 from autoreason.knowledge.outcome_file import append_outcomes
-from autoreason.knowledge_records import Record, Result
+from autoreason.knowledge_records import Record, RecordedOutcome
 
 
 def outcome(text: str, value: float, group: str = "g", n: int | None = 2000) -> Record:
     """A record with a result."""
     return Record(
-        text=text, kind="outcome", result=Result(metric="opens", value=value, n=n), group=group
+        text=text,
+        kind="outcome",
+        result=RecordedOutcome(metric="opens", value=value, n=n),
+        group=group,
     )
 
 

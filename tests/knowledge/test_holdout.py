@@ -12,7 +12,7 @@ import pytest
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.holdout import PredictorName, evaluate_predictor, measure_predictor
-from autoreason.knowledge_records import Chosen, Record, Result
+from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 
 GOOD, BAD = ("free", "today", "easy"), ("corporate", "quarterly", "synergy")
 FILLER = [f"{one}{two}" for one in "bcdfghklmn" for two in ("ata", "emo", "ilu", "oro")]
@@ -37,7 +37,7 @@ def make_records(
         when = (date(2024, 1, 1) + timedelta(days=group)).isoformat() if dated else ""
         for word, rate in zip(words, rates, strict=True):
             text = " ".join([word, *rng.sample(FILLER, rng.randint(4, 8))])
-            result = Result(metric="opens", value=rate, n=2000)
+            result = RecordedOutcome(metric="opens", value=rate, n=2000)
             records.append(
                 Record(
                     text=text,
@@ -76,11 +76,11 @@ def test_records_that_tell_nothing_are_not_shown_to_help(predictor: PredictorNam
 def test_records_that_mislead_harm() -> None:
     records = [
         msgspec.structs.replace(
-            record, result=Result(metric="opens", value=0.5 - record.result.value, n=2000)
+            record, result=RecordedOutcome(metric="opens", value=0.5 - record.result.value, n=2000)
         )
         if at >= 200 and record.result
         else msgspec.structs.replace(
-            record, result=Result(metric="opens", value=record.result.value)
+            record, result=RecordedOutcome(metric="opens", value=record.result.value)
         )
         if record.result
         else record

@@ -10,12 +10,12 @@ import pytest
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.outcome_file import FILE, append_outcomes, encode_records, read_outcomes
-from autoreason.knowledge_records import Record, Result
+from autoreason.knowledge_records import Record, RecordedOutcome
 
 
 def outcome(text: str) -> Record:
     """A record with a result."""
-    result = Result(metric="opens", value=0.38, n=2100)
+    result = RecordedOutcome(metric="opens", value=0.38, n=2100)
     return Record(text=text, kind="outcome", result=result, group="spring", when="2024-03-05")
 
 
@@ -54,7 +54,7 @@ def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -
     table.write_text("A,B,value\na,b,1\nc,d,2\ne,,3\n")
     found = read_outcomes(table, tmp_path)
     assert [record.text for record in found.records] == ["b", "d"]
-    assert found.records[0].result == Result(metric="value", value=1.0, better="lower")
+    assert found.records[0].result == RecordedOutcome(metric="value", value=1.0, better="lower")
     assert found.problems == ["t.csv, line 4: there is no text"]
     table.write_text("A,B\nx,y\n")
     with pytest.raises(InvalidInput, match="says how a text did"):

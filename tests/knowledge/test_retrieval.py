@@ -19,7 +19,7 @@ from autoreason.knowledge.retrieval import (
     retrieve,
 )
 from autoreason.knowledge.words import is_too_similar, plain_text
-from autoreason.knowledge_records import Record, Result, ShownRecord
+from autoreason.knowledge_records import Record, RecordedOutcome, ShownRecord
 
 WORDS = ("tea", "coffee", "cake", "green", "black", "cup", "shop", "free", "today", "only", "last")
 DAYS = ["", "2024-01-01", "2024-01-02", "2024-01-03"]
@@ -29,7 +29,7 @@ def outcome(
     text: str, value: float = 0.3, group: str = "g", when: str = "", *, private: bool = False
 ) -> Record:
     """A record with a result."""
-    result = Result(metric="opens", value=value, n=2100)
+    result = RecordedOutcome(metric="opens", value=value, n=2100)
     return Record(text=text, kind="outcome", result=result, group=group, when=when, private=private)
 
 
@@ -165,7 +165,7 @@ def test_what_did_well_and_badly_within_its_group_is_shown_with_its_figure() -> 
         (Record(text="a", kind="verdict", verdict="rejected"), "rejected"),
         (Record(text="a", kind="verdict", score=4.5), "scored 4.5"),
         (
-            Record(text="a", kind="outcome", result=Result(metric="euros", value=12)),
+            Record(text="a", kind="outcome", result=RecordedOutcome(metric="euros", value=12)),
             "12, n unknown",
         ),
         (Record(text="a", kind="fact"), ""),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.standing import Standing, find_pairs, find_standings
-from autoreason.knowledge_records import Chosen, Record, Result
+from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 
 
 def outcome(
@@ -27,7 +27,7 @@ def outcome(
     when: str = "",
 ) -> Record:
     """A record with a result."""
-    result = Result(
+    result = RecordedOutcome(
         metric="opens", value=value, n=n, se=se, better="lower" if better == "lower" else "higher"
     )
     return Record(text=text, kind="outcome", result=result, group=group, chosen=chosen, when=when)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.tables import Columns, TableReading, read_table
-from autoreason.knowledge_records import Record, Result
+from autoreason.knowledge_records import Record, RecordedOutcome
 
 MAILS = """\
 Title,Subject,List,Send Date,Total Recipients,Successful Deliveries,Unique Opens,Open Rate,Unique Clicks
@@ -37,7 +37,7 @@ def test_an_export_is_understood_without_a_word() -> None:
     )
     first = found.records[0]
     assert (first.text, first.group, first.when) == ("Last call", "News", "2024-03-05T10:30")
-    assert first.result == Result(
+    assert first.result == RecordedOutcome(
         metric="unique opens/successful deliveries", value=0.38, n=2100, better="higher"
     )
     assert first.source == "mails.csv:2"
@@ -81,7 +81,9 @@ def test_what_is_named_comes_before_what_is_guessed() -> None:
     given = {"text": "Title", "count": "Unique Clicks", "n": "Total Recipients", "chosen": "ab"}
     record = read(MAILS, **given, better="lower", metric="Clicks").records[0]
     assert record.text == "t1"
-    assert record.result == Result(metric="clicks", value=21 / 2200, n=2200, better="lower")
+    assert record.result == RecordedOutcome(
+        metric="clicks", value=21 / 2200, n=2200, better="lower"
+    )
     assert record.chosen == "ab"
 
 
@@ -162,7 +164,12 @@ def test_torn_lines_of_json_are_named() -> None:
 
 def test_our_own_records_are_read_as_they_were_written() -> None:
     records = [
-        Record(text="a", kind="outcome", result=Result(metric="m", value=1.0, se=0.5), group="g"),
+        Record(
+            text="a",
+            kind="outcome",
+            result=RecordedOutcome(metric="m", value=1.0, se=0.5),
+            group="g",
+        ),
         Record(text="b", kind="verdict", verdict="rejected", pair="7", chosen="ab", note="n"),
         Record(text="c", kind="fact", private=True),
     ]

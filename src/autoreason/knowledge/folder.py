@@ -16,7 +16,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput, plainly
 from autoreason.knowledge.tables import Columns, decode_text, read_table
 from autoreason.knowledge.values import NumberFormat, guess_number_format, read_date
-from autoreason.knowledge_records import CHOSEN, Record, RecordKind, Result
+from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 from autoreason.task import split_front_matter
 
 CONFIG = "kb.toml"
@@ -233,7 +233,7 @@ def _read_text(
         raise InvalidInput(str(error)) from None
 
 
-def _read_result(keys: dict[str, Any], config: FolderConfig) -> Result | None:
+def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome | None:
     """`result: 38 %` with n beside it, or `result: {metric: opens, value: 0.38, n: 2100}`."""
     given = keys.get("result", keys.get("value"))
     fields = {**keys, **given} if isinstance(given, dict) else {**keys, "value": given}
@@ -241,7 +241,7 @@ def _read_result(keys: dict[str, Any], config: FolderConfig) -> Result | None:
     if value is None:
         return None
     better = fields.get("better", config.better)
-    return Result(
+    return RecordedOutcome(
         metric=str(fields.get("metric") or "result").casefold(),
         value=guess_number_format("", [value], commas=False).read(value) or 0.0,
         n=NumberFormat().read_count(fields.get("n")),

@@ -20,7 +20,7 @@ from autoreason.knowledge.values import (
     is_missing,
     read_date,
 )
-from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordKind, Result
+from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome, RecordKind
 
 _NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _SAMPLE = 500
@@ -390,7 +390,7 @@ class _RowReader:
             record, source=source, private=record.private or self._private
         )
 
-    def _read_result(self, cells: Mapping[str, Any]) -> Result | None:
+    def _read_result(self, cells: Mapping[str, Any]) -> RecordedOutcome | None:
         columns = self._columns
         n = self._count(columns.n, cells)
         hits = self._count(columns.count, cells)
@@ -402,7 +402,7 @@ class _RowReader:
         if value is None:
             return None
         better = self._constant("better", cells) or self._better
-        return Result(
+        return RecordedOutcome(
             metric=metric.casefold(),
             value=value,
             n=n,

@@ -77,6 +77,16 @@ def report_ab(
 
     Raises:
         InvalidInput: The table does not fit the plan, or a file cannot be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import plan_ab, refine, report_ab
+        >>> plan = plan_ab(refine("Explain tides.", "echo/echo", passes=2, seed=1), arms=2)
+        >>> _ = plan.write(Path("test"))
+        >>> rows = [f"{arm.code},5000,1000" for arm in plan.arms]
+        >>> _ = Path("test/results.csv").write_text("\\n".join(["code,n,count", *rows]))
+        >>> report_ab("test/results.csv").is_unequal
+        False
     """
     check_arguments(
         report_ab, results=results, plan=plan, group=group, metric=metric, knowledge=knowledge

@@ -52,9 +52,12 @@ def measure_knowledge(
         JournalError: The journal cannot be read or written.
 
     Example:
+        >>> from pathlib import Path
+        >>> Path("kb").mkdir(exist_ok=True)
+        >>> _ = Path("kb/mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,45,90,x\\n")
         >>> from autoreason import measure_knowledge
-        >>> measure_knowledge("kb", "echo/echo", pairs=60).report.judges[0].verdict  # doctest: +SKIP
-        'not shown'
+        >>> measure_knowledge("kb", "echo/echo", seed=1).report.judges[0].verdict
+        'too few'
     """
     return wait_for(lambda: measure_knowledge_async(folder, model, **options), "measure_knowledge")
 
@@ -90,9 +93,12 @@ def prepare_knowledge_test(
         InvalidInput: Something cannot be used, or the folder has no pairs.
 
     Example:
+        >>> from pathlib import Path
+        >>> Path("kb").mkdir(exist_ok=True)
+        >>> _ = Path("kb/mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,45,90,x\\n")
         >>> from autoreason import prepare_knowledge_test
-        >>> prepare_knowledge_test("kb", pairs=60).estimate().calls.likely  # doctest: +SKIP
-        360
+        >>> prepare_knowledge_test("kb", "echo/echo").estimate().calls.likely
+        6
     """
     check_arguments(prepare_knowledge_test, options, folder=folder, model=model)
     choice = ModelChoice()

@@ -9,7 +9,7 @@ from typing import Literal
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.outcome_file import append_outcomes
 from autoreason.knowledge.values import read_date
-from autoreason.knowledge_records import Chosen, Record, Result
+from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import name_and_journal, use_journal
 
@@ -98,7 +98,7 @@ def add_outcome(
     record = Record(
         text=text,
         kind="outcome",
-        result=Result(
+        result=RecordedOutcome(
             metric=metric.casefold(),
             value=float(value),
             n=n,

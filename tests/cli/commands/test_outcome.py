@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.inside import Inside
 
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge_records import Result
+from autoreason.knowledge_records import RecordedOutcome
 
 
 def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
@@ -19,7 +19,7 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert "appended to kb/outcomes.jsonl" in done.err
     (record,) = read_folder(inside.folder / "kb").records
     assert record.text.strip() == text.strip()
-    assert record.result == Result(metric="opens", value=0.38, n=2100)
+    assert record.result == RecordedOutcome(metric="opens", value=0.38, n=2100)
     assert (record.group, record.when, record.chosen) == ("spring", "2024-03-05", "picked")
     assert record.note == f"run {run}"
     assert "this is already in" in inside(*add, "--metric", "Opens", *when).err
@@ -27,7 +27,7 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     added = inside(*unknown, "--knowledge", "kb").json
     first, second = read_folder(inside.folder / "kb").records
     assert (first, second.id) == (record, added["added"])
-    assert (second.chosen, second.result) == ("ab", Result(metric="result", value=3.0))
+    assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
 
 
 def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge.tables import Columns, read_table
-from autoreason.knowledge_records import Record, Result
+from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.report.numbers import UNKNOWN, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone
@@ -186,7 +186,7 @@ def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Reco
     return Record(
         text=arm.text,
         kind="outcome",
-        result=Result(metric=metric, value=number / n if n else 0.0, n=n),
+        result=RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n),
         group=group,
         chosen=arm.chosen,
         note=f"arm {arm.code}, {arm.origin}",
