@@ -76,8 +76,7 @@ def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -
     if repository and not any((folder / path).exists() for path in result.start):
         # The paths would be those of another folder.
         raise InvalidInput(
-            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER, or see "
-            f"`autoreason show {run} --diff`"
+            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER"
         )
     return make_patch(result.start, result.files, repository.prefix if repository else "")
 
