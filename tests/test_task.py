@@ -168,3 +168,8 @@ _REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 def test_marks_of_direction_are_spelled_out() -> None:
     assert without_controls("a\u200e\u200f\u061c\u202e") == "a<U+200E><U+200F><U+061C><U+202E>"
+
+
+def test_a_key_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="`max_words` is given twice; remove one of them"):
+        read_task("---\nmax_words: 100\nmax_words: 200\n---\nExplain tides.")

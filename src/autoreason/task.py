@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -175,17 +176,17 @@ def read_input() -> str:
     return _decode(sys.stdin.buffer.read(), "standard input")
 
 
-def read_source(source: str) -> tuple[str, str]:
+def read_source(source: str, what: str = "brief") -> tuple[str, str]:
     """The text that a file, `-` or the words themselves stand for, and what to call it in a message."""
     if source == "-":
         return "standard input", read_input()
     if not source.strip():
         raise InvalidInput(
-            "the brief is empty; name a file, give the text itself, or - for standard input"
+            f"the {what} is empty; name a file, give the text itself, or - for standard input"
         )
     short = "\n" not in source and len(source) <= _MAX_NAME
     if short and (_exists(Path(source)) or _LOOKS_LIKE_A_FILE.search(source)):
-        return source, read_text(Path(source), "brief")
+        return source, read_text(Path(source), what)
     if short and not re.search(r"\s", source):
         for ending in _TEXT_ENDINGS:
             if _exists(Path(source + ending)):
@@ -193,7 +194,7 @@ def read_source(source: str) -> tuple[str, str]:
                     f"there is no file {source}, but there is {source}{ending}; name that one, "
                     "or say in more than a word what you want"
                 )
-    return "the brief", source.replace("\r\n", "\n")
+    return f"the {what}", source.replace("\r\n", "\n")
 
 
 def is_text_file(text: str) -> bool:
@@ -251,7 +252,9 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
     import yaml
 
     try:
-        keys = yaml.safe_load(found.group(1)) or {}
+        keys = yaml.load(found.group(1), _loader()) or {}
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error}") from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         # Invalid dates and numbers raise the errors of their types.
         where = getattr(error, "problem_mark", None)
@@ -262,6 +265,21 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
     if not isinstance(keys, dict):
         raise InvalidInput(f"{name}: the front matter must be `key: value` lines between two ---")
     return keys, text[found.end() :]
+
+
+def _loader() -> Any:
+    """YAML's safe loader, which refuses a key that is given twice."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            twice = [name for name, times in Counter(names).items() if times > 1]
+            if twice:
+                raise InvalidInput(f"`{twice[0]}` is given twice; remove one of them")
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def check_keys(

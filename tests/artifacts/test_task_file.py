@@ -157,6 +157,12 @@ def test_a_callers_own_evaluator_needs_no_evaluate_key(folder: Path) -> None:
         ({"colour": "red"}, "unknown key `colour`; known are artifact, evaluate"),
         ({"constraints": "lost.py <= 3 kB"}, "'lost.py' is no file of the artifact"),
         ({"constraints": "pack.py <= 3 B"}, "the start breaks a constraint: pack.py has 25 bytes"),
+        (
+            {"constraints": "pack.py >= 5 kB"},
+            "'pack.py >= 5 kB' cannot be checked; write a size as",
+        ),
+        ({"constraints": "pack.py <= 5"}, "cannot be checked"),
+        ({"constraints": "pack.py < 5 lines"}, "cannot be checked"),
         ({"mounts": "data"}, "is no absolute path"),
         ({"artifact": "knobs.py"}, "knobs.py line 1: the mark cannot be read"),
         ({"mounts": "/"}, "contains the task's folder"),

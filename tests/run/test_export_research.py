@@ -80,6 +80,14 @@ def test_the_patch_applies_where_the_task_is(journal: Journal, run: str, reposit
         assert (repository / path).read_text() == text
 
 
+def test_a_patch_for_another_folder_of_a_repository_is_refused(
+    journal: Journal, run: str, repository: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="has no file of the artifact; name the task's FOLDER"):
+        make_result_patch(run, repository.parent, journal=journal)
+    assert make_result_patch(run, tmp_path, journal=journal).startswith("diff --git a/knob.txt")
+
+
 def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
     journal: Journal, run: str, repository: Path
 ) -> None:
@@ -98,8 +106,47 @@ def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
     assert run in git(repository, "log", "-1", "--format=%B", "found/it")
     with pytest.raises(InvalidInput, match="there is a branch found/it already"):
         commit_result(run, "found/it", repository, journal=journal)
-    with pytest.raises(InvalidInput, match="cannot be the name of a branch"):
-        commit_result(run, "no..name", repository, journal=journal)
+    for name in ("no..name", "@", "refs/heads/x", "@{-1}", "-x", "HEAD"):
+        with pytest.raises(InvalidInput, match="cannot be the name of a branch"):
+            commit_result(run, name, repository, journal=journal)
+
+
+def test_without_an_identity_the_remedy_is_named(
+    journal: Journal, run: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(repository))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(repository))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.delenv(f"GIT_{role}_NAME")
+        monkeypatch.delenv(f"GIT_{role}_EMAIL")
+    git(repository, "config", "user.useConfigOnly", "true")
+    with pytest.raises(InvalidInput, match="git does not know who commits; say it with `git conf"):
+        commit_result(run, "found", repository, journal=journal)
+
+
+@pytest.fixture
+async def fork(journal: Journal, run: str) -> str:
+    """A run from the result of another, which kept changes too."""
+    result = await start_run(
+        journal,
+        turning(lambda _: 1.0),
+        task=research_task(files=result_of(journal, run), target=5.0),
+        settings=research_settings(),
+        service=Meter(),
+        forked_from=run,
+    )
+    return result.run
+
+
+def test_what_a_fork_hands_over_leads_from_the_files_on_disk(
+    journal: Journal, run: str, fork: str, repository: Path
+) -> None:
+    patch = make_result_patch(fork, repository, journal=journal)
+    subprocess.run(["git", "apply"], cwd=repository.parent, input=patch.encode(), check=True)
+    for path, text in result_of(journal, fork).items():
+        assert (repository / path).read_text() == text
+        assert text != result_of(journal, run)[path]
 
 
 def test_a_branch_is_refused_where_head_is_not_the_start(

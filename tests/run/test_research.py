@@ -8,6 +8,7 @@ from time import sleep
 from typing import Any
 
 import pytest
+from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.artifacts.knob import knob_of, proposal, turning
 
 from autoreason.artifacts.evaluation_service import EvaluationService
@@ -393,3 +394,35 @@ def test_every_evaluation_is_charged_once_also_of_races_that_share_an_incumbent_
     )
     assert result.report.evaluations == len(looks) <= 100
     assert replay(result.run).same
+
+
+IMPORTING = """
+import os, sys
+sys.path.insert(0, os.environ["AUTOREASON_ARTIFACT"])
+import knob
+print(knob.value(), file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))
+"""
+CHEAT = """\
+HYPOTHESIS: write the score
+EXPECTED: +100
+
+knob.py
+```
+import os
+os.write(int(os.environ["AUTOREASON_RESULT"]), b"100")
+os._exit(0)
+```
+"""
+
+
+@needs_jail
+def test_no_run_begins_whose_artifact_could_write_its_own_score(task: Path) -> None:
+    Path("knob.py").write_text("def value():\n    return 1\n")
+    Path("import.py").write_text(IMPORTING)
+    task.write_text("---\nartifact: knob.py\nevaluate: python import.py\n---\nTurn the knob.\n")
+    model = ScriptedModel({"author": CHEAT})
+    with pytest.raises(InvalidInput, match=r"could write its own score: run it with `artifact"):
+        research(task, model, evaluations=30, patience=2)
+    assert not model.requests
+    result = research(task, model, evaluations=30, patience=2, unchecked=True)
+    assert "the evaluator was not checked: the artifact may have" in result.conclusion

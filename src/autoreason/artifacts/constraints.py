@@ -22,10 +22,16 @@ _UNITS = {
     "mib": 1_048_576,
 }
 """In lower case; anything else is not a size."""
+_COMPARISON = re.compile(r"(?:[<>]=?|[=!]=|≤|≥)\s*[-+.]?\d")
 
 
 def check_constraint(constraint: str, files: Files) -> None:
-    """Refuse a size of a file that the artifact does not have."""
+    """Refuse a comparison that is no size, and a size of a file that the artifact does not have."""
+    if not _read(constraint) and _COMPARISON.search(constraint):
+        raise InvalidInput(
+            f"`constraints`: {constraint!r} cannot be checked; write a size as `pack.py <= 20 kB`, "
+            "another number as a `guard`, and anything else in words"
+        )
     if (size := _read(constraint)) and not any(matches(path, (size[0],)) for path in files):
         raise InvalidInput(f"`constraints`: {size[0]!r} is no file of the artifact; check the name")
 

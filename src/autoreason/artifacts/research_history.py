@@ -30,6 +30,9 @@ class ResearchHistory:
         self.research: ResearchTask = research
         self.delivered: Deliverable = delivered
         """The artifact at the start, and what it has become."""
+        options = story.settings.strategy_options if story.settings else {}
+        self.unchecked = bool(options.get("unchecked"))
+        """Nobody tried whether the artifact can write its own score."""
         self.trials = story.of(TrialDecided)
         """In the order in which they were decided."""
         self.noise = _last(story.of(NoiseMeasured))

@@ -68,6 +68,8 @@ class ResearchTerms(Struct, frozen=True, kw_only=True):
     """Proposals in a row without a keep that end the search."""
     unsafe: bool = False
     """Evaluators may be run without a jail where there is none."""
+    unchecked: bool = False
+    """Begin even where the artifact could write its own score."""
     rivals: tuple[RuleName, ...] = ()
     """Rules that are compared with `rule`, each with as many evaluations."""
     repeats: Annotated[int, Meta(ge=1, le=100)] = 1

@@ -284,4 +284,6 @@ def _remarks(history: ResearchHistory) -> list[str]:
         remarks.append(f"{count(missing, 'pair')} left out, because the start gave no number there")
     if event.opened > 1:
         remarks.append(f"the sealed set has been opened {event.opened} times")
+    if history.unchecked:
+        remarks.append("the evaluator was not checked: the artifact may have written its own score")
     return remarks

@@ -89,7 +89,7 @@ def read_research_task(
     Raises:
         InvalidInput: Something is wrong with the task or with a file it names; nothing was written.
     """
-    name, text = read_source(source)
+    name, text = read_source(source, "task")
     known = TaskKeys.__struct_fields__
     raw, brief = split_front_matter(name, text, known)
     check_keys(map(str, raw), name, known)

@@ -12,6 +12,7 @@ from autoreason.artifacts.evaluator.saved_evaluation import digest_of
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.research_task import Better
 from autoreason.artifacts.task_file import read_evaluator
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
 from autoreason.tournament.metric import Metric, MetricRole
 
@@ -47,6 +48,9 @@ def read_metric(
     evaluate: str, better: Better, role: MetricRole
 ) -> tuple[TextMetric, EvaluationSource]:
     """The metric that a command or function of the current folder is, and what is saved of it."""
-    source = read_evaluator(evaluate, Path().resolve())
+    try:
+        source = read_evaluator(evaluate, Path().resolve())
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace("`evaluate`", "`metric`")) from None
     digest = digest_of(source)
     return TextMetric(evaluate=evaluate, evaluation=digest, better=better, role=role), source

@@ -16,7 +16,7 @@ _SOLVE = (
     *("repeats", "calls", "width", "ids", "difficulty", "limit"),
     *("test_time_limit", "test_memory_limit", "unsafe"),
 )
-_RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe")
+_RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
 _ARGUMENTS = (*Settings.__struct_fields__, *_MODELS, "prompts", "journal")
 
 

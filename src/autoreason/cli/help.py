@@ -75,11 +75,14 @@ def with_flags(command: click.Command, sentence: str) -> str:
     """A sentence of the library with the flags of a command in place of parameters."""
     from autoreason.task import FRONT_MATTER
 
+    context = click.get_current_context(silent=True)
+    # Keys of a brief or a task may stand in its front matter, where they are named as here.
+    given = context and context.params.get("evaluate")
+    keys = FRONT_MATTER if given else (*FRONT_MATTER, "evaluate")
     flags = {
         param.name: max(param.opts, key=len)
         for param in command.params
-        # Keys of a brief may stand in its front matter, where they are named as here.
-        if isinstance(param, click.Option) and param.name not in FRONT_MATTER
+        if isinstance(param, click.Option) and param.name not in keys
     }
 
     def flag(name: re.Match[str]) -> str:

@@ -24,7 +24,8 @@ def caller_evaluator(
     assert research is not None
     source = replace(source, metric=research.metric)
     parallel = read_options(settings, ResearchTerms).parallel
-    return CallerEvaluator(evaluate, source, parallel=parallel, run=run)
+    guards = tuple(research.guard)
+    return CallerEvaluator(evaluate, source, parallel=parallel, run=run, guards=guards)
 
 
 def caller_service(

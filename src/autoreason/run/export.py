@@ -9,9 +9,11 @@ from pathlib import Path
 import msgspec
 
 from autoreason.artifacts.deliverable import Deliverable, deliverable
+from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.patch import make_patch
+from autoreason.artifacts.research_task import research_of
 from autoreason.artifacts.trial_events import TrialDecided
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message
 from autoreason.journal import Journal
@@ -71,6 +73,11 @@ def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -
     with use_journal(journal) as book:
         result = _delivered(run, book)
     repository = Repository.find(folder)
+    if repository and not any((folder / path).exists() for path in result.start):
+        # The paths would be those of another folder.
+        raise InvalidInput(
+            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER"
+        )
     return make_patch(result.start, result.files, repository.prefix if repository else "")
 
 
@@ -89,12 +96,24 @@ def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace 
 
 def _delivered(run: str, journal: Journal) -> Deliverable:
     run = journal.find(run).id
-    result = deliverable(journal.story(run))
+    story = journal.story(run)
+    result = deliverable(story)
     if result is None:
         raise InvalidInput(f"{run} is no research run; name a folder to export it to")
+    result = result._replace(start=_first_start(story, journal, result.start))
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
     return result
+
+
+def _first_start(story: Story, journal: Journal, start: Files) -> Files:
+    """What is on disk where a run comes from others: the start of the first, as far as they are recorded."""
+    with suppress(UnknownRun):
+        while story.forked_from:
+            story = journal.story(journal.find(story.forked_from).id)
+            research = research_of(story.task)
+            start = research.files if research else start
+    return start
 
 
 def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:

@@ -24,7 +24,9 @@ class Repository:
         self._index = ""
         found = self._try("rev-parse", "--show-prefix")
         if found is None:
-            raise InvalidInput(f"{folder.resolve()} is in no git repository; name a folder of one")
+            raise InvalidInput(
+                f"{folder.resolve()} is in no git repository; name the task's FOLDER"
+            )
         self.prefix = found
 
     @classmethod
@@ -37,7 +39,8 @@ class Repository:
 
     def commit(self, branch: str, start: Files, result: Files, message: str) -> str:
         """A new branch with one commit on HEAD that leads from the start to the result; its name."""
-        if self._try("check-ref-format", "--branch", branch) is None:
+        named = self._try("check-ref-format", "--branch", branch)
+        if named != branch or branch == "@" or branch.startswith("refs/"):
             raise InvalidInput(f"{branch!r} cannot be the name of a branch; choose another")
         reference = f"refs/heads/{branch}"
         if self._try("rev-parse", "--quiet", "--verify", reference) is not None:
@@ -46,6 +49,11 @@ class Repository:
         if head is None:
             raise InvalidInput("the repository has no commit yet; commit the start first")
         modes = self._check_start(start, result)
+        if any(self._try("var", f"GIT_{who}_IDENT") is None for who in ("AUTHOR", "COMMITTER")):
+            raise InvalidInput(
+                "git does not know who commits; say it with `git config user.name NAME` and "
+                "`git config user.email ADDRESS`"
+            )
         with tempfile.TemporaryDirectory() as scratch:
             self._index = str(Path(scratch, "index"))
             self._git("read-tree", head)
@@ -77,7 +85,8 @@ class Repository:
             if not listed or listed[2] != self._hash(path, start[path]):
                 what = "differs at HEAD from the start of the run" if listed else "is not at HEAD"
                 raise InvalidInput(
-                    f"{path} {what}; commit the start, or move to the commit that has it"
+                    f"{path} {what}; name the task's FOLDER where this is another, commit the start, "
+                    "or move to the commit that has it"
                 )
             modes[path] = listed[0]
         return modes

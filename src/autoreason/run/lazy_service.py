@@ -85,6 +85,7 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 start=work.files,
                 unsafe=research.unsafe,
                 parallel=research.parallel,
+                guards=tuple(work.guard),
             )
             measuring = await EvaluatorClient.connect(opening)
             return EvaluationService(measuring), measuring

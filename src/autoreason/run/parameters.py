@@ -223,6 +223,8 @@ class MeasureOptions(PanelOptions, total=False):
     """Proposals in a row without a keep that end the search."""
     unsafe: bool
     """Run evaluator and artifact without a jail where there is none."""
+    unchecked: bool
+    """Begin even where the artifact could write its own score; the conclusion says so."""
 
 
 class ResearchOptions(MeasureOptions, total=False):

@@ -12,7 +12,11 @@ from autoreason.artifacts.end_test import plan_budget
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
-from autoreason.artifacts.evaluator.evaluator_check import CheckReport, check_evaluation
+from autoreason.artifacts.evaluator.evaluator_check import (
+    CheckReport,
+    check_evaluation,
+    writes_own_score,
+)
 from autoreason.artifacts.evaluator.saved_evaluation import (
     SavedEvaluation,
     count_openings,
@@ -47,7 +51,7 @@ from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.task import Task
 
-_TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe")
+_TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
 
 
 def research(
@@ -134,7 +138,26 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
                 on_started(run)
 
         hooks["on_ready"], hooks["on_started"] = ready, started
+        await self._check_score()
         return await super().run_async(**hooks)
+
+    async def _check_score(self) -> None:
+        """Refuse an evaluator whose score the artifact could write, before anything is recorded."""
+        work = research_of(self.task)
+        if work is None or not work.evaluate or function_of(work.evaluate):
+            return
+        terms = read_options(self.settings, ResearchTerms)
+        if terms.unchecked or not any(path.endswith(".py") for path in work.files):
+            return
+        if self._source:
+            self._check_jail(self._source)
+            save_evaluation(self._source)
+        if await writes_own_score(work, unsafe=terms.unsafe, seed=self.settings.seed):
+            raise InvalidInput(
+                "the evaluator runs the artifact in its own process or jail, where it could write its "
+                "own score: run it with `artifact python …`, or use `evaluate: file.py:function` "
+                "(see `autoreason research check`; `unchecked` begins nevertheless)"
+            )
 
     def _check_jail(self, source: EvaluationSource) -> None:
         """Refuse an evaluator that this machine cannot jail, before anything is written."""

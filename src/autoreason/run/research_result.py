@@ -82,7 +82,8 @@ class ResearchResult(Result):
             return super().next_steps()
         steps = [("More", f"autoreason show {self.run} [--text | --diff | --html FILE]")]
         if self.patch:
-            steps.append(("Use it", f"autoreason export {self.run} --patch | git apply"))
+            export = f"autoreason export {self.run} --patch | git apply"
+            steps.append(("Use it", f"{export} (in the task's folder, or name that FOLDER)"))
         return steps
 
     @cached_property

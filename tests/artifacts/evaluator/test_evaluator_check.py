@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from tests.artifacts.evaluator.evaluating import command, function, needs_jail
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.evaluator import evaluator_check
 from autoreason.artifacts.evaluator.attacks import attacks_on, equal_copy
 from autoreason.artifacts.evaluator.caller import CallerEvaluator
-from autoreason.artifacts.evaluator.evaluator_check import CheckReport, _compare, check_evaluation
+from autoreason.artifacts.evaluator.evaluator_check import (
+    CheckReport,
+    _compare,
+    check_evaluation,
+    writes_own_score,
+)
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_task import ResearchTask
@@ -195,3 +201,35 @@ def test_attacks_are_made_of_whatever_the_start_is(start: Files) -> None:
 def test_attacks_on_python_are_python(attack: Any) -> None:
     if "random" not in attack.name:
         compile(attack.files["fit.py"], "fit.py", "exec")
+
+
+IMPORTS = """
+import sys, os
+sys.path.insert(0, os.environ["AUTOREASON_ARTIFACT"])
+{before}
+import fit
+give(1.0)
+"""
+RUNS = """
+import json, subprocess
+run = subprocess.run(["artifact", "python", "fit.py"], input="[[30], 100]", capture_output=True, text=True)
+give(float(len(json.loads(run.stdout))))
+"""
+
+
+@needs_jail
+@pytest.mark.parametrize("before", ["", "os.environ.pop('AUTOREASON_RESULT')"])
+async def test_one_look_finds_that_an_artifact_can_write_its_own_score(before: str) -> None:
+    task = task_of(command(IMPORTS.format(before=before)))
+    assert await writes_own_score(task)
+    assert await writes_own_score(task)
+
+
+@needs_jail
+async def test_an_evaluator_that_keeps_its_score_is_tried_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = task_of(command(RUNS))
+    assert not await writes_own_score(task)
+    monkeypatch.setattr(evaluator_check, "EvaluatorClient", None)
+    assert not await writes_own_score(task)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -227,3 +231,91 @@ async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None
     assert (result.value, result.level, result.metrics["n"]) == (4.0, "caller", 1.0)
     failed = await evaluator.measure(look("four", path="a/prompt.md", seed=1))
     assert (failed.outcome, failed.detail) == (LookOutcome.FAILED, "ValueError: wrong")
+
+
+class _NoFloat:
+    def __float__(self) -> float:
+        raise LookupError("no")
+
+
+def _deep() -> object:
+    value: list[object] = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit, asyncio.CancelledError, GeneratorExit, StopIteration]
+)
+async def test_no_exception_of_the_callers_function_ends_the_callers_program(
+    error: type[BaseException],
+) -> None:
+    def evaluate(*_: object) -> float:
+        raise error("end")
+
+    result = await CallerEvaluator(evaluate).measure(look())
+    assert (result.outcome, result.detail) == (LookOutcome.FAILED, f"{error.__name__}: end")
+
+
+async def test_an_error_that_cannot_be_told_is_a_failed_look() -> None:
+    class Odd(RecursionError):
+        def __str__(self) -> str:
+            raise ValueError
+
+    def evaluate(*_: object) -> float:
+        raise Odd
+
+    result = await CallerEvaluator(evaluate).measure(look())
+    assert (result.outcome, result.detail) == (LookOutcome.FAILED, "Odd")
+
+
+@pytest.mark.parametrize("make", [_deep, _NoFloat, object])
+async def test_what_the_callers_function_returns_is_a_number_or_invalid(
+    make: Callable[[], object],
+) -> None:
+    result = await CallerEvaluator(lambda *_: make()).measure(look())
+    assert result.outcome is LookOutcome.INVALID
+    assert result.detail
+
+
+async def test_a_boolean_of_numpy_is_no_number() -> None:
+    numpy = pytest.importorskip("numpy")
+    result = await CallerEvaluator(lambda *_: numpy.bool_(True)).measure(look())
+    assert result.outcome is LookOutcome.INVALID
+    assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(look())).value == 2.0
+
+
+def test_an_async_function_is_refused() -> None:
+    async def evaluate(*_: object) -> float:
+        return 1.0
+
+    with pytest.raises(InvalidInput, match="`evaluate` is an async function"):
+        CallerEvaluator(evaluate)
+
+
+def test_folders_of_looks_that_were_killed_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program = (
+        "import asyncio, os\n"
+        "from autoreason.artifacts.evaluator.caller import CallerEvaluator\n"
+        "from autoreason.artifacts.measurement import Look\n"
+        "killed = CallerEvaluator(lambda *_: os.kill(os.getpid(), 9))\n"
+        "asyncio.run(killed.measure(Look(files={'a': 'b'}, seed=0)))\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    assert [each.name[:16] for each in tmp_path.iterdir()] == ["autoreason-look-"]
+    CallerEvaluator(lambda *_: 1.0)
+    assert not list(tmp_path.iterdir())
+
+
+async def test_of_sealed_looks_only_the_numbers_that_the_task_names_are_told() -> None:
+    code = "def score(artifact, seed, items): return {'score': 1, 'ms': 2, items[0]: 3}"
+    source = function(code, items=("known",), sealed=("secret",))
+    async with opened(source, guards=("ms",)) as client:
+        assert (await client.measure(look(items=(0,)))).metrics["known"] == 3.0
+        sealed = await client.measure(look(items=(0,), sealed=True))
+    assert sealed.metrics == {"score": 1.0, "ms": 2.0}

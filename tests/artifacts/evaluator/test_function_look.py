@@ -234,3 +234,14 @@ def _processor_seconds() -> float:
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+async def test_of_several_files_a_function_is_found_where_exactly_one_defines_it() -> None:
+    files = {"one.py": "def f(): return 1\ndef g(): return 1", "two.py": "def g(): return 2"}
+    for called, value in {"f": 1.0, "two.g": 2.0, "one.g": 1.0}.items():
+        source = function(f"def score(artifact): return artifact.{called}()")
+        assert (await measure(source, Look(files=files, seed=0))).value == value
+    for called in ("g", "h"):
+        source = function(f"def score(artifact): return artifact.{called}()")
+        failed = await measure(source, Look(files=files, seed=0))
+        assert f"write `artifact.NAME.{called}`" in failed.detail

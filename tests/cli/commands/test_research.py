@@ -269,18 +269,24 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("nowhere.md",), "nowhere.md"),
+        (("nowhere.md",), "no task at nowhere.md"),
+        (("check",), "name the task to check: autoreason research check TASK"),
+        (("task.md", "--rule", "race,greedy", "--repeats", "0"), "at least 1"),
+        (("task.md", "--repeats", "0"), "--repeats"),
+        (("lost.md",), "lost.md: `evaluate`: there is no lost.py"),
         (("task.md", "more.md"), "give one task"),
         (("task.md", "--measure"), "--measure goes with --dry-run"),
         (("task.md", "-o", "knob.py"), "is a file"),
-        (("task.md", "--evaluate", "nothing.py:score"), "nothing.py"),
+        (("task.md", "--evaluate", "nothing.py:score"), "--evaluate: there is no nothing.py"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
     inside: Inside, task: str, arguments: tuple[str, ...], sentence: str
 ) -> None:
     del task
-    said = inside("research", *arguments, *MODEL)
+    inside.write("lost.md", TASK.replace("evaluate.py", "lost.py"))
+    model = () if arguments == ("check",) else MODEL
+    said = inside("research", *arguments, *model)
     assert said.status == 2
     assert sentence in said.sentence
     assert not inside.journal_exists

@@ -567,3 +567,5 @@ def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
     assert "metric.py:score voted on" in shown
     refused = inside("run", BRIEF, *FAST, "--metric-role", "judge")
     assert "--metric-role goes with --metric" in refused.sentence
+    refused = inside("run", BRIEF, *FAST, "--metric", "nothing.py:score")
+    assert "--metric: there is no nothing.py" in refused.sentence

@@ -15,6 +15,9 @@ MARK = "autoreason-probe:"
 """What an attack prints, followed by its name, where it got hold of something."""
 IN_PROCESS = "in-process"
 """The name under which it reports that it runs in one process with the evaluator."""
+TAKEN = 1e300
+"""The score that an artifact writes where it can."""
+_EVERY_DESCRIPTOR = "writes a score to every descriptor"
 
 _CONSTANTS = {
     "nan": "float('nan')",
@@ -57,6 +60,12 @@ def attacks_on(
         body = helper + _guarded(names + _AT_HOME + code.replace("NAME", repr(name)))
         body = body.replace("BEST", best).replace("METRIC", repr(metric))
         yield Attack(f"an artifact that {name}", _added(start, body), remedy)
+
+
+def takeover(start: Files, *, probe: str) -> Files:
+    """A start that marks where it runs, writes `TAKEN` as its score and ends."""
+    attacks = attacks_on(start, Random(0), probe=probe, best=f"{TAKEN:g}")
+    return next(each.files for each in attacks if each.name.endswith(_EVERY_DESCRIPTOR))
 
 
 _EARNED = "give it no value: check that what is measured was really computed"
@@ -122,7 +131,7 @@ for line in ("BEST", json.dumps({METRIC: BEST}), METRIC + ": BEST", METRIC + "=B
 """,
         _PRINTED,
     ),
-    "writes a score to every descriptor": (
+    _EVERY_DESCRIPTOR: (
         """
 for number in range(3, 21):
     try:

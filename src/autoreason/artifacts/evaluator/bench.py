@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from subprocess import SubprocessError
 from typing import Any
@@ -24,8 +24,12 @@ class Bench:
     level: str
     """How artifacts are kept from everything else."""
 
-    def __init__(self, source: EvaluationSource, *, parallel: int, run: str) -> None:
+    def __init__(
+        self, source: EvaluationSource, *, parallel: int, run: str, guards: Collection[str] = ()
+    ) -> None:
         self.source = source
+        self._names = {source.metric, *guards}
+        """The numbers of sealed looks that may leave: any other name could be an item's text."""
         self.run = run
         """Which run it measures for, where a sealed set is counted as opened."""
         self._slots = LookSlots(parallel)
@@ -40,7 +44,7 @@ class Bench:
             result = await self._measure(look, slot)
             if result.outcome is LookOutcome.EVALUATOR_ERROR:
                 result = await self._measure(look, slot)
-        return without_sealed_text(result) if look.sealed else result
+        return without_sealed_text(result, self._names) if look.sealed else result
 
     async def _measure(self, look: Look, slot: int) -> Measurement:
         pool, started = self.source.sealed if look.sealed else self.source.items, time.monotonic()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,14 @@ from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.bench import Bench
 from autoreason.artifacts.evaluator.look_values import TAIL, read_measurement
 from autoreason.artifacts.evaluator.saved_evaluation import write_files
+from autoreason.artifacts.evaluator.work_folder import locked_folder, remove_leftovers
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
+from autoreason.errors import InvalidInput
 
 Evaluate = Callable[[Path, int, list[Any]], Any]
 """Given the artifact's folder, the seed and the items; returns a number, or a dictionary of numbers."""
+
+_PREFIX = "autoreason-look-"
 
 
 class CallerEvaluator(Bench):
@@ -31,33 +35,48 @@ class CallerEvaluator(Bench):
         *,
         parallel: int = 1,
         run: str = "",
+        guards: Collection[str] = (),
     ) -> None:
-        super().__init__(source, parallel=parallel, run=run)
+        if any(map(inspect.iscoroutinefunction, (evaluate, type(evaluate).__call__))):
+            raise InvalidInput("`evaluate` is an async function; give one that returns the number")
+        super().__init__(source, parallel=parallel, run=run, guards=guards)
         self._evaluate = evaluate
+        remove_leftovers(_PREFIX)
 
     async def take(self, look: Look, items: Sequence[Any], slot: int) -> Measurement:  # noqa: ARG002
         """Call the function with the artifact in a folder."""
         return await asyncio.to_thread(self._call, look, list(items))
 
     def _call(self, look: Look, items: list[Any]) -> Measurement:
-        with tempfile.TemporaryDirectory(prefix="autoreason-look-") as folder:
-            write_files(Path(folder), look.files)
+        with locked_folder(_PREFIX) as folder:
+            write_files(folder, look.files)
             try:
-                value = self._evaluate(Path(folder), look.seed, items)
+                value = self._evaluate(folder, look.seed, items)
+            except KeyboardInterrupt:
+                raise
             except MemoryError:
                 return Measurement(outcome=LookOutcome.MEMORY)
-            except Exception as error:
-                detail = f"{type(error).__name__}: {error}"[:TAIL]
-                return Measurement(outcome=LookOutcome.FAILED, detail=detail)
+            except BaseException as error:
+                # Such as SystemExit: a look must not end the caller's program.
+                return Measurement(outcome=LookOutcome.FAILED, detail=_explain(error))
         try:
             text = json.dumps(value, default=_as_number)
-        except (TypeError, ValueError) as error:
-            return Measurement(outcome=LookOutcome.INVALID, detail=str(error))
+        except Exception as error:
+            return Measurement(outcome=LookOutcome.INVALID, detail=_explain(error))
         return read_measurement(text, self.source.metric, "")
+
+
+def _explain(error: BaseException) -> str:
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:
+        text = type(error).__name__
+    return text[:TAIL].encode(errors="replace").decode()
 
 
 def _as_number(value: object) -> float:
     """A number of another library, such as NumPy's."""
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
+    # NumPy's booleans have several names.
+    if "bool" in type(value).__name__ or not hasattr(value, "__float__"):
         raise TypeError(f"the evaluator returned a {type(value).__name__}, which is no number")
     return float(value)

@@ -8,7 +8,7 @@ import os
 import shlex
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from signal import SIGXFSZ
@@ -25,7 +25,13 @@ from autoreason.artifacts.evaluator.command_jail import (
     resident_bytes,
 )
 from autoreason.artifacts.evaluator.jail_watch import leave
-from autoreason.artifacts.evaluator.look_values import MAX_RESULT_BYTES, TAIL, read_measurement
+from autoreason.artifacts.evaluator.look_values import (
+    MAX_OUTPUT,
+    MAX_RESULT_BYTES,
+    TAIL,
+    read_measurement,
+    too_much_printed,
+)
 from autoreason.artifacts.evaluator.work_folder import WorkFolder
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
 from autoreason.jobs.tasks import cancel
@@ -81,12 +87,13 @@ class _CommandLook:
         self._programs = find_programs(self._command[0])
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._out_of_memory = False
+        self._printed_too_much = False
 
     async def run(self, look: Look) -> Measurement:
         """Run the evaluator, with the artifact as often as it asks for it."""
         async with AsyncExitStack() as stack:
             listener = stack.enter_context(_listen(self._folder / "run" / "socket"))
-            output = stack.enter_context(BoundedPipe(TAIL * 4))
+            output = stack.enter_context(BoundedPipe(TAIL * 4, on_overflow=self._end_output))
             value = stack.enter_context(BoundedPipe(MAX_RESULT_BYTES + 1, keep_start=True))
             status = os.memfd_create("status")
             stack.callback(os.close, status)
@@ -215,6 +222,10 @@ class _CommandLook:
                 self._out_of_memory = True
                 self._kill_all()
 
+    def _end_output(self) -> None:
+        self._printed_too_much = True
+        self._kill_all()
+
     def _kill_all(self) -> None:
         for process in self._processes:
             kill_all(process)
@@ -226,6 +237,8 @@ class _CommandLook:
         last = tail.rstrip().rpartition("\n")[2]
         if self._out_of_memory or (returncode and last.startswith("MemoryError")):
             return Measurement(outcome=LookOutcome.MEMORY, tail=tail)
+        if self._printed_too_much:
+            return too_much_printed(tail)
         if not self._unsafe and b"exit-code" not in os.pread(status, 1 << 12, 0):
             return Measurement(
                 outcome=LookOutcome.EVALUATOR_ERROR, detail=last or "its jail ended", tail=tail
@@ -255,8 +268,13 @@ def _listen(path: Path) -> socket.socket:
 class BoundedPipe:
     """A pipe that is read as it is written, of which only so many bytes are kept: the last, or the first."""
 
-    def __init__(self, limit: int, *, keep_start: bool = False) -> None:
+    def __init__(
+        self, limit: int, *, keep_start: bool = False, on_overflow: Callable[[], None] | None = None
+    ) -> None:
         self._limit, self._keep_start = limit, keep_start
+        self._on_overflow = on_overflow
+        """Called once where more than `MAX_OUTPUT` comes."""
+        self._count = 0
         self._kept = bytearray()
 
     def __enter__(self) -> Self:
@@ -292,6 +310,10 @@ class BoundedPipe:
         if not part:
             self._loop.remove_reader(self._read_end)
             return False
+        self._count += len(part)
+        if self._count > MAX_OUTPUT and self._on_overflow:
+            on_overflow, self._on_overflow = self._on_overflow, None
+            on_overflow()
         if self._keep_start:
             self._kept += part[: max(0, self._limit - len(self._kept))]
         else:

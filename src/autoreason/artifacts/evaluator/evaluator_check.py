@@ -15,11 +15,14 @@ from typing import ClassVar, Literal, NamedTuple
 from autoreason.artifacts.evaluator.attacks import (
     IN_PROCESS,
     MARK,
+    TAKEN,
     Attack,
     attacks_on,
     equal_copy,
+    takeover,
 )
 from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
+from autoreason.artifacts.evaluator.saved_evaluation import is_checked, record_check
 from autoreason.artifacts.measurement import Evaluator, Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
@@ -103,6 +106,28 @@ async def check_evaluation(
             await client.close()
 
 
+async def writes_own_score(task: ResearchTask, *, unsafe: bool = False, seed: int = 0) -> bool:
+    """Whether an artifact could write its own score, by one look; what passed is not looked at again."""
+    if is_checked(task.evaluation, task.files):
+        return False
+    with _probe_folder() as folder:
+        inside = folder if unsafe else _INSIDE
+        files = takeover(task.files, probe=inside)
+        opening = OpenEvaluation(digest=task.evaluation, unsafe=unsafe, probe=folder)
+        client = await EvaluatorClient.connect(opening)
+        try:
+            check = _Check(task, client, Path(folder), inside, 0, seed)
+            result = await check.look(files, 0)
+        finally:
+            await client.close()
+        written = result.value is not None and abs(result.value) >= TAKEN
+        if written or check.marks(result):
+            return True
+    if result.outcome is not LookOutcome.EVALUATOR_ERROR:
+        record_check(task.evaluation, task.files)
+    return False
+
+
 @contextmanager
 def _probe_folder() -> Iterator[str]:
     """A folder that every user of a jail can write to."""
@@ -153,13 +178,13 @@ class _Check:
         for number in range(self._pairs):
             forwards = number % 2 == 0
             artifacts = (start, other) if forwards else (other, start)
-            early, late = [self._value(await self._look(each, number)) for each in artifacts]
+            early, late = [self._value(await self.look(each, number)) for each in artifacts]
             one, two = (early, late) if forwards else (late, early)
             first.append(one)
             equal.append(two - one)
             order.append(late - early)
             if not self._task.timed:
-                busy, _ = await asyncio.gather(self._look(start, number), self._look(other, number))
+                busy, _ = await asyncio.gather(self.look(start, number), self.look(other, number))
                 loaded.append(self._value(busy) - one)
         rows = [
             _compare("two equal artifacts", equal, "it must not depend on names, comments or time"),
@@ -170,7 +195,8 @@ class _Check:
         ]
         return first, rows
 
-    async def _look(self, files: Files, number: int) -> Measurement:
+    async def look(self, files: Files, number: int) -> Measurement:
+        """Look at an artifact with the seed and the items of this number."""
         task, random = self._task, Random(f"{self._seed}/{number}")
         size = task.per_look or task.items
         self._evaluations += 1
@@ -194,13 +220,8 @@ class _Check:
     async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
         for left in self._probe.iterdir():
             left.unlink()
-        result = await self._look(attack.files, 0)
-        marks = {each.name for each in self._probe.iterdir()}
-        marks |= {
-            line.partition(MARK)[2].strip().replace(" ", "-")
-            for line in result.tail.splitlines()
-            if MARK in line
-        }
+        result = await self.look(attack.files, 0)
+        marks = self.marks(result)
         self._in_process = self._in_process or IN_PROCESS in marks
         if marks - {IN_PROCESS}:
             return CheckRow(attack.name, "FAILED", f"it got through; {attack.remedy}")
@@ -214,6 +235,15 @@ class _Check:
             beats = f"{result.value:.6g} beats the start's {start:.6g}"
             return CheckRow(attack.name, "FAILED", f"{beats}; {attack.remedy}")
         return CheckRow(attack.name, "caught", f"{result.value:.6g}, the start {start:.6g}")
+
+    def marks(self, result: Measurement) -> set[str]:
+        """What an attack got hold of, as it left it in the folder or in what was printed."""
+        printed = (
+            line.partition(MARK)[2].strip().replace(" ", "-")
+            for line in result.tail.splitlines()
+            if MARK in line
+        )
+        return {*(each.name for each in self._probe.iterdir()), *printed}
 
     def _apart(self) -> CheckRow:
         name = "the artifact runs apart from the evaluator"

@@ -22,6 +22,8 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True, tag=True):
     unsafe: bool = False
     parallel: int = 1
     """Looks at a time."""
+    guards: tuple[str, ...] = ()
+    """Numbers that must hold, which looks at sealed items tell besides the metric."""
     probe: str = ""
     """A folder that both jails may write to, where attacks leave what they got hold of."""
 

@@ -43,7 +43,7 @@ class SavedBench(Bench):
     def __init__(self, opening: OpenEvaluation) -> None:
         self._saved = SavedEvaluation(opening.digest)
         source = self._saved.source
-        super().__init__(source, parallel=opening.parallel, run=opening.run)
+        super().__init__(source, parallel=opening.parallel, run=opening.run, guards=opening.guards)
         self._start = opening.start
         self._words = ItemWords((*source.items, *source.sealed))
         self._shared_runs: dict[int, int] = {}

@@ -9,15 +9,18 @@ from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
 from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.evaluator.look_values import TAIL, read_measurement
+from autoreason.artifacts.evaluator.look_values import (
+    MAX_OUTPUT,
+    TAIL,
+    read_measurement,
+    too_much_printed,
+)
 from autoreason.artifacts.evaluator.saved_evaluation import function_of
 from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
 from autoreason.programs.sandbox.base import ProgramRole, ProgramRun, RunLimits, Sandbox, Session
 from autoreason.programs.sandbox.joint_run import run_jointly
 from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED
 from autoreason.programs.sandbox.warm import imported_modules
-
-_MAX_OUTPUT = 16 << 20
 
 
 class FunctionEvaluator:
@@ -27,7 +30,7 @@ class FunctionEvaluator:
         self._sandbox, self._source = sandbox, source
         self.level: str = sandbox.level
         self._limits = RunLimits(
-            seconds=source.limits.seconds, memory=source.limits.memory_mb << 20, output=_MAX_OUTPUT
+            seconds=source.limits.seconds, memory=source.limits.memory_mb << 20, output=MAX_OUTPUT
         )
         self._evaluator = _python_texts(
             {path: body.decode("utf-8", "replace") for path, body in source.files.items()}
@@ -111,8 +114,7 @@ def _read(evaluator: ProgramRun, artifact: ProgramRun | None, metric: str) -> Me
     if error.startswith("MemoryError"):
         return Measurement(outcome=LookOutcome.MEMORY, tail=tail)
     if "output" in ends:
-        detail = f"more than {_MAX_OUTPUT >> 20} MB were printed"
-        return Measurement(outcome=LookOutcome.FAILED, detail=detail, tail=tail)
+        return too_much_printed(tail)
     if evaluator.end_reason == "exit" and evaluator.status in (RAISED, DISCONNECTED):
         return Measurement(outcome=LookOutcome.FAILED, detail=error, tail=tail)
     if evaluator.end_reason == "exit" and report:

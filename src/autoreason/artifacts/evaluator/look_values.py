@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -12,6 +13,8 @@ from autoreason.artifacts.measurement import LookOutcome, Measurement
 from autoreason.artifacts.research_task import LookLimits
 
 MAX_RESULT_BYTES = 1 << 20
+MAX_OUTPUT = 16 << 20
+"""Bytes that a look may print; then it is ended."""
 _MAX_METRICS = 64
 _MAX_NAME = 80
 TAIL = 2000
@@ -31,6 +34,12 @@ def read_measurement(text: str | bytes, metric: str, tail: str) -> Measurement:
     )
 
 
+def too_much_printed(tail: str) -> Measurement:
+    """The measurement of a look that was ended because it printed too much."""
+    detail = f"more than {MAX_OUTPUT >> 20} MB were printed"
+    return Measurement(outcome=LookOutcome.FAILED, detail=detail, tail=tail)
+
+
 def measured(result: Measurement, limits: LookLimits, *, seconds: float, level: str) -> Measurement:
     """A measurement with what every one has: its time, its level, and a sentence for a limit."""
     details = {
@@ -41,12 +50,13 @@ def measured(result: Measurement, limits: LookLimits, *, seconds: float, level: 
     return replace(result, seconds=seconds, level=level, detail=detail)
 
 
-def without_sealed_text(measurement: Measurement) -> Measurement:
-    """A measurement of sealed items, of which anything that was printed could be a part."""
+def without_sealed_text(measurement: Measurement, names: Collection[str]) -> Measurement:
+    """A measurement of sealed items, which what was printed and unknown names of metrics could be a part of."""
     safe = (LookOutcome.OK, LookOutcome.TIMEOUT, LookOutcome.MEMORY)
     generic = f"{measurement.outcome} on sealed items"
     detail = measurement.detail if measurement.outcome in safe else generic
-    return replace(measurement, tail="", detail=detail)
+    metrics = {name: value for name, value in measurement.metrics.items() if name in names}
+    return replace(measurement, tail="", detail=detail, metrics=metrics)
 
 
 class LookValues(NamedTuple):

@@ -110,6 +110,16 @@ def write_files(folder: Path, files: Mapping[str, str | bytes], mode: int = 0o64
         path.chmod(mode | 0o111 if body.startswith(b"#!") else mode)
 
 
+def is_checked(evaluation: str, start: Mapping[str, str]) -> bool:
+    """Whether no artifact like this start could write its own score when that was tried."""
+    return _check_path(evaluation, start).exists()
+
+
+def record_check(evaluation: str, start: Mapping[str, str]) -> None:
+    """Record that an evaluation keeps its score from artifacts like this start."""
+    write_atomically(_check_path(evaluation, start), b"", private=True)
+
+
 def count_openings(sealed: Sequence[Any]) -> int:
     """How many end tests have opened a sealed set, or another that has most of its items."""
     return len(_openings_of(_item_marks(sealed)))
@@ -150,6 +160,11 @@ def _openings_of(marks: set[str]) -> set[str]:
 
 def _openings_path() -> Path:
     return data_folder() / "evaluations" / "sealed.opened"
+
+
+def _check_path(evaluation: str, start: Mapping[str, str]) -> Path:
+    digest = sha256(json.dumps([evaluation, start], sort_keys=True).encode()).hexdigest()
+    return data_folder() / "evaluations" / f"{digest}.checked"
 
 
 def _path(digest: str) -> Path:

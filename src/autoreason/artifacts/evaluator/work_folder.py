@@ -1,4 +1,4 @@
-"""The folder of an evaluator's process: its files, read-only, and one folder for each look. Linux only."""
+"""Folders of looks, locked so that what a killed process left can be told; that of an evaluator's process."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ class WorkFolder:
     """A folder for the user alone, locked while its process lives, so that others can tell what was left behind."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
-        _remove_leftovers()
+        remove_leftovers(_PREFIX)
         self._files = files
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self.path, self._lock = _make_locked(_PREFIX)
         self.task = self.path / "task"
-        self._lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDONLY, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._signatures: dict[Path, tuple[int, ...]] = {}
 
     def verify(self) -> None:
@@ -76,9 +74,28 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_leftovers() -> None:
+@contextmanager
+def locked_folder(prefix: str) -> Iterator[Path]:
+    """A folder for the user alone, in one that is locked until it is removed."""
+    path, lock = _make_locked(prefix)
+    try:
+        (path / "artifact").mkdir()
+        yield path / "artifact"
+    finally:
+        _remove(path)
+        os.close(lock)
+
+
+def _make_locked(prefix: str) -> tuple[Path, int]:
+    path = Path(tempfile.mkdtemp(prefix=prefix))
+    lock = os.open(path / _LOCK, os.O_CREAT | os.O_RDONLY, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return path, lock
+
+
+def remove_leftovers(prefix: str) -> None:
     """Remove the folders of processes that were killed: their looks may have had sealed items."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with suppress(OSError):
             lock = os.open(folder / _LOCK, os.O_RDONLY)
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,6 +91,11 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
         is_flag=True,
         help="Without a jail where there is none: what the model writes can do whatever you can.",
     ),
+    options.option(
+        "--unchecked",
+        is_flag=True,
+        help="Begin even where the artifact could write its own score; the conclusion says so.",
+    ),
 )
 @options.research_models_options
 @options.limit_options
@@ -131,9 +137,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     from autoreason.run.research import prepare_research
     from autoreason.settings import DEFAULT_MODEL
 
-    checks = given[0] == _CHECK and len(given) == 2
-    if len(given) != 1 + checks:
-        raise InvalidInput("give one task: a Markdown file; or check and the file")
+    checks = _is_check(given)
     if checks:
         _refuse_other_options(click.get_current_context())
     if values["measure"] and not values["dry_run"]:
@@ -144,7 +148,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")
     if len(rules) > 1:
         return _compare(given, rules, values)
-    if values["repeats"]:
+    if values["repeats"] is not None:
         raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
     prepared = prepare_research(
         given[-1],
@@ -164,6 +168,16 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     return start_run(prepared.run_async, prepared, values, list(prepared.notes))
 
 
+def _is_check(given: tuple[str, ...]) -> bool:
+    """Whether an evaluator is to be attacked; there must be one task."""
+    if given == (_CHECK,) and not Path(_CHECK).exists():
+        raise InvalidInput("name the task to check: autoreason research check TASK")
+    checks = given[0] == _CHECK and len(given) == 2
+    if len(given) != 1 + checks:
+        raise InvalidInput("give one task: a Markdown file; or check and the file")
+    return checks
+
+
 def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
@@ -174,12 +188,13 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
         raise InvalidInput("--measure is the same for every rule; name one, or none")
     if values["output"]:
         raise InvalidInput("-o needs one result, and several rules have several; leave it out")
+    repeats = values["repeats"]
     chosen = arguments.research_options({**values, "rule": None})
     prepared = prepare_compare_rules(
         given[0],
         values["model"] or DEFAULT_MODEL,
         evaluate=values["evaluate"],
-        **chosen | {"rules": rules, "repeats": values["repeats"] or 1},
+        **chosen | {"rules": rules, "repeats": 1 if repeats is None else repeats},
     )
     if values["dry_run"]:
         return _dry_run(prepared, values)

@@ -5,6 +5,7 @@ The evaluator calls the artifact as tests call a program; its value leaves by a 
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import json
@@ -59,6 +60,21 @@ class SourceFinder:
         """The name under which a file is imported."""
         return next(name for name, each in self._modules.items() if each == path)
 
+    def defined_in(self, module: str) -> set[str]:
+        """The functions, classes and constants of a module, without running it."""
+        try:
+            body = ast.parse(self._files[self._modules[module]]).body
+        except (SyntaxError, ValueError, RecursionError):
+            return set()
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        targets = [
+            target for each in body if isinstance(each, ast.Assign) for target in each.targets
+        ]
+        return {
+            *(each.name for each in body if isinstance(each, kinds)),
+            *(each.id for each in targets if isinstance(each, ast.Name)),
+        }
+
     def find_spec(
         self,
         fullname: str,
@@ -86,7 +102,7 @@ class SourceFinder:
 
 
 class ArtifactNames(dict[str, Any]):
-    """What an evaluator can ask of an artifact: the names of its one module, or its modules by name."""
+    """What an evaluator can ask of an artifact: its modules by name, and names that one module alone defines."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         super().__init__()
@@ -96,17 +112,24 @@ class ArtifactNames(dict[str, Any]):
         names = self._finder.names
         if len(names) == 1:
             return hasattr(importlib.import_module(names[0]), str(name))
-        return any(each.partition(".")[0] == name for each in names)
+        return any(each.partition(".")[0] == name for each in names) or bool(self._home(str(name)))
 
     def __getitem__(self, name: str) -> object:
         names = self._finder.names
         if len(names) == 1:
             return getattr(importlib.import_module(names[0]), name)
+        if not any(each.partition(".")[0] == name for each in names):
+            return getattr(importlib.import_module(self._home(name)), name)
         for each in names:
             # A module of a package is an attribute of it only once it has been imported.
             if each.partition(".")[0] == name:
                 importlib.import_module(each)
         return importlib.import_module(name)
+
+    def _home(self, name: str) -> str:
+        """The one module that defines a name; empty where none or several do."""
+        homes = [each for each in self._finder.names if name in self._finder.defined_in(each)]
+        return homes[0] if len(homes) == 1 else ""
 
 
 def serve_artifact(_: CodeType, channel: int) -> None:
@@ -133,7 +156,11 @@ class Artifact:
             raise AttributeError(f"the artifact has no Python file that could define {name}")
         names = self._client.names([name])
         if name not in names:
-            raise AttributeError(f"the artifact defines no {name}")
+            several = sum(path.endswith(".py") for path in self.files) > 1
+            how = (
+                f" in one file alone; write `artifact.NAME.{name}`, with the file's name" * several
+            )
+            raise AttributeError(f"the artifact defines no {name}{how}")
         return names[name]
 
 
