@@ -66,8 +66,9 @@ def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_t
     assert report.conclusion.startswith("result against start on fresh evaluations +0.0226 (0.0")
     assert "the loop itself saw +0.0200, which is selection, do not quote it" in report.conclusion
     assert "4 proposals, 2 kept, " not in report.conclusion
-    assert "4 proposals, 2 kept; smallest gain" in report.conclusion
-    assert "smallest gain this test could show 0.00" in report.conclusion
+    assert "4 proposals, 2 kept; such a test shows" in report.conclusion
+    assert "such a test shows a gain of 0.0" in report.conclusion
+    assert report.conclusion.endswith(" four times in five")
     assert report.gain
     assert report.gain.shown
 
@@ -84,7 +85,7 @@ def test_a_gain_that_is_not_beyond_chance_is_not_claimed() -> None:
     end = EndTested(trial=2, result=(0.71, 0.69, 0.72), start=(0.70, 0.705, 0.70), sealed=False)
     report = report_of(*SEARCH, end, DONE)
     assert report.conclusion.startswith("no gain is shown: result against start on fresh")
-    assert "smallest gain this test could show" in report.conclusion
+    assert "such a test shows a gain of " in report.conclusion
 
 
 def test_a_result_that_is_worse_is_called_worse() -> None:

@@ -45,6 +45,9 @@ TASK = "---\nartifact: knob.py\nevaluate: evaluate.py:score\n---\nTurn the knob.
 MODEL = ("-m", "proposer.py:Proposer/any", "--seed", "7")
 
 
+JUDGE = ("--judge-model", "echo/echo")
+
+
 def prepare(folder: Path, task: str = TASK) -> str:
     """A task in a folder."""
     (folder / "knob.py").write_text("def level():\n    return 0.0\n")
@@ -124,7 +127,8 @@ def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
 def test_check_says_whether_an_evaluator_is_fit(inside: Inside, task: str) -> None:
     said = inside("research", "check", task)
     assert said.status == 0, said.out + said.err
-    assert "This evaluator can be optimised against" in said.out
+    assert "This evaluator can be optimised against: " in said.out
+    assert "all passed" in said.out
     wrong = "def score(artifact, seed, items):\n    return len(artifact.text('knob.py'))\n"
     inside.write("evaluate.py", wrong.replace("return ", "return -"))
     said = inside("research", "check", task)
@@ -172,8 +176,10 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     assert row["strategy"] == "research"
     assert row["trials"] >= row["kept"] > 0
     shown = inside("show").out
-    assert "trial 1" in shown
+    assert "  trial 1     kept: +0.5" in shown
     assert "Noise" in shown
+    assert "improves an artifact, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
 
@@ -252,6 +258,11 @@ def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
     assert not inside.journal_exists
 
 
+def one_line(text: str) -> str:
+    """A text without its line breaks."""
+    return " ".join(text.split())
+
+
 def test_what_went_into_json_can_be_read_back(inside: Inside, task: str) -> None:
     said = inside("research", task, *MODEL, "--dry-run", "--json")
     found: dict[str, Any] = json.loads(said.out)
@@ -270,6 +281,7 @@ def test_several_rules_are_compared(inside: Inside, task: str) -> None:
     assert "2 repeats of 2 rules cannot show that one of them is best" in done.err
     shown = inside("show")
     assert "race - greedy" in shown.out
+    assert "2 repeats of 2 rules cannot show that one of them is best" in one_line(shown.out)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ _BEYOND_NOISE = 3.0
 """Standard deviations by which an attack must beat the start to count."""
 _INSIDE = "/probe"
 
-CheckStatus = Literal["caught", "FAILED", "does not apply"]
+CheckStatus = Literal["passed", "FAILED", "does not apply"]
 
 
 class CheckRow(NamedTuple):
@@ -65,7 +65,7 @@ class CheckReport(Report):
         tried = sum(row.status != "does not apply" for row in self.rows)
         failed = sum(row.status == "FAILED" for row in self.rows)
         if not failed:
-            return f"this evaluator can be optimised against: {count(tried, 'check')}, all caught"
+            return f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
         return (
             f"this evaluator is not fit to be optimised against: {failed} of "
             f"{count(tried, 'check')} failed"
@@ -74,7 +74,7 @@ class CheckReport(Report):
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
         columns = [Column(title, figures=False) for title in ("tried", "result", "why")]
-        table = Table(columns, self.rows, tones={"FAILED": "bad", "caught": "good"})
+        table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]
 
@@ -205,7 +205,7 @@ class _Check:
         if marks - {IN_PROCESS}:
             return CheckRow(attack.name, "FAILED", f"it got through; {attack.remedy}")
         if result.value is None:
-            status: CheckStatus = "caught"
+            status: CheckStatus = "passed"
             if result.outcome == LookOutcome.EVALUATOR_ERROR:
                 status = "FAILED"
             return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
@@ -213,7 +213,10 @@ class _Check:
         if gain > max(self._task.tolerance, _BEYOND_NOISE * spread):
             beats = f"{result.value:.6g} beats the start's {start:.6g}"
             return CheckRow(attack.name, "FAILED", f"{beats}; {attack.remedy}")
-        return CheckRow(attack.name, "caught", f"{result.value:.6g}, the start {start:.6g}")
+        nothing = "no gain" if not spread else "no gain beyond noise"
+        return CheckRow(
+            attack.name, "passed", f"{nothing}: {result.value:.6g}, the start {start:.6g}"
+        )
 
     def _apart(self) -> CheckRow:
         name = "the artifact runs apart from the evaluator"
@@ -226,16 +229,16 @@ class _Check:
                 "the evaluator imports it in its own process: run it with `artifact python …`, "
                 "or use `evaluate: file.py:function`",
             )
-        return CheckRow(name, "caught", "in a jail of its own, or not run at all")
+        return CheckRow(name, "passed", "in a jail of its own, or not run at all")
 
 
 def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:
     if not any(differences):
-        return CheckRow(name, "caught", f"the same number {len(differences)} times")
+        return CheckRow(name, "passed", f"the same number {len(differences)} times")
     from autoreason.stats.paired import permutation_test
 
     test = permutation_test(differences)
     stated = f"mean difference {test.statistic:.3g}, p {p_value(test.p_value)}"
     if test.p_value is not None and test.p_value < _ALPHA:
         return CheckRow(name, "FAILED", f"{stated}; {remedy}")
-    return CheckRow(name, "caught", stated)
+    return CheckRow(name, "passed", stated)

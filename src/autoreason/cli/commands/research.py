@@ -45,13 +45,13 @@ Examples:
   autoreason research task.md --dry-run --measure
   autoreason research task.md -m {model} --cost-limit 5
   autoreason research task.md --parallel 2 -o better/
-  autoreason research task.md --rule race,greedy,independent --repeats 6
+  autoreason research task.md --rule race,greedy,independent --repeats 7
   autoreason export last --branch better
 
 \b
 Exit status:
   0    the end test shows a gain, or a person accepted the result;
-       check: every attack was caught
+       check: nothing got through
   1    finished without a gain to claim; check: an attack got through
   2    something given cannot be used; nothing was written
   3    the budget is reached

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.cli.times import when
 from autoreason.cli.views import outcome, plain
 from autoreason.cli.views.console import stdout_console
@@ -184,7 +185,11 @@ class Transcript:
     def steps(self, story: Story) -> None:
         """What happened in research, one line each."""
         for event in story.others:
-            label, _, text = plain.step(event, story).partition(": ")
+            line = plain.step(event, story)
+            label, _, text = line.partition(": ")
+            if isinstance(event, TrialDecided):
+                label = f"trial {event.number}"
+                text = line.removeprefix(f"{label} ")
             self._row(label, text)
 
     def panels(self, story: Story) -> None:
@@ -259,9 +264,10 @@ class Transcript:
             self._print(Text("─" * self.width, style="dim"))
 
     def _row(self, label: str, text: str, style: str = "", label_style: str = "dim") -> None:
-        lines = wrap(self.rename(text), max(_MIN_WIDTH, self.width - _LABEL - 2)) or [""]
+        column = max(_LABEL, len(label) + 1)
+        lines = wrap(self.rename(text), max(_MIN_WIDTH, self.width - column - 2)) or [""]
         for place, line in enumerate(lines):
-            head = f"{label if place == 0 else '':<{_LABEL}}"
+            head = f"{label if place == 0 else '':<{column}}"
             self._print(Text.assemble("  ", (head, label_style), (line, style)))
 
     def _print(self, line: Text) -> None:
