@@ -106,7 +106,11 @@ def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
     said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
     assert said.status == 1
     assert said.out == ""
-    assert said.sentence.startswith("no gain: no change was kept, so the result is the start")
+    said_all = one_line(said.err)
+    assert said_all.startswith(
+        "autoreason: no gain: no change was kept, so the result is the start"
+    )
+    assert all(len(line) <= 80 for line in said.err.splitlines())
 
 
 def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
@@ -182,6 +186,26 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
+
+
+def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
+    inside: Inside, task: str
+) -> None:
+    inside.write("proposer.py", PROPOSER.replace("    shown = ", "    shown = None + "))
+    said = inside("research", task, *MODEL, "-o", "out", "-q")
+    assert said.status == 4
+    assert "give -o out to resume, too, for the files to go there" in said.err
+
+
+def test_calls_that_asked_again_are_counted(inside: Inside, task: str) -> None:
+    unusable = PROPOSER.replace(
+        "    shown", "    if 'try/0' in request.key: return 'no'\n    shown"
+    )
+    all_shown = '"".join(each.text for each in request.messages)'
+    inside.write("proposer.py", unusable.replace("request.messages[-1].text", all_shown))
+    said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3")
+    number = len(inside("show", "--json").json["report"]["trials"])
+    assert f"; {number} of the calls asked again after an unusable reply" in one_line(said.err)
 
 
 def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(

@@ -100,8 +100,7 @@ class Plain(View):
         """Print one line, with the time since the start in front."""
         minutes, seconds = divmod(int(self.live.elapsed), 60)
         text = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
-        if self.out.isatty():
-            text = "\n".join(wrap(text, terminal_width(), _INDENT))
+        text = "\n".join(wrap(text, terminal_width(), _INDENT))
         # The reader may have left; the run goes on.
         with suppress(OSError):
             print(text, file=self.out, flush=True)
