@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 from msgspec.structs import asdict, replace
 
@@ -150,6 +150,14 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
             require_jail()
 
 
+class MeasuredStart(NamedTuple):
+    """What a dry run that measures finds out."""
+
+    noise: NoiseMeasured
+    request: Request
+    """The first one, with what was measured."""
+
+
 class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
     """A research run with everything decided."""
 
@@ -157,7 +165,7 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         """Save what measures, then run until the end or a pause."""
         return cast(ResearchResult, await super().run_async(**hooks))
 
-    async def measure_noise_async(self) -> NoiseMeasured:
+    async def measure_start_async(self) -> MeasuredStart:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
         if self._source:
             self._check_jail(self._source)
@@ -166,10 +174,15 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         lazy = LazyService(self.task.work, self.settings, "dry run")
         service = self.service or lazy
         events: list[AnyEvent] = []
+        requests: list[Request] = []
 
         async def ask(query: Request | Query[Any]) -> Any:
             if isinstance(query, LookQuery):
                 return await service.answer(query)
+            if isinstance(query, Request):
+                requests.append(query)
+            elif (answer := Research.sample_answer(self.task, query)) is not None:
+                return answer
             raise Stopped(query.key)
 
         context = JobContext(self.task, self.settings, self.prompts, ask, events.append)
@@ -180,7 +193,7 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         finally:
             await lazy.close()
         assert isinstance(noise, NoiseMeasured)
-        return noise
+        return MeasuredStart(noise, requests[0])
 
     async def check_async(self) -> CheckReport:
         """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""

@@ -125,6 +125,7 @@ def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
     measured = inside("research", task, *MODEL, "--dry-run", "--measure", "--json").json
     assert len(measured["noise"]["values"]) == 5
     assert measured["noise"]["spread"] > 0
+    assert "one evaluation varies by" in json.dumps(measured["request"])
     assert not inside.journal_exists
 
 

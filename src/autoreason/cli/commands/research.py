@@ -14,8 +14,7 @@ from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.trial_events import NoiseMeasured
-    from autoreason.run.research import PreparedMeasuring, PreparedResearch
+    from autoreason.run.research import MeasuredStart, PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
 _CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed", "as_json", "html", "quiet")
@@ -156,8 +155,8 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     if values["dry_run"]:
         import asyncio
 
-        noise = asyncio.run(prepared.measure_noise_async()) if values["measure"] else None
-        return _dry_run(prepared, values, noise)
+        measured = asyncio.run(prepared.measure_start_async()) if values["measure"] else None
+        return _dry_run(prepared, values, measured)
     if values["output"] and values["output"].is_file():
         raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
     return start_run(prepared.run_async, prepared, values, list(prepared.notes))
@@ -207,11 +206,11 @@ def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
 
 
 def _dry_run(
-    prepared: PreparedMeasuring, values: dict[str, Any], noise: NoiseMeasured | None = None
+    prepared: PreparedMeasuring, values: dict[str, Any], measured: MeasuredStart | None = None
 ) -> int:
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.preview import dry_run
 
     for note in prepared.notes:
         print_message(note)
-    return dry_run(prepared, as_json=values["as_json"], html=values["html"], noise=noise)
+    return dry_run(prepared, as_json=values["as_json"], html=values["html"], measured=measured)
