@@ -198,6 +198,18 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
     assert "give -o out to resume, too, for the files to go there" in said.err
 
 
+def test_a_fork_takes_what_means_something_to_research_and_refuses_the_rest(
+    inside: Inside, task: str
+) -> None:
+    inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
+    said = inside("fork", "last", "--max-words", "300")
+    assert said.status == 2
+    assert "improves an artifact, and `max_words` means nothing to it" in said.sentence
+    assert "--passes means nothing" in inside("fork", "last", "--passes", "3").sentence
+    inside("fork", "last", *MODEL, "--evaluations", "30", "--patience", "2", "-q")
+    assert inside("show", "--json").json["report"]["evaluations"] <= 30
+
+
 def test_calls_that_asked_again_are_counted(inside: Inside, task: str) -> None:
     unusable = PROPOSER.replace(
         "    shown", "    if 'try/0' in request.key: return 'no'\n    shown"
