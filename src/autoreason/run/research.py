@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
@@ -195,7 +195,7 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         assert isinstance(noise, NoiseMeasured)
         return MeasuredStart(noise, requests[0])
 
-    async def check_async(self) -> CheckReport:
+    async def check_async(self, on_look: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
         if self._source:
             self._check_jail(self._source)
@@ -203,7 +203,9 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         work = research_of(self.task)
         assert work is not None
         unsafe = read_options(self.settings, ResearchTerms).unsafe
-        return await check_evaluation(work, self._evaluator, unsafe=unsafe, seed=self.settings.seed)
+        return await check_evaluation(
+            work, self._evaluator, unsafe=unsafe, seed=self.settings.seed, on_look=on_look
+        )
 
 
 def prepare_research(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,18 +86,23 @@ async def check_evaluation(
     unsafe: bool = False,
     pairs: int = 10,
     seed: int = 0,
+    on_look: Callable[[int], None] = lambda _: None,
 ) -> CheckReport:
-    """Try everything on a task's saved evaluation, or on an evaluator of the caller."""
+    """Try everything on a task's saved evaluation, or on an evaluator of the caller.
+
+    `on_look` is given the number of each look before it is taken.
+    """
     with _probe_folder() as folder:
         if evaluator is not None:
-            return await _Check(task, evaluator, Path(folder), folder, pairs, seed).run("caller")
+            check = _Check(task, evaluator, Path(folder), folder, pairs, seed, on_look)
+            return await check.run("caller")
         opening = OpenEvaluation(
             digest=task.evaluation, unsafe=unsafe, parallel=2, probe=folder, start=task.files
         )
         client = await EvaluatorClient.connect(opening)
         try:
             inside = folder if unsafe else _INSIDE
-            check = _Check(task, client, Path(folder), inside, pairs, seed)
+            check = _Check(task, client, Path(folder), inside, pairs, seed, on_look)
             return await check.run(client.level)
         finally:
             await client.close()
@@ -120,7 +125,9 @@ class _Check:
         probe_inside: str,
         pairs: int,
         seed: int,
+        on_look: Callable[[int], None],
     ) -> None:
+        self._on_look = on_look
         self._task, self._evaluator, self._pairs = task, evaluator, pairs
         self._probe, self._probe_inside, self._seed = probe, probe_inside, seed
         self._evaluations = 0
@@ -174,6 +181,7 @@ class _Check:
         task, random = self._task, Random(f"{self._seed}/{number}")
         size = task.per_look or task.items
         self._evaluations += 1
+        self._on_look(self._evaluations)
         return await self._evaluator.measure(
             Look(
                 files=files,

@@ -18,6 +18,7 @@ from autoreason.report import numbers
 from autoreason.report.layout import WIDEST, wrap
 from autoreason.run.kinds import job_label, written_by
 from autoreason.tournament import statements
+from autoreason.tournament.metric import Metric
 
 if TYPE_CHECKING:
     from autoreason.events import (
@@ -116,6 +117,9 @@ class Transcript:
             self._row("models", f"{models}; {how}; seed {settings.seed}")
         origin = f"; forked from {row.forked_from}" if row.forked_from else ""
         self._row("started", f"{when(row.created)}, version {row.version}{origin}")
+        work = story.task.work if story.task else None
+        if isinstance(work, Metric):
+            self._row("metric", f"{work.evaluate}, as a {work.role}")
         if story.task and not story.task.contract.empty:
             self._row("contract", " ".join(story.task.contract.rules()))
 
