@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.kills import KillResult, kill_runs
+from benchmarks.knowledge import measure_knowledge
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
 from benchmarks.research import measure_research
@@ -70,6 +71,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "sandbox": measure_sandbox,
     "solve": measure_solving,
     "research": measure_research,
+    "knowledge": measure_knowledge,
 }
 
 

@@ -47,12 +47,14 @@ docs/programs
 docs/problems
 docs/research
 docs/overfitting
+docs/knowledge
 ```
 
 ```{toctree}
 :hidden:
 :caption: Know
 
+docs/advice
 docs/evidence
 docs/studies
 docs/extending

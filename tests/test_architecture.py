@@ -31,6 +31,7 @@ NOUNS = frozenset(
         "plugins",
         "prompts",
         "reasoning",
+        "knowledge_records",
         "regex",
         "settings",
         "story",
@@ -50,8 +51,8 @@ FLOORS = (
     frozenset({"strategies", "tournament"}),
     # What every job works with; what models write, read.
     frozenset({"jobs", "parsing"}),
-    # Ask, record, count, show: none of them knows what for.
-    frozenset({"journal", "models", "report", "stats"}),
+    # Ask, record, count, show, know: none of them knows what for.
+    frozenset({"journal", "knowledge", "models", "report", "stats"}),
     # The words all others speak in.
     NOUNS,
 )
@@ -76,8 +77,15 @@ PROGRAMS = tuple(f"autoreason.programs.{room}" for room in ("examiner", "problem
 EVERYTHING_BUT_NOUNS = tuple(f"autoreason.{room}" for room in DEPTH if room not in NOUNS)
 
 FORBIDDEN = {
-    "journal": ("autoreason.models", "autoreason.stats"),
+    "journal": ("autoreason.knowledge", "autoreason.models", "autoreason.stats"),
     "jobs": METHOD,
+    "knowledge": (
+        "autoreason.journal",
+        "autoreason.models",
+        "autoreason.events",
+        "autoreason.settings",
+        "time",
+    ),
     "models": ("autoreason.journal", "autoreason.stats"),
     "parsing": METHOD,
     "programs": PROGRAMS,
@@ -114,7 +122,7 @@ ALLOWED = {
 }
 """Of what is forbidden."""
 
-PURE = ("jobs", "parsing", "stats", "tournament")
+PURE = ("jobs", "knowledge", "parsing", "stats", "tournament")
 """Rooms whose randomness is all given to them."""
 
 SEEDED = ("numpy.random.default_rng", "numpy.random.Generator")

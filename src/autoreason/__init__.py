@@ -16,6 +16,7 @@ _register(
 )
 _register("autoreason.artifacts.research_task", "ResearchTask")
 _register("autoreason.artifacts.text_metric", "TextMetric")
+_register("autoreason.studies.knowledge_test.recorded_pairs", "RecordedPairs")
 
 if TYPE_CHECKING:
     from autoreason._api import *  # noqa: F403

@@ -174,6 +174,8 @@ class CritiqueWritten(Event, frozen=True, kw_only=True):
     problems: tuple[CritiqueProblem, ...] = ()
     dropped: int = 0
     """Problems whose quote is not in the text."""
+    miscited: int = 0
+    """Problems that name a record which was not shown, or another figure than it has."""
     prose: str = ""
     """The whole critique where no quotes are asked for."""
     readable: bool = True
@@ -336,6 +338,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     inconclusive: int
     unopposed: int
     dropped_quotes: int
+    miscited: int = 0
+    """Criticisms that named a record which was not shown, or another figure than it has."""
     leaks: int
     """Candidates that went to a panel with a leak."""
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
+from autoreason.knowledge_records import Knowledge
 from autoreason.type_hints import check_call, check_fields
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -52,6 +53,8 @@ class Task(Struct, frozen=True, kw_only=True):
     facts: str | None = None
     """Ground truth shown to critic, authors and judges."""
     contract: Contract = Contract()
+    knowledge: Knowledge | None = None
+    """Records of the user's own that critics, judges and authors are shown."""
     entries: tuple[Entry, ...] = ()
     """Finished texts, where judging them is the task."""
     work: Work | None = None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Usage
 from autoreason.journal import Journal, sql
-from autoreason.journal.records import now
+from autoreason.journal.rows import now
 
 SOURCE = Path(__file__).parents[2] / "src"
 PROJECT = Path(__file__).parents[2]

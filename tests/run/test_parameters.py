@@ -124,6 +124,7 @@ USUAL: dict[str, Any] = {
     "task": "Write.",
     "texts": {"a": "One.", "b": "Two."},
     "run": "no-such-run",
+    "runs": ["no-such-run"],
     "folder": "nowhere",
     "problem": "nowhere.json",
     "source": "Write.",

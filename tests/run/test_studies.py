@@ -9,7 +9,6 @@ from tests.run.runs import scripted, start_run
 
 from autoreason.errors import BudgetReached, Stopped
 from autoreason.journal import Journal
-from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.export import export
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
@@ -24,6 +23,7 @@ from autoreason.run.studies import (
     prepare_judge,
     rejudge_async,
 )
+from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Budget
 from autoreason.studies.certify.certificate_files import find_certificate
 from autoreason.testing import EchoModel
@@ -88,7 +88,7 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
         f"`autoreason show {result.run}`"
     ]
     with pytest.warns(UserWarning, match="cannot be kept"):
-        store_certificate(result)
+        store_verdict(result)
 
 
 async def test_a_study_knows_its_run_and_prints_what_its_command_prints(tmp_path: Path) -> None:

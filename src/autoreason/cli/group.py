@@ -14,8 +14,10 @@ SECTIONS = {
     "Improve what has a number": ("research",),
     "Look": ("runs", "show", "watch", "export", "replay"),
     "Compare and study": (
-        *("judge", "compare", "rejudge", "certify", "audit", "pairs", "rate", "simulate"),
+        *("advise", "judge", "compare", "rejudge", "certify"),
+        *("audit", "pairs", "rate", "simulate"),
     ),
+    "Learn from outcomes": ("knowledge", "outcome", "ab"),
     "Steer from another terminal": ("guide", "accept", "stop"),
     "Set up": ("models", "prompts", "journal", "doctor"),
 }

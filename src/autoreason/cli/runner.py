@@ -78,7 +78,7 @@ def start_run(
     require_weights(prepared.settings)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
-    notes += model_notes(prepared.settings)
+    notes += [*model_notes(prepared.settings), *_disclosure(prepared)]
     return drive_run(drive, OutputOptions.of(values), notes=notes)
 
 
@@ -114,6 +114,16 @@ def drive_run(
         outcome.show_report(result, as_json=output.as_json, html=output.html)
         return 0
     return outcome.end_run(result, output, console)
+
+
+def _disclosure(prepared: PreparedRun) -> list[str]:
+    """What is sent where of the user's own records."""
+    knowledge, settings = prepared.task.knowledge, prepared.settings
+    if knowledge is None:
+        return []
+    from autoreason.run.knowledge_choice import disclose
+
+    return [disclose(knowledge, settings.models, settings.base_url)]
 
 
 def _console() -> Console | None:

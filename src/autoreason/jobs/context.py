@@ -53,7 +53,7 @@ class JobContext:
             role=role,
             key=key,
             model=model,
-            messages=(*self.opening, Message("user", prompt)),
+            messages=(*self.opening, *self._records_for(role), Message("user", prompt)),
             max_tokens=self.settings.max_tokens + reasoning_tokens_for(model, effort),
             temperature=temperature,
             effort=effort,
@@ -98,6 +98,31 @@ class JobContext:
             Message("system", self.prompts.render("system"), stable=True),
             Message("user", text, stable=True),
         )
+
+    def _records_for(self, role: Role) -> tuple[Message, ...]:
+        """What a role is shown of the user's records: nothing that would tell an author what judges look at."""
+        knowledge = self.task.knowledge
+        if knowledge is None:
+            return ()
+        outcomes = knowledge.outcomes_for(role)
+        style = () if role == "judge" else knowledge.style
+        feedback = knowledge.feedback if role == "critic" else ()
+        shown = (*knowledge.facts, *style, *feedback, *outcomes.all)
+        if not shown:
+            return ()
+        text = self.prompt(
+            "knowledge",
+            "knowledge",
+            tuple(record.text for record in shown),
+            known_facts=knowledge.facts,
+            house_style=style,
+            reader_feedback=feedback,
+            did_well=outcomes.well,
+            did_badly=outcomes.badly,
+            # Only problems that are read one by one can be looked up.
+            role=role if role != "critic" or self.settings.quoted_critique else "",
+        )
+        return (Message("user", text, stable=True),)
 
 
 def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:

@@ -2,7 +2,7 @@
 
 from autoreason.journal.journal import Journal
 from autoreason.journal.locks import LockOwner
-from autoreason.journal.records import (
+from autoreason.journal.rows import (
     Command,
     CommandKind,
     PendingRequest,

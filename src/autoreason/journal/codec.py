@@ -12,7 +12,7 @@ from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
 from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
 from autoreason.journal.migrations import STEPS, Step, upgrade_answer
-from autoreason.journal.records import RecordedAnswer, now
+from autoreason.journal.rows import RecordedAnswer, now
 from autoreason.journal.shared_texts import PackedJson, pack, pack_value
 from autoreason.task import Work
 

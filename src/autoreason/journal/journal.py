@@ -19,7 +19,7 @@ from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, R
 from autoreason.journal import codec, file, location, locks, run_names, shared_texts, sql, writes
 from autoreason.journal.error_messages import journal_errors
 from autoreason.journal.reader import Reader
-from autoreason.journal.records import (
+from autoreason.journal.rows import (
     Command,
     CommandKind,
     PendingRequest,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.journal.journal import Journal
-from autoreason.journal.records import RunRow
+from autoreason.journal.rows import RunRow
 from autoreason.plugins import short
 from autoreason.story import Story
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from autoreason.errors import AutoreasonError, JournalError, WritingFailed
 from autoreason.journal import sql
 from autoreason.journal.error_messages import explain_sqlite_error
-from autoreason.journal.records import now
+from autoreason.journal.rows import now
 from autoreason.journal.shared_texts import JournalConnection
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from autoreason.errors import InvalidInput, JournalError, ReplayMismatch, Unknow
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import sql
 from autoreason.journal.codec import answer_row
-from autoreason.journal.records import Command, CommandKind
+from autoreason.journal.rows import Command, CommandKind
 from autoreason.journal.shared_texts import JournalConnection, Row
 from autoreason.journal.writer import Change
 

@@ -15,7 +15,7 @@ from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Model
 from autoreason.models import examples
 from autoreason.models.api_keys import Secret, find_key
-from autoreason.models.connection import is_exposed
+from autoreason.models.connection import is_exposed, is_loopback
 from autoreason.models.dialects import find_dialect
 from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import HttpCall, Transport
@@ -68,6 +68,16 @@ def open_model(
     base = provider.base(base_url)
     key = _key(provider, base, needed=provider.needs_key, allow_http=allow_http)
     return WireModel(address, provider, base=base, key=key, transport=transport)
+
+
+def destination(address: str, base_url: str | None = None) -> str:
+    """The provider that is sent what a model is asked; empty where that stays on this machine."""
+    name, _ = _parts(address)
+    if name in INSIDE:
+        return ""
+    if name in THROUGH_LITELLM or _is_own(name, base_url):
+        return name
+    return "" if is_loopback(_provider(name, address, base_url).base(base_url)) else name
 
 
 def _is_own(name: str, base_url: str | None) -> bool:

@@ -16,6 +16,8 @@ class Variable(NamedTuple):
     """Its sample where a run has nothing to put in; the usual one where that cannot be."""
 
 
+_RECORDS = ({"id": "r0123456789", "text": "Spring tide!", "figure": "12 % of 900"},)
+
 VARIABLES = {
     "better": Variable("which is better: higher or lower", "lower"),
     "boundary": Variable("a mark that sets material apart; drawn from the run's seed", "a1b2"),
@@ -28,6 +30,8 @@ VARIABLES = {
         "what the artifact must keep to, in words; may be empty", ["tide.py <= 20 kB"], []
     ),
     "critique": Variable("the problems found, or the author's own feedback", "It is short."),
+    "did_badly": Variable("records of what did badly; may be empty", _RECORDS, ()),
+    "did_well": Variable("records of what did well; may be empty", _RECORDS, ()),
     "entry_point": Variable("the name to define; empty for a whole program", "add_up", ""),
     "evaluator": Variable(
         "the evaluator's source, where the task shows it; may be empty", "def score(tide):", ""
@@ -61,6 +65,8 @@ VARIABLES = {
         "other numbers that must hold, each as a comparison; may be empty", ["p50_ms <= 5"], []
     ),
     "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
+    "house_style": Variable("records of how the user writes; may be empty", _RECORDS, ()),
+    "known_facts": Variable("records of what is true; may be empty", _RECORDS, ()),
     "labels": Variable("the labels to rank", ["Pike", "Quay"]),
     "leaks": Variable("passages that give the text away", ["a revised version"]),
     "ledger": Variable(
@@ -79,7 +85,9 @@ VARIABLES = {
         ],
     ),
     "quoted": Variable("whether each problem must quote the text", True, False),
+    "reader_feedback": Variable("records of what readers said; may be empty", _RECORDS, ()),
     "results": Variable("what running the program on tests gave", "Test 1: wrong answer.", ""),
+    "role": Variable("who is shown the records: author, critic, judge …", "critic", ""),
     "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),
     "seconds": Variable("the time limit of a test or an evaluation", 2),
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),

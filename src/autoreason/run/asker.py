@@ -149,7 +149,9 @@ class Asker:
         """Empty where the budget is enough for a pass and what comes after it, else what is left of it."""
         pass_calls = max(query.calls, *self._calls_by_pass.values(), 0)
         shortage = self.budget_tracker.shortage(pass_calls + query.after)
-        if shortage and Key.parse(query.key).head == "pass" and not self._calls_by_pass:
+        key = Key.parse(query.key)
+        # A part that cannot begin a pass ends by itself, and the rest of the run goes on.
+        if shortage and key.part is None and key.head == "pass" and not self._calls_by_pass:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
                 f"what comes after the last one {query.after}, and {shortage}; "

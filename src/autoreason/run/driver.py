@@ -74,7 +74,10 @@ async def start(
     """Start a run and drive it until it ends or pauses."""
     kind = job_class(settings)
     prompts = prompts or built_in(writes=kind.writes or kind.parts_write)
-    prompts = prompts.only(kind.prompt_names()).with_small()
+    names = kind.prompt_names()
+    if names and task.knowledge:
+        names = (*names, "knowledge")
+    prompts = prompts.only(names).with_small()
     started = RunStarted(
         task=task,
         settings=settings,

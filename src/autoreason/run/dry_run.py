@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from math import comb
+from textwrap import shorten
 from typing import Any, ClassVar
 
 import msgspec
@@ -13,10 +14,12 @@ from autoreason.artifacts.end_test import FINALISTS
 from autoreason.artifacts.research_task import research_of
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.jobs.job import read_options
+from autoreason.knowledge_records import Knowledge
 from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count, duration, money
 from autoreason.report.report import Report, Section, plain_values
+from autoreason.report.table import Column, Table
 from autoreason.run.estimate import RunEstimate
 from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.parameters import PanelOptions
@@ -38,6 +41,8 @@ _DESCRIBED = (
     "protocol",
 )
 """Settings that the plan describes in words."""
+_SHOWN_TEXT = 60
+"""Characters of a record that are listed."""
 _OF_STUDIES = ("strategy", "strategy_options")
 
 
@@ -72,6 +77,8 @@ class DryRun(Report):
             sentences=[*numbers.sentences, *_evaluations(self.task, self.settings, self.noise)]
         )
         sections = [numbers, Section("Settings", plan(self.task, self.settings))]
+        if self.task.knowledge:
+            sections.append(_shown_records(self.task.knowledge))
         if self.verbose:
             sections.append(Section("Every setting", list(every_setting(self.settings).items())))
         return [*sections, *prompt]
@@ -88,6 +95,32 @@ class DryRun(Report):
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
+def _shown_records(knowledge: Knowledge) -> Section:
+    """Every record that is sent, and who is shown it."""
+    shown = [
+        *((record, "all") for record in knowledge.facts),
+        *((record, "authors and critics") for record in knowledge.style),
+        *((record, "critics") for record in (*knowledge.feedback, *knowledge.critic.all)),
+        *((record, "judges") for record in knowledge.judges.all),
+    ]
+    rows = [
+        (
+            record.id,
+            who,
+            record.figure,
+            shorten(" ".join(record.text.split()), _SHOWN_TEXT, placeholder=" …"),
+        )
+        for record, who in shown
+    ]
+    left_out = "; ".join(f"{number} {why}" for why, number in knowledge.left_out.items())
+    columns = [Column(title, figures=False) for title in ("record", "shown to", "figure", "text")]
+    return Section(
+        "Records",
+        [("left out", left_out or "none"), ("leaks", str(knowledge.leaks))],
+        tables=[Table(columns, rows)],
+    )
+
+
 def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What would be done, as far as a person decides it."""
     contract = " ".join(task.contract.rules())
@@ -95,6 +128,7 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         *_models(settings.models),
         *([("contract", contract or "none")] if contract or _writes_texts(settings) else []),
         *_work(task, settings),
+        *_records(task, settings),
         ("limits", _limits(settings.budget)),
         *([("protocol", settings.protocol)] if _writes_texts(settings) else []),
         ("seed", str(settings.seed)),
@@ -103,9 +137,18 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     return [*rows, ("changed", " · ".join(changed))] if changed else rows
 
 
+def _records(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    """What of the user's records is sent where."""
+    if task.knowledge is None:
+        return []
+    from autoreason.run.knowledge_choice import disclose
+
+    return [("knowledge", disclose(task.knowledge, settings.models, settings.base_url))]
+
+
 def _writes_texts(settings: Settings) -> bool:
     """Whether texts are written: programs are by other rules, which no protocol has a say in."""
-    return settings.strategy not in OTHER_JOBS or settings.strategy == "compare"
+    return settings.strategy not in OTHER_JOBS or settings.strategy in ("compare", "advise")
 
 
 def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
@@ -135,6 +178,8 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
             return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
         case "compare":
             return _compared(settings)
+        case "advise":
+            return _advised(task, settings)
         case "solve":
             return [_problems(task, settings)]
         case "research":
@@ -211,6 +256,21 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
         ("matched", f"by {terms.match}"),
         ("panel", f"{count(terms.judges, 'judge')} over what the strategies deliver"),
     ]
+
+
+def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    """What is measured before anything is advised."""
+    from autoreason.studies.advise.advice_job import ends_by_rule, max_pilots
+    from autoreason.studies.advise.judge_check import QUESTIONS
+    from autoreason.studies.advise.pick_test import DRAFTS
+    from autoreason.studies.advise.pilots import JUDGES, PASSES
+
+    if ends_by_rule(task, settings):
+        return [("advises", "by a rule that needs no call")]
+    pick = f"{DRAFTS} drafts with two panels of {JUDGES}, "
+    pilots = f"up to {count(max_pilots(settings), 'pilot')} of {PASSES} passes and {JUDGES} judges"
+    given = "" if task.draft is not None else pick
+    return [("measures", f"the judge on {QUESTIONS} questions, {given}{pilots}")]
 
 
 def _models(models: Models) -> list[tuple[str, str]]:

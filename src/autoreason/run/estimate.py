@@ -15,7 +15,7 @@ from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
 from autoreason.exchange import Query, Request, Role
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Plans
+from autoreason.jobs.job import Job, Plans
 from autoreason.jobs.runner import build_job, plan_calls, run_job
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
@@ -162,12 +162,20 @@ async def estimate_run(
         # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
     plans = plan_calls(kind, settings)
-    if not requests or plans is None:
+    if plans is None:
         return unknown
     if task.draft is not None:
         plans = without_drafts(plans, kind.draft_count(settings))
     plans = kind.fit_plans(plans, task, settings)
-    sizes, reasoning = _sizes(task, requests), _reasoning(settings, plans)
+    if not sum(plans[2].values()):
+        nothing, free = Span(0, 0, 0), Span(*[Decimal(0)] * 3)
+        return dataclasses.replace(unknown, calls=nothing, tokens=nothing, cost=free)
+    if not requests:
+        return unknown
+    # Where judges are asked first about texts that are there, their prompt contains them already.
+    shown = requests[0].role == "judge" and not (kind.writes or kind.parts_write)
+    sizes = _sizes(task, requests, kind, shown=shown)
+    reasoning = _reasoning(settings, plans)
     return dataclasses.replace(
         unknown,
         calls=Span(*(sum(plan.values()) for plan in plans)),
@@ -198,10 +206,19 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     return requests
 
 
-def _sizes(task: Task, requests: Sequence[Request]) -> Sizes:
+def unseen_tokens(task: Task, requests: Sequence[Request], kind: type[Job]) -> int:
+    """Tokens of a brief that parts are shown later, where the first requests are about something else."""
+    texts = [message.text for request in requests for message in request.messages]
+    if not kind.parts_write or any(task.brief in text for text in texts):
+        return 0
+    return len(f"{task.brief}{task.facts or ''}".encode()) // _BYTES_PER_TOKEN
+
+
+def _sizes(task: Task, requests: Sequence[Request], kind: type[Job], *, shown: bool) -> Sizes:
     """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
+    prompt += unseen_tokens(task, requests, kind)
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
     document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
     return {
@@ -209,8 +226,7 @@ def _sizes(task: Task, requests: Sequence[Request]) -> Sizes:
         "critic": (prompt + document, _CRITIQUE),
         "reviser": (prompt + document + _CRITIQUE, document),
         "synthesizer": (prompt + 2 * document, document),
-        # Where judges are asked first, their prompt contains the texts already.
-        "judge": (prompt + (0 if requests[0].role == "judge" else 3 * document), _BALLOT),
+        "judge": (prompt + (0 if shown else 3 * document), _BALLOT),
     }
 
 

@@ -94,6 +94,9 @@ def prepare_fork(
     if contract := options.get("contract"):
         merged = make_contract({**asdict(task.contract), **contract}, "contract")
         task = check_task(replace(task, contract=merged))
+    if _is_advice(story):
+        # It is followed, not repeated.
+        before = replace(before, strategy="autoreason", strategy_options={})
     choice = ModelChoice()
     settings = _forked_settings(before, choice, options)
     prepared = prepare_with(task, settings, choice, options)
@@ -160,6 +163,10 @@ def _forked_task(story: Story, run: str, at_pass: int | None) -> tuple[Task, Set
     return replace(task, draft=_text(story, run, at_pass)), settings
 
 
+def _is_advice(story: Story) -> bool:
+    return story.settings is not None and story.settings.strategy == "advise"
+
+
 def _forked_research(
     task: Task, research: ResearchTask, story: Story, run: str, at_pass: int | None
 ) -> Task:
@@ -179,6 +186,8 @@ def _forked_research(
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:
+    if at_pass is None and _is_advice(story) and story.text:
+        return story.text
     decided = sum(p.decided is not None for p in story.passes)
     if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= decided):
         raise InvalidInput(

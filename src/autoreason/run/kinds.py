@@ -13,6 +13,8 @@ OTHER_JOBS: dict[str, str] = {
     "rejudge": "autoreason.studies.panels.rejudge:Rejudge",
     "compare": "autoreason.studies.compare.comparison:Comparison",
     "certify": "autoreason.studies.certify.certification:Certification",
+    "knowledge_test": "autoreason.studies.knowledge_test.knowledge_test:KnowledgeTest",
+    "advise": "autoreason.studies.advise.advice_job:AdviceJob",
     "solve": "autoreason.programs.solve_job:Solve",
     "research": "autoreason.artifacts.research_job:Research",
     "research_rules": "autoreason.artifacts.rule_comparison:RuleComparison",

@@ -9,6 +9,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
+from autoreason.knowledge_records import JudgeOutcomes
 from autoreason.models.pool import ModelPool
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
@@ -84,6 +85,17 @@ class CertifyOptions(AskOptions, total=False):
     """How often all questions are asked."""
 
 
+class KnowledgeTestOptions(AskOptions, total=False):
+    """Keyword arguments of `measure_knowledge`."""
+
+    pairs: int
+    """How many recorded pairs are put to the judges, drawn from all."""
+    min_z: float
+    """Standard errors by which two texts must differ to be a pair."""
+    judge_models: Sequence[str | Model]
+    """Judges that are tested besides or instead of the model."""
+
+
 class RoleOptions(PanelOptions, total=False):
     """Who plays which role, how they are asked, and what every tournament has."""
 
@@ -141,6 +153,12 @@ class RefineOptions(TaskOptions, total=False):
     """Which numbers of the metric are better."""
     metric_role: MetricRole
     """A guard leaves out what is worse than A, beyond noise; a judge has one ballot on every panel that chooses."""
+    knowledge: str | Path
+    """A folder of your own records: texts with what became of them, facts and style."""
+    knowledge_group: str
+    """The campaign, test or list this text is for; nothing of it is shown."""
+    judge_outcomes: JudgeOutcomes
+    """Whether judges are shown outcomes: `tested`, where `knowledge test` says that helps them; `yes` or `no`."""
 
 
 class CompareOptions(TaskOptions, total=False):
@@ -155,6 +173,15 @@ class CompareOptions(TaskOptions, total=False):
     allowance: Decimal | int
     """What each may spend, instead of what the first takes."""
     panel_judges: int
+
+
+class AdviseOptions(TaskOptions, total=False):
+    """Keyword arguments of `advise`."""
+
+    instead: Literal["", "research", "solve"]
+    """The command that the task is for, where a number or tests exist."""
+    source: str
+    """The brief's file, for the commands that the advice names."""
 
 
 class SolveOptions(RoleOptions, total=False):

@@ -11,7 +11,7 @@ from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
-from autoreason.run.estimate import first_requests
+from autoreason.run.estimate import first_requests, unseen_tokens
 from autoreason.run.kinds import job_class, written_by
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -91,7 +91,8 @@ async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> 
         (sum(_tokens(message.text) for message in each.messages) for each in requests), default=0
     )
     # The first request contains a given draft once; a synthesizer reads two texts and writes a third.
-    return longest_request + 2 * _tokens(task.draft or "")
+    unseen = unseen_tokens(task, requests, job_class(settings))
+    return longest_request + unseen + 2 * _tokens(task.draft or "")
 
 
 def _tokens(text: str) -> int:

@@ -13,7 +13,6 @@ from msgspec import Struct
 from autoreason.exchange import Model, Service
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
-from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.driver import start
 from autoreason.run.estimate import RunEstimate, estimate_run
 from autoreason.run.kinds import job_class
@@ -25,6 +24,7 @@ from autoreason.run.record import use_journal
 from autoreason.run.reports import reported_result
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
+from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Models, Settings, make_settings, read_budget
 from autoreason.task import Task
 
@@ -89,7 +89,7 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
                 on_started=hooks.get("on_started"),
                 service=self.service,
             )
-            store_certificate(result, hooks.get("on_warning"))
+            store_verdict(result, hooks.get("on_warning"))
             return reported_result(result, journal)
 
 

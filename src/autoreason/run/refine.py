@@ -21,6 +21,12 @@ from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
 
+_GO_WITH = {
+    "metric": ("metric_better", "metric_role"),
+    "knowledge": ("knowledge_group", "judge_outcomes"),
+}
+"""Options that mean nothing without another."""
+
 
 def refine(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
@@ -123,11 +129,24 @@ def prepare_refine(
     models = choice.write(model, options)
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
-    if not options.get("metric"):
-        if extra := next(
-            (name for name in ("metric_better", "metric_role") if name in options), ""
+    for name, extras in _GO_WITH.items():
+        if not options.get(name) and (
+            extra := next((each for each in extras if each in options), "")
         ):
-            raise InvalidInput(f"`{extra}` goes with `metric`; name the metric, or leave it out")
+            raise InvalidInput(f"`{extra}` goes with `{name}`; name the {name}, or leave it out")
+    if options.get("knowledge"):
+        from autoreason.run.knowledge_choice import add_knowledge
+
+        task = add_knowledge(
+            task,
+            options["knowledge"],
+            models,
+            judge_outcomes=options.get("judge_outcomes", "tested"),
+            group=options.get("knowledge_group", ""),
+            base_url=options.get("base_url"),
+            own=choice.objects,
+        )
+    if not options.get("metric"):
         return prepare(task, models, choice, options, **own)
     from autoreason.artifacts.text_metric import read_metric
     from autoreason.run.research import PreparedMeasuring

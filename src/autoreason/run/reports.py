@@ -119,6 +119,18 @@ def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
     return certificate_of(story)
 
 
+def _knowledge(_run: str, story: Story, _journal: Journal) -> Report:
+    from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
+
+    return knowledge_report(story)
+
+
+def _advice(run: str, story: Story, journal: Journal) -> Report:
+    from autoreason.studies.advise.advice_report import advice_report, spent_by_role
+
+    return advice_report(run, story, spent_by_role(journal, run))
+
+
 def _rules(_run: str, story: Story, _journal: Journal) -> Report:
     from autoreason.artifacts.rule_comparison_report import rule_comparison_report
 
@@ -131,6 +143,8 @@ _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "rejudge": _rejudged,
     "compare": _comparison,
     "certify": _certificate,
+    "knowledge_test": _knowledge,
+    "advise": _advice,
     "research_rules": _rules,
 }
 """By the name of the job."""

@@ -172,6 +172,8 @@ class Result(Report):
         work = self.story.task.work if self.story.task else None
         if isinstance(work, Metric):
             rows.append(("Metric", statements.metric(work, self.story)))
+        if self.story.task and self.story.task.knowledge:
+            rows.append(("Knowledge", statements.knowledge(self.story.task.knowledge)))
         if self.text is not None:
             rows.append(("Text", self._origin()))
         return [*rows, self.took]

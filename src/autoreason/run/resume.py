@@ -13,7 +13,6 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Service
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
-from autoreason.run.certificate_storage import store_certificate
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import RecordedRun, ResumeOptions, check_arguments
 from autoreason.run.preflight import check
@@ -22,6 +21,7 @@ from autoreason.run.record import name_and_journal, task_and_settings, use_journ
 from autoreason.run.reports import reported_result
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
+from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Budget, Settings, read_budget
 from autoreason.task import Task
 
@@ -85,7 +85,7 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
             switch=options.get("stop_switch"),
             service=service,
         )
-        store_certificate(result, options.get("on_warning"))
+        store_verdict(result, options.get("on_warning"))
         return reported_result(result, journal)
 
 

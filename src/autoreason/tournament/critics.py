@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 from autoreason.events import CritiqueProblem, CritiqueWritten
 from autoreason.exchange import Outcome, Reply
 from autoreason.jobs.context import JobContext
 from autoreason.keys import pass_key, try_key
+from autoreason.parsing.citations import split_cited
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique
 from autoreason.tournament.authors import fixes
 
@@ -92,17 +94,25 @@ async def ask_critic(
         schema=SCHEMA if quoted else None,
     )
     reply = await context.ask(request)
-    critique = _read_critique(reply, number, critic, text, quoted=quoted, program=program)
+    read = partial(_read_critique, context, number=number, critic=critic, text=text, quoted=quoted)
+    critique = read(reply, program=program)
     if not critique.readable and may_repeat():
         reply = await context.ask(
             context.second_request(request, try_key(key, 1), reply, "critique_again")
         )
-        critique = _read_critique(reply, number, critic, text, quoted=quoted, program=program)
+        critique = read(reply, program=program)
     return critique
 
 
 def _read_critique(
-    reply: Reply, number: int, critic: int, text: str, *, quoted: bool, program: bool | None
+    context: JobContext,
+    reply: Reply,
+    *,
+    number: int,
+    critic: int,
+    text: str,
+    quoted: bool,
+    program: bool | None,
 ) -> CritiqueWritten:
     unreadable = CritiqueWritten(number=number, critic=critic, readable=False)
     if reply.outcome is not Outcome.OK:
@@ -112,6 +122,11 @@ def _read_critique(
     parsed = read_critique(reply.text, text, program=program)
     if parsed is None:
         return unreadable
+    problems, miscited = parsed.problems, 0
+    if knowledge := context.task.knowledge:
+        problems, miscited = split_cited(
+            problems, (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all)
+        )
     return CritiqueWritten(
-        number=number, critic=critic, problems=parsed.problems, dropped=parsed.dropped
+        number=number, critic=critic, problems=problems, dropped=parsed.dropped, miscited=miscited
     )

@@ -58,6 +58,7 @@ def gather_evidence(story: Story) -> Evidence:
         inconclusive=sum(d.outcome == "inconclusive" for d in decided),
         unopposed=sum(d.outcome == "unopposed" for d in decided),
         dropped_quotes=sum(c.dropped for p in story.passes for c in p.critiques),
+        miscited=sum(c.miscited for p in story.passes for c in p.critiques),
         leaks=sum(bool(c.leaks) for p in story.passes for c in p.candidates.values()),
     )
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Survival,
         Verdict,
     )
+    from autoreason.knowledge_records import Knowledge
     from autoreason.story import Story
     from autoreason.tournament.metric import Metric
 
@@ -135,7 +136,15 @@ def critique(event: CritiqueWritten) -> str:
         return "a critique that could not be read"
     if event.prose:
         return f"a critique of {count(len(event.prose.split()), 'word')}"
-    left_out = f" ({event.dropped} left out: the quote is not in the text)" if event.dropped else ""
+    reasons = [
+        f"{number} left out: {reason}"
+        for number, reason in (
+            (event.dropped, "the quote is not in the text"),
+            (event.miscited, "the records do not say so"),
+        )
+        if number
+    ]
+    left_out = f" ({'; '.join(reasons)})" if reasons else ""
     if not event.problems:
         return f"found nothing to criticise{left_out}"
     severities = [problem.severity for problem in event.problems]
@@ -145,6 +154,13 @@ def critique(event: CritiqueWritten) -> str:
         if severity in severities
     ]
     return f"{count(len(severities), 'problem')}: {', '.join(parts)}{left_out}"
+
+
+def knowledge(found: Knowledge) -> str:
+    """What was shown of the user's records, and to whom."""
+    judged = "" if found.judges.all else "; judges were shown no outcomes"
+    leaked = f"; {found.leaks} of them should have been left out" if found.leaks else ""
+    return f"{count(len(found.shown), 'record')} of {found.source}{judged}{leaked}"
 
 
 def candidate(event: CandidateReady) -> str:
@@ -337,6 +353,10 @@ def evidence(
             (
                 f"{count(found.dropped_quotes, 'criticism')} with a made-up quote",
                 found.dropped_quotes,
+            ),
+            (
+                f"{count(found.miscited, 'criticism')} with a made-up record or figure",
+                found.miscited,
             ),
         )
         if number

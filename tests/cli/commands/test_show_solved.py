@@ -117,11 +117,14 @@ def test_a_run_that_writes_texts_has_no_problems(inside: Inside) -> None:
 # ---- beside it ---------------------------------------------------------------------------------
 
 
-def test_runs_says_what_was_solved_of_what_there_is(inside: Inside, writes: Script) -> None:
+def test_runs_says_what_was_solved_of_what_there_is(
+    inside: Inside, writes: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
     writes(
         lambda request: program(3, "", "wrong_answer" if "2/" in request.key[:2] else "accepted")
     )
     inside("solve", some(inside, 3), *MODEL, "--repeats", "2", "-q")
+    monkeypatch.setenv("COLUMNS", "200")
     _, line, _ = inside("runs").out.splitlines()
     assert "  -  solved 4 of 6  " in line
     assert "solve: " not in line

@@ -71,6 +71,26 @@ twice. From a delivered text `autoreason fork` goes on.
     ),
 )
 @options.group(
+    "Knowledge",
+    options.option(
+        "--knowledge",
+        metavar="FOLDER",
+        help="Records of your own: texts with what became of them, facts and style. Critics cite them, "
+        "authors keep to facts and style.",
+    ),
+    options.option(
+        "--knowledge-group",
+        metavar="NAME",
+        help="The campaign, test or list this text is for; nothing of it is shown.",
+    ),
+    options.option(
+        "--judge-outcomes",
+        type=click.Choice(("tested", "yes", "no")),
+        help="Whether judges are shown outcomes; tested: where `autoreason knowledge test` says "
+        "that it helps them.  [default: tested]",
+    ),
+)
+@options.group(
     "Output",
     options.option(
         "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
@@ -94,8 +114,15 @@ def run(brief: str, **values: Any) -> int:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
     model = values["model"] or DEFAULT_MODEL
-    names = ("metric", "metric_better", "metric_role")
-    metric = {name: values[name] for name in names if values[name]}
-    prepared = prepare_refine(task, model, **arguments.write_options(values), **metric)
+    own = (
+        "metric",
+        "metric_better",
+        "metric_role",
+        "knowledge",
+        "knowledge_group",
+        "judge_outcomes",
+    )
+    given = {name: values[name] for name in own if values[name]}
+    prepared = prepare_refine(task, model, **arguments.write_options(values), **given)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])

@@ -248,14 +248,14 @@ def _show_table(
     """A finished study: every ballot, unless it is to be short, then its report."""
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.certificate_storage import store_certificate
     from autoreason.run.reports import reported_result
+    from autoreason.run.verdict_storage import store_verdict
 
     if not (as_json or short):
         _print(book, row, result)
         click.echo()
     # A certificate whose process died before it was kept is kept now.
-    store_certificate(result, _warn, if_missing=True)
+    store_verdict(result, _warn, if_missing=True)
     show_report(reported_result(result, book), as_json=as_json, html=html)
     if writes_programs(result.story) and not (as_json or _on_one_problem(result.story)):
         print_message(f"one problem, pass by pass: autoreason show {row.id} --problem ID")

@@ -285,6 +285,40 @@ def split(
     show_report(report, as_json=as_json, html=html)
 
 
+@simulate.command(cls=HelpfulCommand, short_help="How often advice is right.")
+@options.group(
+    "How",
+    options.option(
+        "--call-limit",
+        type=Number(20),
+        default=150,
+        metavar="N",
+        help="Calls that advice may take. [default: 150]",
+    ),
+    options.option(
+        "--runs",
+        type=_RUNS,
+        default=10_000,
+        metavar="N",
+        help="Pieces of advice in each world. [default: 10000]",
+    ),
+    _SEED,
+    options.html_option,
+    _JSON,
+)
+def advise(call_limit: int, runs: int, seed: int, html: Path | None, as_json: bool) -> None:
+    """Play `autoreason advise` in worlds where it is known what should be advised.
+
+    What is measured is drawn as the world says, with judges who share tastes; what is advised follows
+    from it by the rules of the command.
+    """
+    check_output(html, "--html")
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.studies.advise.operating import study_advice
+
+    show_report(study_advice(runs, seed, call_limit), as_json=as_json, html=html)
+
+
 def _check(html: Path | None) -> None:
     from autoreason.studies.simulate import need_numpy
 

@@ -18,6 +18,7 @@ from autoreason.programs.source import same_program
 from autoreason.programs.task import assignments_of
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
+from autoreason.studies.advise.judge_check import JUDGE_PART
 from autoreason.studies.audit.audited_record import (
     AuditedCalls,
     AuditedPanel,
@@ -79,7 +80,8 @@ def _over_texts(
             part=True,
         )
         for name, part in story.parts.items()
-        if part.passes or part.panels
+        # Questions with known answers decide nothing and are about other tasks.
+        if (part.passes or part.panels) and PartName.parse(name).name != JUDGE_PART
     ]
     return [audit_story(run, story, task, settings, replies), *parts]
 

@@ -52,17 +52,18 @@ class Certification(Job):
     async def run(self) -> JobFinished:
         """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
         options = read_options(self.settings, CertificationOptions)
-        await self._ask(defect_questions(options.repeats))
+        await self.ask_questions(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
-            await self._ask(other_questions(self.settings.seed, options.repeats))
+            await self.ask_questions(other_questions(self.settings.seed, options.repeats))
         return self.finish(certificate_of(self.story).conclusion)
 
-    async def _ask(self, questions: Sequence[Question]) -> None:
+    async def ask_questions(self, questions: Sequence[Question]) -> None:
         """All of them side by side; events are emitted in the order of the questions."""
         seats = [
             cast_ballot(
                 replace(self.context, task=_judged(each)),
                 *(each.stage, each.seat, each.order, each.texts),
+                judge=each.judge,
             )
             for each in questions
         ]

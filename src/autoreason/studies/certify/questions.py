@@ -32,6 +32,8 @@ class Question:
     order: tuple[str, ...]
     texts: Mapping[str, str]
     task: Task
+    judge: int | None = None
+    """Which of a mixed panel's judges is asked; None goes by the seat."""
 
 
 def defect_questions(repeats: int) -> list[Question]:

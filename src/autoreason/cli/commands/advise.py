@@ -1,0 +1,85 @@
+"""`autoreason advise`: should this be run at all, and how?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.help import HelpfulCommand
+from autoreason.errors import InvalidInput
+from autoreason.models.examples import with_examples
+
+_EPILOG = """\
+\b
+What is measured, and what it may end in:
+  rules      a number or tests exist: research; a fact is asked for: one draft
+  judge      20 questions: planted defects, both orders; else another judge
+  pick test  4 drafts, 7 judges pick one, 7 others compare it with another
+  pilots     2 to 6 runs of 3 passes; 7 fresh judges compare result and draft:
+             run it; best of n, one draft or another judge; or undecided
+
+\b
+Exit status: as for `autoreason run`; 0 whatever is advised.
+"""
+
+
+@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.argument("briefs", nargs=-1, metavar="BRIEF")
+@options.text_options
+@options.group(
+    "The advice",
+    options.option(
+        "--from",
+        "recorded",
+        multiple=True,
+        metavar="RUN...",
+        help="Advise from finished runs instead, for nothing; name all there are of this kind.",
+    ),
+)
+@options.writing_options
+@with_examples
+def advise(briefs: tuple[str, ...], **values: Any) -> int:
+    """Should a brief be run at all, and how?
+
+    Measures it on the brief itself, and ends in `run it`, `best of n`, `one draft`, `another judge`,
+    `research` or `undecided`, with how often such advice is wrong, the price, and the command that
+    goes on from the best text so far.
+
+    \b
+      autoreason advise brief.md -m {model} --call-limit 150
+      autoreason advise brief.md -m {local} --dry-run
+      autoreason advise --from amber-fox quiet-owl
+    """
+    from autoreason.cli import arguments
+    from autoreason.cli.runner import run_prepared
+    from autoreason.run.advice import command_for, prepare_advise
+    from autoreason.settings import DEFAULT_MODEL
+    from autoreason.task import Task
+
+    if values["recorded"]:
+        return _advise_from([*values["recorded"], *briefs], values)
+    if len(briefs) != 1:
+        raise InvalidInput("give one brief, or runs with --from")
+    (brief,) = briefs
+    instead = command_for(brief)
+    task = Task(brief=brief) if instead else arguments.task_of(brief, values)
+    chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
+    model = values["model"] or DEFAULT_MODEL
+    return run_prepared(
+        prepare_advise(task, model, **chosen, instead=instead, source=brief), values
+    )
+
+
+def _advise_from(runs: list[str], values: dict[str, Any]) -> int:
+    from autoreason.cli.lookup import open_journal
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
+    from autoreason.run.advice import advise_from
+
+    check_output(values["html"], "--html")
+    with open_journal(values["journal"]) as journal:
+        report = advise_from(runs, journal=journal)
+    show_report(report, as_json=values["as_json"], html=values["html"])
+    return 0

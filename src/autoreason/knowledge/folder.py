@@ -1,0 +1,250 @@
+"""A folder of records read whole: what was understood, and one sentence for what could not be used."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput, plainly
+from autoreason.knowledge.tables import Columns, decode_text, read_table
+from autoreason.knowledge.values import NumberFormat, guess_number_format, read_date
+from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
+from autoreason.task import split_front_matter
+
+CONFIG = "kb.toml"
+_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
+_TEXTS = (".md", ".markdown", ".txt")
+_FOLDERS: dict[str, tuple[RecordKind, Literal["approved", "rejected"] | None]] = {
+    "approved": ("verdict", "approved"),
+    "rejected": ("verdict", "rejected"),
+    "facts": ("fact", None),
+    "style": ("style", None),
+    "feedback": ("feedback", None),
+}
+_KEYS = (
+    *("result", "metric", "value", "n", "se", "better", "score", "group", "when"),
+    *("audience", "chosen", "private", "note"),
+)
+"""What front matter may say."""
+_MAX_FILE_SIZE = 500_000_000
+
+
+class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """`kb.toml`."""
+
+    better: Literal["higher", "lower"] = "higher"
+    private: tuple[str, ...] = ()
+    """Patterns of files that only local models may be shown."""
+    columns: Columns = Columns()
+    """Which column is what, in every table."""
+    tables: dict[str, Columns] = {}
+    """The same for single tables, by name."""
+
+
+class FileReading(Struct, frozen=True, kw_only=True):
+    """What one file came to."""
+
+    file: str
+    records: int
+    columns: dict[str, str] = {}
+    """Of a table: which column is what."""
+
+
+class KnowledgeFolder(Struct, frozen=True, kw_only=True):
+    """Everything a folder says."""
+
+    path: str
+    digest: str
+    records: tuple[Record, ...]
+    files: tuple[FileReading, ...]
+    problems: tuple[str, ...]
+    """One sentence for every file or line that could not be used."""
+
+
+def read_folder(path: str | Path) -> KnowledgeFolder:
+    """Read a folder, or a single table, whole; what cannot be read is named while the rest works."""
+    root = _check_root(path)
+    config = _read_config(root)
+    records: list[Record] = []
+    files: list[FileReading] = []
+    problems: list[str] = []
+    digest = hashlib.sha256()
+    for name, file in _walk(root, problems):
+        try:
+            data = _read(file)
+            _add_digest(digest, name, data)
+            if name == CONFIG:
+                continue
+            found, columns = _read_file(name, data, config, problems)
+        except (InvalidInput, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            problems.append(f"{name}: {(reason or 'it cannot be read').removeprefix(f'{name}: ')}")
+            continue
+        records += found
+        files.append(FileReading(file=name, records=len(found), columns=columns))
+    return KnowledgeFolder(
+        path=str(path),
+        digest=digest.hexdigest(),
+        records=tuple(records),
+        files=tuple(files),
+        problems=tuple(problems),
+    )
+
+
+def digest_folder(path: str | Path) -> str:
+    """The digest that `read_folder` gives, without understanding a file."""
+    digest = hashlib.sha256()
+    for name, file in _walk(_check_root(path), []):
+        try:
+            _add_digest(digest, name, _read(file))
+        except (InvalidInput, OSError):
+            continue
+    return digest.hexdigest()
+
+
+def read_config(path: str | Path) -> FolderConfig:
+    """What `kb.toml` of a folder says."""
+    return _read_config(_check_root(path))
+
+
+def _check_root(path: str | Path) -> Path:
+    root = Path(path).expanduser()
+    if not root.exists():
+        raise InvalidInput(f"no folder {path}; check its name")
+    if root.is_file() and root.suffix.lower() not in _TABLES:
+        raise InvalidInput(f"{path} is no folder and no table; name a folder, a CSV or a JSONL")
+    return root.resolve()
+
+
+def _read_config(root: Path) -> FolderConfig:
+    # Refused where it cannot be read: it says what is private.
+    file = (root if root.is_dir() else root.parent) / CONFIG
+    if not file.is_file():
+        return FolderConfig()
+    try:
+        return msgspec.convert(tomllib.loads(file.read_text("utf-8-sig")), FolderConfig)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{file}: {plainly(error)}; correct it") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} is not valid TOML: {error}; correct it") from None
+    except OSError as error:
+        raise InvalidInput(f"cannot read {file}: {error.strerror}") from None
+
+
+def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
+    """The files of a folder by their names in it, sorted; no link is followed."""
+    if root.is_file():
+        yield root.name, root
+        return
+
+    def complain(error: OSError) -> None:
+        where = os.path.relpath(error.filename or root, root)
+        problems.append(f"{where}: {error.strerror or 'it cannot be read'}")
+
+    for folder, folders, names in os.walk(root, onerror=complain):
+        for name in sorted((*folders, *names)):
+            path = Path(folder, name)
+            # A name may have bytes that are no text.
+            shown = os.fsencode(path.relative_to(root)).decode("utf-8", "replace")
+            if name.startswith("."):
+                continue
+            if path.is_symlink():
+                problems.append(f"{shown}: a link, which is not followed; copy what it leads to")
+            elif name in names:
+                if not path.is_file():
+                    problems.append(f"{shown}: this is no file")
+                else:
+                    yield shown, path
+        folders[:] = sorted(
+            name for name in folders if name[0] != "." and not Path(folder, name).is_symlink()
+        )
+
+
+def _read(file: Path) -> bytes:
+    if file.stat().st_size > _MAX_FILE_SIZE:
+        raise InvalidInput(f"it is over {_MAX_FILE_SIZE // 1_000_000} MB; split it")
+    return file.read_bytes()
+
+
+def _add_digest(digest: Any, name: str, data: bytes) -> None:
+    digest.update(name.encode() + b"\0")
+    digest.update(hashlib.sha256(data).digest())
+
+
+def _read_file(
+    name: str, data: bytes, config: FolderConfig, problems: list[str]
+) -> tuple[list[Record], dict[str, str]]:
+    private = any(fnmatch(name, pattern) for pattern in config.private)
+    ending = Path(name).suffix.lower()
+    if ending in _TABLES:
+        given = {**config.columns.named(), **config.tables.get(name, Columns()).named()}
+        found = read_table(name, data, Columns(**given), config.better, private=private)
+        problems += found.problems
+        return found.records, found.columns.named()
+    if ending not in _TEXTS:
+        raise InvalidInput("not read; records are in .md, .csv, .tsv and .jsonl files")
+    kind = _FOLDERS.get(name.partition("/")[0].casefold()) if "/" in name else None
+    if kind is None:
+        raise InvalidInput(f"not read; texts are in the folders {', '.join(_FOLDERS)}")
+    keys, body = split_front_matter(name, decode_text(data).replace("\r\n", "\n"), _KEYS)
+    if unknown := [str(key) for key in keys if key not in _KEYS]:
+        problems.append(f"{name}: not used of its front matter: {', '.join(unknown)}")
+    return [_read_text(name, keys, body, *kind, config, private)], {}
+
+
+def _read_text(
+    name: str,
+    keys: dict[str, Any],
+    body: str,
+    kind: RecordKind,
+    verdict: Literal["approved", "rejected"] | None,
+    config: FolderConfig,
+    private: bool,
+) -> Record:
+    if not body.strip():
+        raise InvalidInput("it is empty")
+    chosen = keys.get("chosen", "unknown")
+    if chosen not in CHOSEN:
+        raise InvalidInput(f"`chosen` must be one of {', '.join(CHOSEN)}")
+    try:
+        return Record(
+            text=body.strip(),
+            kind=kind,
+            result=_read_result(keys, config),
+            verdict=verdict,
+            score=NumberFormat().read(keys.get("score")),
+            group=str(keys.get("group") or ""),
+            when=read_date(keys.get("when")),
+            audience=str(keys.get("audience") or ""),
+            source=name,
+            chosen=chosen,
+            private=private or bool(keys.get("private")),
+            note=str(keys.get("note") or ""),
+        )
+    except ValueError as error:
+        raise InvalidInput(str(error)) from None
+
+
+def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome | None:
+    """`result: 38 %` with n beside it, or `result: {metric: opens, value: 0.38, n: 2100}`."""
+    given = keys.get("result", keys.get("value"))
+    fields = {**keys, **given} if isinstance(given, dict) else {**keys, "value": given}
+    value = fields.get("value")
+    if value is None:
+        return None
+    better = fields.get("better", config.better)
+    return RecordedOutcome(
+        metric=str(fields.get("metric") or "result").casefold(),
+        value=guess_number_format("", [value], commas=False).read(value) or 0.0,
+        n=NumberFormat().read_count(fields.get("n")),
+        se=NumberFormat().read(fields.get("se")),
+        better="lower" if better == "lower" else "higher",
+    )

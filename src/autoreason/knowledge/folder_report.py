@@ -1,0 +1,276 @@
+"""What is in a folder of records, and what is found in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import sqrt
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from autoreason.knowledge.folder import FileReading, KnowledgeFolder, read_folder
+from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN
+from autoreason.knowledge.index import Index, IndexedRecord
+from autoreason.knowledge.retrieval import describe_figure
+from autoreason.knowledge.screening import lines_to_models
+from autoreason.knowledge.standing import MIN_Z, find_pairs, one_line
+from autoreason.knowledge.words import plain_text
+from autoreason.knowledge_records import Record, RecordKind
+from autoreason.report.numbers import count
+from autoreason.report.report import Report, Section
+from autoreason.report.sentences import listed
+from autoreason.report.table import Column, Table
+from autoreason.type_hints import check_call
+
+_MAX_NAMED = 20
+"""Problems and lines that are named one by one on a terminal."""
+_DIFFER = 0.3
+"""The share of pairs on which judges with and without knowledge usually differ."""
+_KINDS: dict[RecordKind, tuple[str, str]] = {
+    "outcome": ("outcome", ""),
+    "verdict": ("verdict", ""),
+    "fact": ("fact", ""),
+    "style": ("page of style", "pages of style"),
+    "feedback": ("page of feedback", "pages of feedback"),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class FolderReport(Report):
+    """What was understood of a folder, and what could be shown with it."""
+
+    heading: ClassVar[str] = "A folder of records"
+    folder: str
+    digest: str
+    kinds: dict[str, int]
+    files: tuple[FileReading, ...]
+    problems: tuple[str, ...]
+    groups: int
+    ungrouped: int
+    """Outcomes and verdicts without a group."""
+    duplicates: int
+    """Records whose text another record has, too."""
+    contradictions: tuple[str, ...]
+    """Records of one text in one group with different outcomes, by source."""
+    private: int
+    picked: int
+    no_error: int
+    """Results of which it is unknown what they rest on."""
+    to_models: tuple[str, ...]
+    """Lines that address a model, by source."""
+    pairs: int
+    paired_groups: int
+    independent_pairs: float
+    """What the pairs are worth if all of one group agree."""
+
+    @property
+    def conclusion(self) -> str:
+        """How many records there are and how many pairs they make."""
+        found = [count(self.kinds[kind], *_KINDS[kind]) for kind in _KINDS if self.kinds.get(kind)]
+        pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be tested"
+        return f"{listed(found) if found else 'no record'} in {self.folder}; {pairs}"
+
+    def sections(self) -> list[Section]:
+        """Files with their columns, then what to know of the records, then what cannot be used."""
+        columns = [
+            Column("file", figures=False),
+            Column("records"),
+            Column("read as", figures=False),
+        ]
+        rows = [
+            (each.file, f"{each.records:,}", _describe_columns(each))
+            for each in self.files
+            if each.columns
+        ]
+        texts = Counter(each.file.partition("/")[0] for each in self.files if not each.columns)
+        rows += [(f"{folder}/", f"{number:,}", "texts") for folder, number in texts.items()]
+        tables = [Table(columns, rows)] if rows else []
+        return [
+            Section(tables=tables, sentences=self._sentences()),
+            *_named("Lines that address a model, left out unless allowed", self.to_models),
+            *_named("Same text and group, different outcomes", self.contradictions),
+            *_named("Not used", self.problems),
+        ]
+
+    def _sentences(self) -> list[tuple[str, str]]:
+        counted = [
+            ("Groups", self.groups, ""),
+            ("No group", self.ungrouped, "results, which make no pairs"),
+            ("Duplicates", self.duplicates, "records with the text of another"),
+            ("Private", self.private, "for local models only"),
+            ("Picked", self.picked, "which inform critics and are left out of tests"),
+            ("n unknown", self.no_error, "results, which make no pairs"),
+            ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
+        ]
+        found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]
+        return [*found, ("Power", self._power())]
+
+    def _power(self) -> str:
+        if self.pairs < MIN_PAIRS:
+            return f"too few to test whether they help; {MIN_PAIRS} pairs are the least"
+        best, worst = (
+            f"{SHOWN * sqrt(_DIFFER / pairs) * 100:.0f}"
+            for pairs in (self.pairs, self.independent_pairs)
+        )
+        reach = f"{best} points" if best == worst else f"{best} to {worst} points"
+        return f"a test shows a gain of {reach} or more, four times out of five"
+
+
+@dataclass(frozen=True, repr=False)
+class SearchReport(Report):
+    """Records that share words with what was looked for."""
+
+    heading: ClassVar[str] = "Records found"
+    folder: str
+    words: str
+    found: tuple[IndexedRecord, ...]
+
+    @property
+    def conclusion(self) -> str:
+        """How many there are."""
+        return f"{count(len(self.found), 'record')} of {self.folder} found for “{self.words}”"
+
+    def sections(self) -> list[Section]:
+        """The records, the nearest first."""
+        columns = [
+            Column("id", figures=False),
+            Column("text", figures=False, least=30),
+            Column("figure", figures=False),
+            Column("group", figures=False, spare=2),
+            Column("when", figures=False, spare=1),
+            Column("source", figures=False, spare=3),
+        ]
+        rows = [
+            (
+                record.id,
+                _shorten(record.text),
+                _figure(each),
+                record.group,
+                record.when,
+                record.source,
+            )
+            for each in self.found
+            for record in [each.record]
+        ]
+        return [Section(tables=[Table(columns, rows)])] if rows else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """The records as they are."""
+        records = [
+            {"id": each.record.id, "figure": _figure(each), **msgspec.to_builtins(each.record)}
+            for each in self.found
+        ]
+        return {"conclusion": self.conclusion, "records": records}
+
+
+def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport:
+    """Say what was understood of a folder of records, and what could be shown with it.
+
+    Args:
+        folder: The folder, or a single CSV or JSONL file.
+        min_z: Standard errors by which two texts must differ to make a pair.
+
+    Returns:
+        The report.
+
+    Raises:
+        InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import check_knowledge
+        >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,40,90,x\\nB,1,90,x\\n")
+        >>> check_knowledge("mails.csv").conclusion
+        '2 outcomes in mails.csv; 1 pair of 1 group can be tested'
+    """
+    check_call(check_knowledge, folder=folder, min_z=min_z)
+    content = read_folder(folder)
+    found = find_pairs(content.records, min_z=min_z)
+    by_group = Counter(pair.group for pair in found.pairs)
+    squares = sum(number**2 for number in by_group.values())
+    outcomes = [each for each in content.records if each.result or each.verdict or each.score]
+    texts = Counter(plain_text(record.text) for record in content.records)
+    return FolderReport(
+        folder=content.path,
+        digest=content.digest,
+        kinds=dict(Counter(record.kind for record in content.records)),
+        files=content.files,
+        problems=content.problems,
+        groups=len({record.group for record in outcomes if record.group}),
+        ungrouped=sum(not record.group for record in outcomes),
+        duplicates=len(content.records) - len(texts),
+        contradictions=_contradictions(content.records),
+        private=sum(record.private for record in content.records),
+        picked=found.picked,
+        no_error=found.no_error,
+        to_models=_lines_to_models(content),
+        pairs=len(found.pairs),
+        paired_groups=len(by_group),
+        independent_pairs=len(found.pairs) ** 2 / squares if squares else 0.0,
+    )
+
+
+def search_knowledge(folder: str | Path, words: str, *, limit: int = 10) -> SearchReport:
+    """Find the records of a folder that are nearest to some words, by BM25.
+
+    Args:
+        folder: The folder, or a single CSV or JSONL file.
+        words: What to look for, in any script.
+        limit: How many to find.
+
+    Returns:
+        The report, with the records in `found`.
+
+    Raises:
+        InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+    """
+    with Index.open(folder) as index:
+        return SearchReport(str(folder), words, tuple(islice(index.nearest(words), limit)))
+
+
+def _contradictions(records: Sequence[Record]) -> tuple[str, ...]:
+    """Sources of records that say different things of one text in one group; verdicts on pairs may."""
+    known: dict[tuple[str, str], Record] = {}
+    found = []
+    for record in records:
+        if record.pair or not (record.result or record.verdict):
+            continue
+        first = known.setdefault((record.group, one_line(record.text)), record)
+        if (first.result, first.verdict) != (record.result, record.verdict):
+            found.append(f"{first.source} and {record.source}")
+    return tuple(found)
+
+
+def _lines_to_models(content: KnowledgeFolder) -> tuple[str, ...]:
+    return tuple(
+        f"{record.source}: {_shorten(line)}"
+        for record in content.records
+        for line in lines_to_models(record.text)
+    )
+
+
+def _describe_columns(reading: FileReading) -> str:
+    return ", ".join(
+        name if name == column else f"{name}: {column}" for name, column in reading.columns.items()
+    )
+
+
+def _named(title: str, lines: Sequence[str]) -> list[Section]:
+    if not lines:
+        return []
+    more = len(lines) - _MAX_NAMED
+    shown = [*lines[:_MAX_NAMED], *([f"and {more:,} more; --json names all"] if more > 0 else [])]
+    return [Section(title=f"{title}: {len(lines):,}", sentences=[("", line) for line in shown])]
+
+
+def _figure(found: IndexedRecord) -> str:
+    return describe_figure(found.record, found.standing) or found.record.kind
+
+
+def _shorten(text: str, length: int = 120) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"

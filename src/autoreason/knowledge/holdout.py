@@ -1,0 +1,406 @@
+"""Whether a predictor knows which of two texts does better: one group left out, earlier records only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from random import Random
+from statistics import NormalDist, fmean, stdev
+from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
+
+from autoreason.errors import InvalidInput
+from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge.index import Index, Row
+from autoreason.knowledge.predictor import (
+    CopyFinder,
+    LengthPredictor,
+    Neighbours,
+    Predictor,
+    RetrievalPredictor,
+    Use,
+    WordsPredictor,
+)
+from autoreason.knowledge.retrieval import Query
+from autoreason.knowledge.standing import MIN_Z, FoundPairs, Pair, find_pairs, find_standings
+from autoreason.knowledge_records import Record
+from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table, Tone
+from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats.shares import clustered_share, student_t
+from autoreason.stats.sums import flips, resampled_mean, unlike_chance
+from autoreason.type_hints import check_call
+
+T = TypeVar("T")
+PredictorName = Literal["retrieval", "words", "length"]
+PREDICTORS: tuple[PredictorName, ...] = get_args(PredictorName)
+Verdict = Literal["helps", "harms", "not shown", "too few"]
+MIN_PAIRS = 60
+"""Pairs below which nothing is concluded."""
+_MIN_GROUPS = 20
+"""Groups in each part of the time over which accuracy is compared."""
+_NORMAL = NormalDist()
+SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
+"""Standard errors of a difference that is shown four times out of five."""
+TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
+_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2}
+"""How often outcomes are shuffled; to weigh words takes seconds."""
+_TOO_GOOD = 0.52
+"""What shuffled outcomes should not reach."""
+
+
+PAIRS_LEAK = (
+    "a split by pairs leaves texts of the same test on both sides, and who knows them knows the answer: "
+    "on real headlines it scores 89.8 % where 66.6 % is true; leave out groups"
+)
+"""Why it is refused."""
+
+
+class Answer(NamedTuple):
+    """How one pair was answered: 1 right, 0 wrong, 0.5 where both texts are the same to a predictor."""
+
+    pair: Pair
+    right: float
+    placebo: tuple[float, ...]
+    """With outcomes shuffled, once for each draw."""
+    length: float
+
+
+@dataclass(frozen=True, repr=False)
+class PredictorTest(Report):
+    """How often a predictor is right about recorded pairs, beside what needs no knowledge."""
+
+    heading: ClassVar[str] = "Does this knowledge help?"
+    predictor: PredictorName
+    verdict: Verdict
+    pairs: int
+    groups: int
+    right: Estimate
+    placebo: Estimate
+    """The same with outcomes shuffled within their groups, several times: what no knowledge gives."""
+    length: Estimate
+    """Counting characters."""
+    against_length: Estimate
+    p_value: float | None
+    """Of the difference from counting characters, groups flipped."""
+    could_show: float | None
+    """The smallest difference that so many groups show four times out of five."""
+    undated: int
+    """Pairs whose group has no date, for which all other groups are known."""
+    unanswered: int
+    """Pairs left out because nothing was known before them, or a copy of one of their texts was."""
+    picked: int
+    no_error: int
+    leaks: int
+    records_used: int
+    """For all answers together, each time counted."""
+    by_time: tuple[Estimate, Estimate] | None
+    """The first two thirds of the pairs by date, and the last."""
+    declines: bool
+
+    @property
+    def conclusion(self) -> str:
+        """The verdict with its numbers."""
+        seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
+        rival = f"counting characters on {percent_interval(self.length)}"
+        if self.verdict == "too few":
+            return f"too few: {count(self.pairs, 'pair')}; a test needs {MIN_PAIRS} or more"
+        if self.verdict == "not shown":
+            least = f"; could have shown {(self.could_show or 0) * 100:.0f} points"
+            return (
+                f"not shown: {self.predictor} is {seen}, {rival}{least if self.could_show else ''}"
+            )
+        return f"{self.predictor} {self.verdict}: {seen}, {rival}"
+
+    def names(self) -> Sequence[str]:
+        """A predictor is written as it is typed."""
+        return PREDICTORS
+
+    def sections(self) -> list[Section]:
+        """The table, what it rests on, and what was left out."""
+        placebo, length = map(percent_interval, (self.placebo, self.length))
+        rows = [
+            (
+                self.predictor,
+                percent_interval(self.right),
+                points(self.against_length),
+                self.verdict,
+            ),
+            ("placebo: outcomes shuffled within groups", placebo, UNKNOWN, ""),
+            ("length: the longer one", length, UNKNOWN, ""),
+            ("a coin", "50 %", UNKNOWN, ""),
+        ]
+        columns = [
+            Column("predictor", figures=False),
+            Column("right (95 %)"),
+            Column("points over length"),
+            Column("verdict", figures=False),
+        ]
+        if self.predictor == "length":
+            del rows[1:3]
+        return [
+            Section(tables=[Table(columns, rows, tones=TONES)]),
+            Section(sentences=[(label, text) for label, text in self._sentences() if text]),
+        ]
+
+    def _sentences(self) -> list[tuple[str, str]]:
+        basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
+        test = f"against length {p_statement(self.p_value)}" if self.p_value is not None else ""
+        return [
+            ("Pairs", f"{basis}; intervals rest on groups, one of which is left out at a time"),
+            ("Known", self._known()),
+            ("Test", test and f"{test}, groups flipped; to help, it must beat length and a coin"),
+            ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
+            ("Placebo", self._placebo()),
+            ("Left out", self._left_out()),
+            ("Over time", self._over_time()),
+        ]
+
+    def _known(self) -> str:
+        earlier, others = "earlier groups alone", "all other groups, earlier or later"
+        if not self.undated:
+            return f"for every pair, records of {earlier}"
+        if self.undated == self.pairs:
+            return f"groups have no dates: for every pair, records of {others}"
+        return f"records of {earlier}; for {self.undated:,} pairs without a date, of {others}"
+
+    def _placebo(self) -> str:
+        if self.placebo.low is None or self.placebo.low <= _TOO_GOOD:
+            return ""
+        return "shuffled outcomes do better than a coin: something other than knowledge is measured"
+
+    def _left_out(self) -> str:
+        reasons = (
+            (
+                self.unanswered,
+                "pair",
+                "before which nothing was known but perhaps a copy of a text",
+            ),
+            (self.picked, "record", "whose text was picked"),
+            (self.no_error, "result", "whose n is unknown"),
+        )
+        return "; ".join(f"{count(n, noun)} {why}" for n, noun, why in reasons if n)
+
+    def _over_time(self) -> str:
+        if self.by_time is None:
+            return ""
+        first, last = map(percent_interval, self.by_time)
+        warning = "; it declines: newer texts differ, or readers do"
+        return (
+            f"{first} in the first two thirds, {last} in the last{warning if self.declines else ''}"
+        )
+
+
+def evaluate_predictor(
+    folder: str | Path,
+    predictor: PredictorName = "retrieval",
+    *,
+    split: Literal["group", "pair"] = "group",
+    min_z: float = MIN_Z,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> PredictorTest:
+    """Ask a predictor which of two texts does better, for every recorded pair of a folder, its group left out.
+
+    Args:
+        folder: The folder, or a single CSV or JSONL file.
+        predictor: `retrieval`, `words` or `length`; none of them asks a model.
+        split: What is left out at a time; `pair` is refused, because it gives answers away.
+        min_z: Standard errors by which two texts must differ to make a pair.
+        on_progress: Called with the number of pairs that are decided, and of all.
+
+    Returns:
+        The report, with its `verdict`.
+
+    Raises:
+        InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import evaluate_predictor
+        >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,1,90,x\\n")
+        >>> evaluate_predictor("mails.csv").verdict
+        'too few'
+    """
+    check_call(evaluate_predictor, folder=folder, predictor=predictor, split=split, min_z=min_z)
+    if split == "pair":
+        raise InvalidInput(PAIRS_LEAK)
+    content = read_folder(folder)
+    return measure_predictor(content.records, predictor, min_z=min_z, on_progress=on_progress)
+
+
+def retrieval_answers(records: Sequence[Record], pairs: Sequence[Pair]) -> list[float | None]:
+    """Whether retrieval alone is right about each pair: 1, 0, 0.5 where it cannot tell, None where nothing is known."""
+    past = _Past([record for record in records if record.chosen != "picked"])
+    predictor = past.predictor("retrieval", past.scores)
+    return [_answer(predictor, pair) for pair in pairs]
+
+
+def measure_predictor(
+    records: Sequence[Record],
+    predictor: PredictorName,
+    *,
+    min_z: float = MIN_Z,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> PredictorTest:
+    """The same on records."""
+    found = find_pairs(records, min_z=min_z)
+    pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
+    past = _Past([record for record in records if record.chosen != "picked"])
+    own = past.predictor(predictor, past.scores)
+    shuffled = [
+        past.predictor(predictor, past.shuffle(draw)) for draw in range(_DRAWS.get(predictor, 0))
+    ]
+    answers: list[Answer] = []
+    for done, pair in enumerate(pairs):
+        if on_progress:
+            on_progress(done, len(pairs))
+        answer, length = _answer(own, pair), _answer(LengthPredictor(), pair)
+        if answer is not None and length is not None:
+            placebo = tuple(_answer(each, pair) or 0.0 for each in shuffled)
+            answers.append(Answer(pair, answer, placebo, length))
+    return summarize(predictor, answers, found, own.use)
+
+
+def summarize(
+    predictor: PredictorName, answers: Sequence[Answer], found: FoundPairs, use: Use
+) -> PredictorTest:
+    """What answers come to; those of one group hang together."""
+    alone = predictor == "length"
+    right, length = (
+        clustered_share(_by_group(answers, lambda each: each.right)),
+        clustered_share(_by_group(answers, lambda each: each.length)),
+    )
+    against = _by_group(answers, lambda each: each.right - (0.5 if alone else each.length))
+    gain = sum(map(sum, against))
+    p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
+    verdict: Verdict = "not shown"
+    if len(answers) < MIN_PAIRS:
+        verdict = "too few"
+    elif right.high is not None and right.high < 0.5:
+        verdict = "harms"
+    elif right.low is not None and right.low > 0.5 and gain > 0 and p_value < BEYOND_CHANCE:
+        verdict = "helps"
+    by_time, declines = _compare_times(answers)
+    return PredictorTest(
+        predictor=predictor,
+        verdict=verdict,
+        pairs=len(answers),
+        groups=len(against),
+        right=right,
+        placebo=_mean_over_draws([each.placebo for each in answers]),
+        length=length,
+        against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
+        p_value=None if alone or not against else p_value,
+        could_show=could_show(against),
+        undated=sum(not each.pair.when for each in answers),
+        unanswered=len(found.pairs) - len(answers),
+        picked=found.picked,
+        no_error=found.no_error,
+        leaks=use.leaks,
+        records_used=use.records,
+        by_time=by_time,
+        declines=declines,
+    )
+
+
+class _Past:
+    """What predictors may know: every text that can be compared with others of its group."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        by_text: dict[tuple[str, str], Row] = {}
+        for record, standing in find_standings(records):
+            if standing.size > 1:
+                by_text.setdefault((record.group, record.text), (record, standing))
+        self._rows = list(by_text.values())
+        self.scores = {record.id: standing.score for record, standing in self._rows if standing}
+        self.neighbours = Neighbours(Index.of_rows(self._rows))
+        self._copies: CopyFinder | None = None
+
+    def predictor(self, name: PredictorName, scores: Mapping[str, float]) -> Predictor:
+        """The predictor of that name, to which texts did as these scores say."""
+        if name == "retrieval":
+            return RetrievalPredictor(self.neighbours, scores)
+        if name == "words":
+            self._copies = self._copies or CopyFinder([record.text for record, _ in self._rows])
+            return WordsPredictor(self._rows, scores, self._copies)
+        return LengthPredictor()
+
+    def shuffle(self, seed: int) -> dict[str, float]:
+        """Every outcome with another text of its group: groups stay as they are, what texts say of them goes."""
+        groups: dict[str, list[str]] = {}
+        for record, _ in self._rows:
+            groups.setdefault(record.group, []).append(record.id)
+        rng = Random(seed)
+        scores: dict[str, float] = {}
+        for ids in groups.values():
+            others = rng.sample(ids, len(ids))
+            scores |= {one: self.scores[other] for one, other in zip(ids, others, strict=True)}
+        return scores
+
+
+def _answer(predictor: Predictor, pair: Pair) -> float | None:
+    better, worse = (
+        predictor.predict(Query(record.text, pair.group, pair.when, private=True, to_models=True))
+        for record in (pair.better, pair.worse)
+    )
+    if better is None or worse is None:
+        return None
+    return 0.5 if better == worse else float(better > worse)
+
+
+def _by_group(answers: Iterable[Answer], value: Callable[[Answer], float]) -> list[list[float]]:
+    return group_values(answers, lambda each: each.pair.group, value)
+
+
+def group_values(
+    items: Iterable[T], group: Callable[[T], str], value: Callable[[T], float | None]
+) -> list[list[float]]:
+    """Values of items by the group they are of, without those that have none."""
+    groups: dict[str, list[float]] = {}
+    for each in items:
+        if (found := value(each)) is not None:
+            groups.setdefault(group(each), []).append(found)
+    return list(groups.values())
+
+
+def could_show(differences: Sequence[Sequence[float]]) -> float | None:
+    """The smallest mean difference that so many groups show four times out of five; None where that is not known."""
+    error = _mean_and_error(differences)[1]
+    return SHOWN * error if error else None
+
+
+def _mean_over_draws(answers: Sequence[tuple[float, ...]]) -> Estimate:
+    """How often shuffled outcomes are right on these very pairs; the interval is that of the shuffling."""
+    if not answers or len(answers[0]) < 2:
+        return Estimate(None, reason="nothing was shuffled")
+    draws = [fmean(draw) for draw in zip(*answers, strict=True)]
+    middle, number = fmean(draws), len(draws)
+    reach = student_t(number - 1, BEYOND_CHANCE / 2) * stdev(draws) / sqrt(number)
+    return Estimate(middle, max(0.0, middle - reach), min(1.0, middle + reach), n=number)
+
+
+def _compare_times(answers: Sequence[Answer]) -> tuple[tuple[Estimate, Estimate] | None, bool]:
+    """Accuracy before and in the last third by date, and whether the last is worse beyond its error."""
+    dated = [each for each in answers if each.pair.when]
+    if not dated:
+        return None, False
+    turn = dated[len(dated) * 2 // 3].pair.when
+    parts = ([e for e in dated if e.pair.when < turn], [e for e in dated if e.pair.when >= turn])
+    groups = [_by_group(part, lambda each: each.right) for part in parts]
+    if min(map(len, groups)) < _MIN_GROUPS:
+        return None, False
+    (first, first_error), (last, last_error) = map(_mean_and_error, groups)
+    declines = first - last > _NORMAL.inv_cdf(0.975) * sqrt(first_error**2 + last_error**2)
+    return (clustered_share(groups[0]), clustered_share(groups[1])), declines
+
+
+def _mean_and_error(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """The mean over all, and its standard error from the differences between groups."""
+    size = sum(map(len, groups))
+    if len(groups) < 2:
+        return 0.0, 0.0
+    mean = sum(map(sum, groups)) / size
+    squares = sum((sum(group) - len(group) * mean) ** 2 for group in groups)
+    return mean, sqrt(squares * len(groups) / (len(groups) - 1)) / size

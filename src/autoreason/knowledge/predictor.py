@@ -1,0 +1,251 @@
+"""Predictors of which of two texts does better: by similar texts, by words, by length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from math import fsum, sqrt
+from operator import mul, sub
+from statistics import fmean
+from typing import NamedTuple, Protocol
+
+from autoreason.knowledge.index import Index, Row
+from autoreason.knowledge.retrieval import Query, count_leaks, find_neighbours
+from autoreason.knowledge.values import is_earlier
+from autoreason.knowledge.words import MAX_SIMILARITY, is_too_similar, word_set
+
+NEIGHBOURS = 20
+"""Similar texts whose outcomes are averaged."""
+_MAX_POSTINGS = 20_000
+"""Common words say something, too, and a test has time."""
+_PENALTY = 3.0
+_GROWTH = 1.2
+"""Words are weighed again when there are so many times as many records."""
+_FOLDS = 10
+_MAX_STEPS = 50
+_ENOUGH = 0.01
+"""Words are weighed until what is left to explain is this share of it."""
+
+Scores = Mapping[str, float]
+"""How well texts did in their groups, by the ids of their records."""
+
+
+class Use(NamedTuple):
+    """How many records were used for answers, and how many of them should not have been: 0."""
+
+    records: int = 0
+    leaks: int = 0
+
+    def add(self, records: int, leaks: int) -> Use:
+        """With one more answer."""
+        return Use(self.records + records, self.leaks + leaks)
+
+
+class Predictor(Protocol):
+    """Says how well a text may do, from records that a query allows."""
+
+    @property
+    def use(self) -> Use:
+        """What the answers so far rest on."""
+        ...
+
+    def predict(self, query: Query) -> float | None:
+        """A number that is higher for better texts; None where nothing is known."""
+        ...
+
+
+class LengthPredictor:
+    """The longer text does better."""
+
+    use = Use()
+
+    def predict(self, query: Query) -> float | None:
+        """How many characters it has."""
+        return float(len(query.text))
+
+
+class Neighbours:
+    """Similar texts of an index, looked for once for each query; leaks among them are counted."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._found: dict[Query, list[str]] = {}
+        self.use = Use()
+
+    def ids(self, query: Query) -> list[str]:
+        """The ids of the nearest records."""
+        if query not in self._found:
+            found = find_neighbours(self._index, query, max_postings=_MAX_POSTINGS)
+            near = islice(found, NEIGHBOURS)
+            records = [each.record for each in near]
+            self.use = self.use.add(len(records), count_leaks(records, query))
+            self._found[query] = [record.id for record in records]
+        return self._found[query]
+
+
+class RetrievalPredictor:
+    """How similar texts did, on average."""
+
+    def __init__(self, neighbours: Neighbours, scores: Scores) -> None:
+        self._neighbours, self._scores = neighbours, scores
+
+    @property
+    def use(self) -> Use:
+        """All neighbours that were looked at."""
+        return self._neighbours.use
+
+    def predict(self, query: Query) -> float | None:
+        """The mean of the nearest."""
+        found = [self._scores[each] for each in self._neighbours.ids(query)]
+        return fmean(found) if found else None
+
+
+class CopyFinder:
+    """Finds texts that are too similar to another one."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._sizes = [len(word_set(text)) for text in texts]
+        self._found: dict[str, list[int]] = {}
+        self._having: dict[str, list[int]] = {}
+        for at, text in enumerate(texts):
+            for word in word_set(text):
+                self._having.setdefault(word, []).append(at)
+
+    def find(self, text: str) -> list[int]:
+        """Where they are."""
+        if text not in self._found:
+            self._found[text] = self._look(text)
+        return self._found[text]
+
+    def _look(self, text: str) -> list[int]:
+        words = sorted(word_set(text), key=lambda word: len(self._having.get(word, ())))
+        # A copy that is half as long has two fifths of the words at least, so one of these.
+        rarest = words[: len(words) * 3 // 5 + 1]
+        hits = Counter(at for word in rarest for at in self._having.get(word, ()))
+        others = len(words) - len(rarest)
+        return [
+            at
+            for at, number in sorted(hits.items())
+            if number + others > MAX_SIMILARITY * min(len(words), self._sizes[at])
+            and is_too_similar(self._texts[at], text)
+        ]
+
+
+class _Weights(NamedTuple):
+    """What words are worth, and the records from which that is known."""
+
+    of: Mapping[str, float] = {}
+    records: int = 0
+    groups: frozenset[str] = frozenset()
+    until: str = ""
+
+
+class WordsPredictor:
+    """A ridge regression of outcomes on words, from earlier records or, without dates, from other groups."""
+
+    def __init__(self, rows: Sequence[Row], scores: Scores, copies: CopyFinder) -> None:
+        self._rows, self._scores = rows, scores
+        self._copies = copies
+        self._before = ""
+        self._latest = _Weights()
+        groups = sorted({record.group for record, _ in rows})
+        self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
+        self._folds: dict[int | None, _Weights] = {}
+        self.use = Use()
+
+    def predict(self, query: Query) -> float | None:
+        """The sum of its words' weights; None where a copy of it is among the records."""
+        if any(self._is_allowed(at, query) for at in self._copies.find(query.text)):
+            return None
+        weights = self._from_earlier(query.before) if query.before else self._from_others(query)
+        if not weights.of:
+            return None
+        later = bool(query.before) and not is_earlier(weights.until, query.before)
+        self.use = self.use.add(weights.records, int(later or query.group in weights.groups))
+        words = word_set(query.text)
+        return fsum(weights.of.get(word, 0.0) for word in words) / sqrt(len(words) or 1)
+
+    def _is_allowed(self, at: int, query: Query) -> bool:
+        record = self._rows[at][0]
+        earlier = not query.before or is_earlier(record.when, query.before)
+        return earlier and record.group != query.group
+
+    def _from_earlier(self, before: str) -> _Weights:
+        """Weights from records before a date; queries come in the order of their dates."""
+        if before < self._before:
+            raise ValueError("queries must come in the order of their dates")
+        if before > self._before:
+            self._before = before
+            rows = [row for row in self._rows if is_earlier(row[0].when, before)]
+            if len(rows) > max(NEIGHBOURS, _GROWTH * self._latest.records):
+                self._latest = self._fit(rows, self._latest.of)
+        return self._latest
+
+    def _from_others(self, query: Query) -> _Weights:
+        """Weights from nine tenths of the groups, or all but one of a few, among which the query's is not."""
+        fold = self._fold_of.get(query.group)
+        if fold not in self._folds:
+            rows = [row for row in self._rows if self._fold_of[row[0].group] != fold]
+            self._folds[fold] = self._fit(rows, {})
+        return self._folds[fold]
+
+    def _fit(self, rows: Sequence[Row], start: Mapping[str, float]) -> _Weights:
+        if not rows:
+            return _Weights()
+        outcomes = [self._scores[record.id] for record, _ in rows]
+        return _Weights(
+            fit_words([record.text for record, _ in rows], outcomes, start),
+            len(rows),
+            frozenset(record.group for record, _ in rows),
+            max(record.when for record, _ in rows),
+        )
+
+
+def fit_words(
+    texts: Sequence[str], outcomes: Sequence[float], start: Mapping[str, float] = {}
+) -> dict[str, float]:
+    """Weights of words by ridge regression, with conjugate gradients (Hestenes and Stiefel 1952).
+
+    A text counts as its different words, each divided by the root of how many they are; `start` are weights
+    that are nearly right.
+    """
+    names: dict[str, int] = {}
+    words_of = [[names.setdefault(word, len(names)) for word in word_set(text)] for text in texts]
+    squares = [1 / (len(words) or 1) for words in words_of]
+    texts_with: list[list[int]] = [[] for _ in names]
+    for at, words in enumerate(words_of):
+        for word in words:
+            texts_with[word].append(at)
+
+    def project(values: Sequence[float]) -> list[float]:
+        """The sum over texts that have a word, for every word."""
+        return [sum(map(values.__getitem__, having)) for having in texts_with]
+
+    def apply(weights: Sequence[float]) -> list[float]:
+        """The matrix of the normal equations times a vector."""
+        sums = [sum(map(weights.__getitem__, words)) for words in words_of]
+        image = project(list(map(mul, sums, squares)))
+        return [value + _PENALTY * weight for value, weight in zip(image, weights, strict=True)]
+
+    centre = fmean(outcomes)
+    scaled = [(y - centre) * sqrt(square) for y, square in zip(outcomes, squares, strict=True)]
+    weights = [start.get(word, 0.0) for word in names]
+    residual = list(map(sub, project(scaled), apply(weights)))
+    direction = residual
+    error = fsum(map(mul, residual, residual))
+    enough = _ENOUGH**2 * fsum(value * value for value in project(scaled))
+    for _ in range(_MAX_STEPS):
+        if error <= enough:
+            break
+        image = apply(direction)
+        step = error / fsum(map(mul, direction, image))
+        weights = [weight + step * value for weight, value in zip(weights, direction, strict=True)]
+        residual = [value - step * other for value, other in zip(residual, image, strict=True)]
+        before, error = error, fsum(map(mul, residual, residual))
+        share = error / before
+        direction = [
+            value + share * other for value, other in zip(residual, direction, strict=True)
+        ]
+    return dict(zip(names, weights, strict=True))

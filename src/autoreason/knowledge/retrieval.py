@@ -1,0 +1,251 @@
+"""What did well and what did badly among similar texts, without anything that gives the answer away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+from autoreason.knowledge.index import MAX_POSTINGS, OUTCOMES, Index, IndexedRecord
+from autoreason.knowledge.screening import mask
+from autoreason.knowledge.standing import Standing
+from autoreason.knowledge.values import is_earlier
+from autoreason.knowledge.words import is_too_similar, plain_text
+from autoreason.knowledge_records import Knowledge, Record, RecordKind, ShownOutcomes, ShownRecord
+
+LISTED = 4
+"""Records on each of the two lists."""
+MAX_WORDS = 120
+"""Words that are shown of a record."""
+_SIGNS_PER_WORD = 8
+"""Signs after which a text without spaces is cut."""
+_NEAREST = 20
+"""Similar texts among which the best and the worst are looked for, in either half."""
+_MAX_FACTS = 12
+_FEW_WORDS = 5
+
+
+class Query(NamedTuple):
+    """What is looked for, and what must not be found."""
+
+    text: str
+    group: str = ""
+    """Nothing of this group is found."""
+    before: str = ""
+    """Only what is surely earlier than this date is found."""
+    private: bool = False
+    """Private records are found, too."""
+    to_models: bool = False
+    """Records that address a model are found, too."""
+
+
+class Retrieved(NamedTuple):
+    """What may be shown to whom, and how much was kept out."""
+
+    critic: ShownOutcomes
+    judges: ShownOutcomes
+    left_out: dict[str, int]
+    leaks: int
+    """Records that should have been kept out and were not, counted again: 0."""
+
+
+def find_neighbours(
+    index: Index,
+    query: Query,
+    left_out: Counter[str] | None = None,
+    *,
+    max_postings: int = MAX_POSTINGS,
+) -> Iterator[IndexedRecord]:
+    """Outcomes of similar texts, the nearest first, each text once; `left_out` counts what was passed over."""
+    near = index.nearest(query.text, OUTCOMES, until=query.before, max_postings=max_postings)
+    yield from _admit(near, query, left_out)
+
+
+def _admit(
+    found: Iterator[IndexedRecord], query: Query, left_out: Counter[str] | None = None
+) -> Iterator[IndexedRecord]:
+    texts: set[str] = set()
+    for each in found:
+        plain = plain_text(each.record.text)
+        if plain in texts:
+            continue
+        if reason := _reason_to_leave_out(each, query):
+            if left_out is not None:
+                left_out[reason] += 1
+            continue
+        texts.add(plain)
+        yield each
+
+
+def _reason_to_leave_out(found: IndexedRecord, query: Query) -> str:
+    record = found.record
+    if record.private and not query.private:
+        return "private"
+    if found.to_models and not query.to_models:
+        return "addresses a model"
+    if query.group and record.group == query.group:
+        return "same group"
+    if query.before and not is_earlier(record.when, query.before):
+        return "later"
+    if is_too_similar(record.text, query.text) or _contains(record.text, query.text):
+        return "too similar"
+    return ""
+
+
+def _contains(one: str, other: str) -> bool:
+    """Whether one text, of more than a few words, is a part of the other, word for word."""
+    short, long = sorted((plain_text(one), plain_text(other)), key=len)
+    return short.count(" ") >= _FEW_WORDS and f" {short} " in f" {long} "
+
+
+def count_leaks(records: Sequence[Record], query: Query) -> int:
+    """How many records give the answer away, counted without the rule that chose them."""
+    own = plain_text(query.text)
+    return sum(
+        plain_text(record.text) == own
+        or (bool(query.group) and record.group == query.group)
+        or (bool(query.before) and not is_earlier(record.when, query.before))
+        or is_too_similar(record.text, query.text)
+        for record in records
+    )
+
+
+def retrieve(
+    index: Index, query: Query, *, listed: int = LISTED, max_words: int = MAX_WORDS
+) -> Retrieved:
+    """Two short lists each for critics and for judges, who are shown different texts."""
+    similar: Counter[str] = Counter()
+    halves: tuple[list[IndexedRecord], list[IndexedRecord]] = ([], [])
+    texts: set[str] = set()
+    # Few records may share words with a brief; those that say most are better than none.
+    nearest = find_neighbours(index, query, similar)
+    strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * listed)
+    for found in chain(nearest, strongest):
+        plain = plain_text(found.record.text)
+        half = halves[found.half]
+        if len(half) < _NEAREST and _score(found) and plain not in texts:
+            half.append(found)
+            texts.add(plain)
+        if min(map(len, halves)) == _NEAREST:
+            break
+    critic, judges = (_choose(half, listed) for half in halves)
+    chosen = [each.record for one in (critic, judges) for part in one for each in part]
+    return Retrieved(
+        _show_both(critic, max_words),
+        _show_both(judges, max_words),
+        _count_left_out(index, query, similar["too similar"]),
+        count_leaks(chosen, query),
+    )
+
+
+def choose_knowledge(
+    index: Index, query: Query, *, listed: int = LISTED, max_words: int = MAX_WORDS
+) -> Knowledge:
+    """What a run shows of a folder: facts and style near a brief, and outcomes for critics and for judges."""
+    found = retrieve(index, query, listed=listed, max_words=max_words)
+    return Knowledge(
+        source=index.path,
+        digest=index.digest,
+        facts=_choose_quoted(index, query, "fact", max_words),
+        style=_choose_quoted(index, query, "style", max_words),
+        feedback=_choose_quoted(index, query, "feedback", max_words),
+        critic=found.critic,
+        judges=found.judges,
+        left_out=found.left_out,
+    )
+
+
+def show(found: IndexedRecord, max_words: int = MAX_WORDS) -> ShownRecord:
+    """A record as a model is shown it: cut, masked, with its figure in words."""
+    return ShownRecord(
+        id=found.record.id,
+        text=_cut(mask(found.record.text), max_words),
+        figure=describe_figure(found.record, found.standing),
+    )
+
+
+def describe_figure(record: Record, standing: Standing | None) -> str:
+    """`38 % of 2,100; its group 24 %; shrunken 34 %`, `approved`; empty where nothing is known."""
+    if record.result is None:
+        return record.verdict or ("" if record.score is None else f"scored {record.score:g}")
+    result = record.result
+    as_share = result.n is not None and 0 <= result.value <= 1
+
+    def number(value: float) -> str:
+        return f"{value * 100:.3g} %" if as_share else f"{value:.4g}"
+
+    basis = f" of {result.n:,}" if as_share else "" if result.n is None else f", n {result.n:,}"
+    basis = basis or (f" ± {result.se:.2g}" if result.se is not None else ", n unknown")
+    name = "" if as_share else f" ({result.metric})"
+    if standing is None or standing.size < 2 or not record.group:
+        return f"{number(result.value)}{basis}{name}"
+    return (
+        f"{number(result.value)}{basis}{name}; its group {number(standing.mean)}; "
+        f"shrunken {number(standing.shrunken)}"
+    )
+
+
+_Lists = tuple[list[IndexedRecord], list[IndexedRecord]]
+"""What did well, and what did badly."""
+
+
+def _choose(found: Sequence[IndexedRecord], listed: int) -> _Lists:
+    """The best and the worst, without near-duplicates."""
+    ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
+    well = _thin([each for each in ranked if _score(each) > 0], listed)
+    badly = _thin([each for each in reversed(ranked) if _score(each) < 0], listed)
+    return well, badly
+
+
+def _thin(found: Sequence[IndexedRecord], listed: int) -> list[IndexedRecord]:
+    kept: list[IndexedRecord] = []
+    for each in found:
+        if len(kept) == listed:
+            break
+        if not any(is_too_similar(each.record.text, other.record.text) for other in kept):
+            kept.append(each)
+    return kept
+
+
+def _show_both(lists: _Lists, max_words: int) -> ShownOutcomes:
+    well, badly = (tuple(show(each, max_words) for each in one) for one in lists)
+    return ShownOutcomes(well=well, badly=badly)
+
+
+def _choose_quoted(
+    index: Index, query: Query, kind: RecordKind, max_words: int
+) -> tuple[ShownRecord, ...]:
+    """Facts or lines of style, the nearest first, then the others."""
+    found = chain(index.nearest(query.text, (kind,)), index.strongest((kind,)))
+    admitted = (
+        each
+        for each in found
+        if (query.private or not each.record.private) and (query.to_models or not each.to_models)
+    )
+    by_id = {each.record.id: each for each in islice(admitted, 2 * _MAX_FACTS)}
+    return tuple(show(each, max_words) for each in islice(by_id.values(), _MAX_FACTS))
+
+
+def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
+    """What was kept out of all records, by reason."""
+    found = {
+        "private": 0 if query.private else index.count("private"),
+        "addresses a model": 0 if query.to_models else index.count("to_models"),
+        "same group": index.count("grp = ?", query.group) if query.group else 0,
+        "later": index.count("day >= ?", query.before[:10]) if query.before else 0,
+        "too similar": similar,
+    }
+    return {reason: number for reason, number in found.items() if number}
+
+
+def _score(found: IndexedRecord) -> float:
+    return found.standing.score if found.standing else 0.0
+
+
+def _cut(text: str, max_words: int) -> str:
+    """The beginning of a text, as many words as are allowed."""
+    words = text.split()
+    limit = max_words * _SIGNS_PER_WORD
+    short = text if len(words) <= max_words else " ".join(words[:max_words]) + " …"
+    return short if len(short) <= limit + 2 else short[:limit].rstrip() + " …"

@@ -1,0 +1,309 @@
+"""How a text did relative to its group, shrunken by what that rests on; pairs that differ beyond their error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from math import fsum, sqrt
+from statistics import fmean, median
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from autoreason.knowledge_records import Record
+
+MIN_Z = 2.576
+"""A difference of so many standard errors counts as one: chance alone gives it once in a hundred."""
+_VERDICT = "verdict"
+_DECIDED = ("score", _VERDICT)
+"""What people say rather than the world."""
+_NOTHING = 1e-9
+_TYPICAL = 0.5
+"""The reliability of a result where no record of the folder says what it rests on."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How one text did in its group."""
+
+    value: float
+    mean: float
+    """Of its group."""
+    size: int
+    """Texts of its group."""
+    n: int | None
+    deviation: float
+    """From the mean: as a share of it where that makes sense. More is better, whatever the metric."""
+    reliability: float
+    """The share of the deviation that is expected to be true."""
+    spread: float
+    """How far texts of one group truly differ by this metric, as a standard deviation."""
+
+    @property
+    def score(self) -> float:
+        """The deviation shrunken, in spreads: comparable between groups and metrics."""
+        return self.deviation * self.reliability / self.spread if self.spread else 0.0
+
+    @property
+    def shrunken(self) -> float:
+        """The value shrunken to its group's mean."""
+        return self.mean + (self.value - self.mean) * self.reliability
+
+
+class Pair(NamedTuple):
+    """Two texts of one group, of which one did better beyond the error of the difference."""
+
+    group: str
+    when: str
+    """The group's first day; empty where no record of it has a date."""
+    better: Record
+    worse: Record
+
+
+class FoundPairs(NamedTuple):
+    """Pairs, and what made none."""
+
+    pairs: list[Pair]
+    picked: int
+    """Records left out because a person or a panel picked their texts."""
+    no_error: int
+    """Results left out because it is unknown what they rest on."""
+
+
+class _Measure(NamedTuple):
+    """What is known of one text by one metric in one group; of several records, their mean."""
+
+    record: Record
+    value: float
+    n: int | None
+    se: float | None
+    sign: int
+    """-1 where less is better."""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its error follows from how many it rests on."""
+        return self.n is not None and 0 <= self.value <= 1
+
+
+_Groups = dict[tuple[str, str], dict[str, list[_Measure]]]
+"""Measures by group and metric, and there by text."""
+
+
+def find_standings(records: Iterable[Record]) -> list[tuple[Record, Standing]]:
+    """The standing of every text that has a result, a verdict or a score, by metric.
+
+    Records of one text in one group are one; the first of them stands for all.
+    """
+    by_metric: dict[str, list[list[_Measure]]] = {}
+    # Results first: they say more than verdicts.
+    for (_, metric), texts in sorted(
+        _by_group(records).items(), key=lambda each: each[0][1] in _DECIDED
+    ):
+        by_metric.setdefault(metric, []).append(list(map(_pool, texts.values())))
+    spreads = [_Spread.of(metric, groups) for metric, groups in by_metric.items()]
+    known = [each.reliability for each in spreads if each.reliability is not None]
+    usual = median(known) if known else _TYPICAL
+    return [
+        standing
+        for groups, spread in zip(by_metric.values(), spreads, strict=True)
+        for group in groups
+        for standing in _stand(group, spread, usual)
+    ]
+
+
+def find_pairs(records: Sequence[Record], *, min_z: float = MIN_Z) -> FoundPairs:
+    """Pairs within groups that differ beyond their error: each two texts once, contradictions not at all."""
+    fair = [record for record in records if record.chosen != "picked"]
+    found: dict[tuple[str, frozenset[str]], tuple[Record, Record] | None] = {}
+    no_error = 0
+    for (group, metric), texts in _by_group(fair).items():
+        if not group:
+            continue
+        pooled = list(map(_pool, texts.values()))
+        if metric != _VERDICT:
+            no_error += sum(each.se is None and not each.is_share for each in pooled)
+        linked = [each.record for some in texts.values() for each in some if each.record.pair]
+        if metric == _VERDICT and linked:
+            wins: Iterable[tuple[Record, Record]] = _linked(linked)
+        else:
+            wins = _differing(metric, pooled, min_z)
+        for better, worse in wins:
+            texts_of_two = frozenset((one_line(better.text), one_line(worse.text)))
+            before = found.setdefault((group, texts_of_two), (better, worse))
+            if before and one_line(before[0].text) != one_line(better.text):
+                found[group, texts_of_two] = None
+    starts = _first_days(records)
+    pairs = [
+        Pair(group, starts.get(group, ""), *two)
+        for (group, texts_of_two), two in found.items()
+        if two and len(texts_of_two) == 2
+    ]
+    return FoundPairs(pairs, len(records) - len(fair), no_error)
+
+
+def one_line(text: str) -> str:
+    """A text whatever its white space; a comma can be what a test is about."""
+    return " ".join(text.split())
+
+
+def _first_days(records: Iterable[Record]) -> dict[str, str]:
+    first: dict[str, str] = {}
+    for record in records:
+        if record.when:
+            first[record.group] = min(record.when, first.get(record.group, record.when))
+    return first
+
+
+def _by_group(records: Iterable[Record]) -> _Groups:
+    groups: _Groups = {}
+    for record in records:
+        for metric, measure in _measures(record):
+            texts = groups.setdefault((record.group, metric), {})
+            texts.setdefault(one_line(record.text), []).append(measure)
+    return groups
+
+
+def _measures(record: Record) -> Iterator[tuple[str, _Measure]]:
+    if record.result:
+        result = record.result
+        sign = -1 if result.better == "lower" else 1
+        yield result.metric, _Measure(record, result.value, result.n, result.se, sign)
+    if record.score is not None:
+        yield _DECIDED[0], _Measure(record, record.score, None, None, 1)
+    if record.verdict:
+        value = float(record.verdict == "approved")
+        # One decision says nothing of its own error; several about pairs do.
+        yield _VERDICT, _Measure(record, value, 1 if record.pair else None, None, 1)
+
+
+def _pool(measures: Sequence[_Measure]) -> _Measure:
+    """One measure of a text for several."""
+    first = measures[0]
+    if len(measures) == 1:
+        return first
+    sizes = [each.n for each in measures if each.n]
+    if len(sizes) < len(measures):
+        return first._replace(value=fmean(each.value for each in measures), n=None, se=None)
+    total = sum(sizes)
+    value = fsum(each.value * n for each, n in zip(measures, sizes, strict=True)) / total
+    return first._replace(value=value, n=total, se=None)
+
+
+def _linked(records: Iterable[Record]) -> list[tuple[Record, Record]]:
+    """The two of every named pair, the better one first."""
+    by_name: dict[str, dict[str, Record]] = {}
+    for record in records:
+        if record.verdict:
+            by_name.setdefault(record.pair, {})[record.verdict] = record
+    return [(two["approved"], two["rejected"]) for two in by_name.values() if len(two) == 2]
+
+
+def _differing(
+    metric: str, measures: Sequence[_Measure], min_z: float
+) -> Iterator[tuple[Record, Record]]:
+    for one, other in combinations(measures, 2):
+        difference = (one.value - other.value) * one.sign
+        if metric == _VERDICT:
+            differ = abs(difference) == 1
+        else:
+            error = _error_of_difference(one, other)
+            differ = bool(error) and abs(difference) > min_z * (error or 0)
+        if differ:
+            yield (one.record, other.record) if difference > 0 else (other.record, one.record)
+
+
+def _error_of_difference(one: _Measure, other: _Measure) -> float | None:
+    if one.n and other.n and one.is_share and other.is_share:
+        share = (one.value * one.n + other.value * other.n) / (one.n + other.n)
+        return sqrt(share * (1 - share) * (1 / one.n + 1 / other.n))
+    if one.se is None or other.se is None:
+        return None
+    return sqrt(one.se**2 + other.se**2)
+
+
+class _Spread(NamedTuple):
+    """How far texts of one group differ by one metric, truly and by chance, estimated over all groups."""
+
+    relative: bool
+    """Differences count as shares of the group's mean."""
+    total: float
+    """Variance within groups."""
+    true: float | None
+    """What of it is not chance; None where no group says what its results rest on."""
+    reliability: float | None
+    """Of the typical result."""
+
+    @classmethod
+    def of(cls, metric: str, groups: Sequence[Sequence[_Measure]]) -> _Spread:
+        """From all groups of two texts or more."""
+        several = [(group, _mean(group)) for group in groups if len(group) > 1]
+        positive = all(each.value >= 0 for group, _ in several for each in group)
+        self = cls(metric != _VERDICT and positive, 0.0, None, None)
+        squares = freedom = known_squares = known_freedom = noise = 0.0
+        variances = []
+        for group, mean in several:
+            own = fsum(self.deviation(each, mean) ** 2 for each in group)
+            squares, freedom = squares + own, freedom + len(group) - 1
+            errors = [self.variance(each, mean) for each in group]
+            known = [each for each in errors if each is not None]
+            if len(known) == len(group):
+                known_squares, known_freedom = known_squares + own, known_freedom + len(group) - 1
+                noise += fsum(known) * (len(group) - 1) / len(group)
+                variances += known
+        total = squares / freedom if freedom else 0.0
+        if not known_freedom:
+            return self._replace(total=total)
+        true = max(0.0, (known_squares - noise) / known_freedom)
+        typical = median(_share(true, each) for each in variances)
+        return self._replace(total=total, true=true, reliability=typical)
+
+    def deviation(self, measure: _Measure, mean: float) -> float:
+        """How much better than its group a text did."""
+        return measure.sign * (measure.value - mean) / self._unit(mean)
+
+    def variance(self, measure: _Measure, mean: float) -> float | None:
+        """The variance that chance gives such a result."""
+        scale = self._unit(mean) ** 2
+        if measure.n and measure.is_share and 0 <= mean <= 1:
+            # By the group's mean: a text without a single click has an error, too.
+            return mean * (1 - mean) / measure.n / scale
+        return None if measure.se is None else measure.se**2 / scale
+
+    def _unit(self, mean: float) -> float:
+        # Where no text of a group has a single click, none differs from another.
+        return mean if self.relative and mean > _NOTHING else 1.0
+
+
+def _stand(
+    group: Sequence[_Measure], spread: _Spread, usual: float
+) -> Iterator[tuple[Record, Standing]]:
+    mean = _mean(group)
+    typical = usual if spread.reliability is None else spread.reliability
+    true = spread.total * typical if spread.true is None else spread.true
+    for each in group:
+        variance = spread.variance(each, mean)
+        alone = len(group) < 2
+        yield (
+            each.record,
+            Standing(
+                value=each.value,
+                mean=mean,
+                size=len(group),
+                n=each.n,
+                deviation=0.0 if alone else spread.deviation(each, mean),
+                reliability=typical if variance is None else _share(true, variance),
+                spread=sqrt(true),
+            ),
+        )
+
+
+def _share(true: float, chance: float) -> float:
+    return true / (true + chance) if true else 0.0
+
+
+def _mean(group: Sequence[_Measure]) -> float:
+    """By how many each rests on, where all say so."""
+    sizes = [each.n for each in group if each.n]
+    if len(sizes) < len(group):
+        return fmean(each.value for each in group)
+    return fsum(each.value * n for each, n in zip(group, sizes, strict=True)) / sum(sizes)

@@ -1,0 +1,125 @@
+"""Records: what is known of earlier texts, facts and style, and what of it a run shows to whom."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal, get_args
+
+import msgspec
+from msgspec import Struct
+
+RecordKind = Literal["outcome", "verdict", "fact", "style", "feedback"]
+"""What a record says: how a text did, what a person decided, what is true, how we write, what a reader said."""
+Chosen = Literal["random", "ab", "picked", "unknown"]
+"""How a text came to have an outcome: only the first two say something about texts in general."""
+CHOSEN: tuple[Chosen, ...] = get_args(Chosen)
+JudgeOutcomes = Literal["tested", "yes", "no"]
+"""Whether judges are shown outcomes: where a `knowledge test` says that it helps them, always, or never."""
+
+
+class RecordedOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A number that the world gave a text."""
+
+    metric: str
+    value: float
+    n: int | None = None
+    """How many it rests on: mails sent, impressions; None where nobody says."""
+    se: float | None = None
+    """Its standard error, where that is known instead."""
+    better: Literal["higher", "lower"] = "higher"
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One text and what is known of it, as its owner wrote it down."""
+
+    text: str
+    kind: RecordKind
+    result: RecordedOutcome | None = None
+    verdict: Literal["approved", "rejected"] | None = None
+    score: float | None = None
+    """A person's mark, higher is better."""
+    group: str = ""
+    """The test, campaign or list within which results can be compared; empty where it has none."""
+    pair: str = ""
+    """Where a verdict is about two texts: the name of the two in their group, which are compared with no others."""
+    when: str = ""
+    """A date, as YYYY-MM-DD with or without a time; empty where nobody says."""
+    audience: str = ""
+    source: str = ""
+    """File and line."""
+    chosen: Chosen = "unknown"
+    private: bool = False
+    note: str = ""
+
+    @property
+    def id(self) -> str:
+        """A short name that depends on what it says and not on where it stands."""
+        said = (
+            self.text,
+            self.kind,
+            self.result,
+            self.verdict,
+            self.score,
+            self.group,
+            self.pair,
+            self.when,
+        )
+        return "r" + hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:10]
+
+
+class ShownRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A record as a model is shown it."""
+
+    id: str
+    text: str
+    """Perhaps cut, with addresses and numbers masked."""
+    figure: str = ""
+    """What became of it, in words: `38 % of 2,100, its group 24 %`; `approved`."""
+
+
+class ShownOutcomes(Struct, frozen=True, kw_only=True):
+    """The two short lists that are argued from."""
+
+    well: tuple[ShownRecord, ...] = ()
+    badly: tuple[ShownRecord, ...] = ()
+
+    @property
+    def all(self) -> tuple[ShownRecord, ...]:
+        """Both, what did well first."""
+        return self.well + self.badly
+
+
+class Knowledge(Struct, frozen=True, kw_only=True):
+    """What a run shows of a folder of records; chosen once, before its first call, and recorded with its task."""
+
+    source: str
+    """The folder, as it was named."""
+    digest: str
+    """Of all records it had."""
+    facts: tuple[ShownRecord, ...] = ()
+    """For authors, critics and judges."""
+    style: tuple[ShownRecord, ...] = ()
+    """For authors and critics."""
+    feedback: tuple[ShownRecord, ...] = ()
+    """What readers said; for critics."""
+    critic: ShownOutcomes = ShownOutcomes()
+    judges: ShownOutcomes = ShownOutcomes()
+    """Other records than the critic's; none where it is not shown that they help."""
+    leaks: int = 0
+    """Records that should have been left out and were not, counted again."""
+    left_out: dict[str, int] = {}
+    """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`."""
+
+    @property
+    def shown(self) -> tuple[ShownRecord, ...]:
+        """Every record that anybody is shown."""
+        return (*self.facts, *self.style, *self.feedback, *self.critic.all, *self.judges.all)
+
+    @property
+    def words(self) -> int:
+        """Of all that is shown."""
+        return sum(len(record.text.split()) for record in self.shown)
+
+    def outcomes_for(self, role: str) -> ShownOutcomes:
+        """What a role argues from; authors argue from nothing, so that nobody writes to the judges' examples."""
+        return {"critic": self.critic, "judge": self.judges}.get(role, ShownOutcomes())

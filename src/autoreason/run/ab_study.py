@@ -1,0 +1,108 @@
+"""A run's texts tried on real readers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from autoreason.knowledge.outcome_file import append_outcomes
+from autoreason.knowledge_records import Record
+from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
+from autoreason.run.record import name_and_journal, use_journal
+from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
+from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
+
+
+def plan_ab(
+    run: RecordedRun,
+    arms: int = 3,
+    *,
+    base: float = 0.2,
+    lift: float = 0.1,
+    journal: JournalPlace = None,
+) -> AbPlan:
+    """Plan an A/B test of the texts of a run: codes, an equal split and a sample size.
+
+    Args:
+        run: The run's name, a part of it that no other has, or its result.
+        arms: How many texts: what was delivered, the first draft, then others; one in five is drawn.
+        base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
+        lift: The smallest rise worth finding, as a share of that.
+        journal: An open journal, the file of one, or None for the result's or the user's own.
+
+    Returns:
+        The plan; its `write` puts it into a folder.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: The run has too few texts, or a number is out of range.
+
+    Example:
+        >>> from autoreason import plan_ab, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=2, seed=1)
+        >>> len(plan_ab(result, arms=2, base=0.2, lift=0.1).arms)
+        2
+    """
+    check_arguments(plan_ab, run=run, arms=arms, base=base, lift=lift, journal=journal)
+    name, place = name_and_journal(run, journal)
+    with use_journal(place) as opened:
+        found = opened.find(name).id
+        story = opened.story(found)
+    seed = story.settings.seed if story.settings else 0
+    return plan_of(story, found, arms, base=base, lift=lift, seed=seed)
+
+
+def report_ab(
+    results: str | Path,
+    plan: str | Path | None = None,
+    *,
+    group: str = "",
+    metric: str = "rate",
+    knowledge: str | Path | None = None,
+) -> AbReport:
+    """Read the counts of an A/B test, and hand its outcomes to a folder of records.
+
+    Args:
+        results: A table with the columns `code`, `n` and `count`.
+        plan: The folder of the plan; without it, that of the results.
+        group: What the outcomes are filed under; the run's name where it is empty.
+        metric: What was counted.
+        knowledge: A folder of records that the outcomes are appended to; None for none.
+
+    Returns:
+        Whether the split was equal, which text does better by an interval that may be looked at any
+        time, and what each is expected to reach when it is tried again.
+
+    Raises:
+        InvalidInput: The table does not fit the plan, or a file cannot be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import plan_ab, refine, report_ab
+        >>> plan = plan_ab(refine("Explain tides.", "echo/echo", passes=2, seed=1), arms=2)
+        >>> _ = plan.write(Path("test"))
+        >>> rows = [f"{arm.code},5000,1000" for arm in plan.arms]
+        >>> _ = Path("test/results.csv").write_text("\\n".join(["code,n,count", *rows]))
+        >>> report_ab("test/results.csv").is_unequal
+        False
+    """
+    check_arguments(
+        report_ab, results=results, plan=plan, group=group, metric=metric, knowledge=knowledge
+    )
+    file = Path(results)
+    found = report_of(
+        read_plan(Path(plan) if plan else file.parent),
+        read_results(file),
+        group=group,
+        metric=metric,
+    )
+    if knowledge and not found.is_unequal:
+        append_outcomes(knowledge, _dated(found.records))
+    return found
+
+
+def _dated(records: tuple[Record, ...]) -> list[Record]:
+    today = datetime.now(UTC).date().isoformat()
+    return [replace(record, when=today) for record in records]

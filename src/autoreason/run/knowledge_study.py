@@ -1,0 +1,150 @@
+"""Whether a folder of records helps judges: the test as a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Unpack, cast
+
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Model
+from autoreason.jobs.randomness import draw
+from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge.holdout import retrieval_answers
+from autoreason.knowledge.index import Index
+from autoreason.knowledge.standing import MIN_Z, find_pairs
+from autoreason.knowledge_records import Record
+from autoreason.run.knowledge_choice import destinations
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.parameters import KnowledgeTestOptions, check_arguments
+from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.reports import StudyResult
+from autoreason.run.sync import wait_for
+from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport
+from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs, recorded_pair
+from autoreason.task import Task
+
+PAIRS = 100
+"""How many are put to judges where nobody says."""
+
+
+def measure_knowledge(
+    folder: str | Path,
+    model: str | Model = DEFAULT_MODEL,
+    **options: Unpack[KnowledgeTestOptions],
+) -> StudyResult[KnowledgeReport]:
+    """Find out whether a folder of your own outcomes helps judges to see which of two texts does better.
+
+    Args:
+        folder: The records; see `docs/knowledge.md`.
+        model: The judge, unless `judge_models` names others.
+        options: See `KnowledgeTestOptions`; 100 pairs are put to each judge unless `pairs` says otherwise.
+
+    Returns:
+        Its `report` has how often each judge is right with the records, without them and with
+        shuffled ones, and a verdict: helps, harms, not shown or too few. The verdict is kept in the
+        folder, and only where it is `helps` are judges of later runs shown outcomes.
+
+    Raises:
+        InvalidInput: Something cannot be used, or the folder has no pairs.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Path("kb").mkdir(exist_ok=True)
+        >>> _ = Path("kb/mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,45,90,x\\n")
+        >>> from autoreason import measure_knowledge
+        >>> measure_knowledge("kb", "echo/echo", seed=1).report.judges[0].verdict
+        'too few'
+    """
+    return wait_for(lambda: measure_knowledge_async(folder, model, **options), "measure_knowledge")
+
+
+async def measure_knowledge_async(
+    folder: str | Path,
+    model: str | Model = DEFAULT_MODEL,
+    **options: Unpack[KnowledgeTestOptions],
+) -> StudyResult[KnowledgeReport]:
+    """Like `measure_knowledge`, in an event loop."""
+    return cast(
+        StudyResult[KnowledgeReport],
+        await prepare_knowledge_test(folder, model, **options).run_async(),
+    )
+
+
+def prepare_knowledge_test(
+    folder: str | Path,
+    model: str | Model = DEFAULT_MODEL,
+    **options: Unpack[KnowledgeTestOptions],
+) -> PreparedRun:
+    """The run that `measure_knowledge` with the same arguments would drive.
+
+    Args:
+        folder: The records.
+        model: The judge, unless `judge_models` names others.
+        options: See `KnowledgeTestOptions`.
+
+    Returns:
+        The run, to be looked at, estimated and run.
+
+    Raises:
+        InvalidInput: Something cannot be used, or the folder has no pairs.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Path("kb").mkdir(exist_ok=True)
+        >>> _ = Path("kb/mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,45,90,x\\n")
+        >>> from autoreason import prepare_knowledge_test
+        >>> prepare_knowledge_test("kb", "echo/echo").estimate().calls.likely
+        6
+    """
+    check_arguments(prepare_knowledge_test, options, folder=folder, model=model)
+    choice = ModelChoice()
+    models = choice.judge(model, options)
+    at_home = not choice.objects and not destinations(models, options.get("base_url"))
+    number = options.get("pairs", PAIRS)
+    if number < 1:
+        raise InvalidInput(f"`pairs` is {number}; give 1 or more")
+    prepared = prepare(
+        Task(brief="Choose the text that does better."),
+        models,
+        choice,
+        options,
+        strategy="knowledge_test",
+        strategy_options={"folder": str(Path(folder).resolve())},
+    )
+    seed = prepared.settings.seed
+    records = [each for each in read_folder(folder).records if at_home or not each.private]
+    pairs = find_pairs(records, min_z=options.get("min_z", MIN_Z)).pairs
+    if not pairs:
+        raise InvalidInput(
+            f"{folder} has no pairs: no two texts of a group whose outcomes differ beyond their error; "
+            f"`autoreason knowledge check {folder}` says why"
+        )
+    drawn = draw(seed, "pairs").sample(pairs, min(number, len(pairs)))
+    answers = retrieval_answers(records, drawn)
+    with Index.open(folder) as index:
+        chosen = [
+            replace(
+                recorded_pair(
+                    index, pair, draw(seed, f"placebo/{at}").getrandbits(31), private=at_home
+                ),
+                retrieval=answer,
+            )
+            for at, (pair, answer) in enumerate(zip(drawn, answers, strict=True))
+        ]
+    work = RecordedPairs(source=str(folder), pairs=tuple(chosen), of=len(pairs))
+    brief = f"Choose the text that does better{_measured_by(records)}."
+    task = Task(brief=brief, work=work)
+    return replace(prepared, task=task)
+
+
+def _measured_by(records: list[Record]) -> str:
+    """What doing better means, where all outcomes say the same."""
+    metrics = {(each.result.metric, each.result.better) for each in records if each.result}
+    if len(metrics) != 1:
+        return ""
+    ((metric, better),) = metrics
+    return f": {better} {metric}"

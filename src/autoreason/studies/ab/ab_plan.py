@@ -1,0 +1,179 @@
+"""A plan for an A/B test: texts under codes, an equal random split, and how many readers it takes."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from io import StringIO
+from math import ceil
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput, plainly
+from autoreason.files import write
+from autoreason.knowledge_records import Chosen
+from autoreason.parsing.documents import same_text
+from autoreason.report.numbers import count, percent
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table
+from autoreason.stats.sequential import sample_size
+from autoreason.story import Story
+from autoreason.studies.raters.codes import draw_codes
+
+FILE = "ab.json"
+RESULTS = "results.csv"
+MAX_ARMS = 10
+_DRAWN = 5
+"""One arm in so many is drawn at random, so that not only winners are ever tried."""
+
+
+class Arm(Struct, frozen=True, kw_only=True):
+    """One text of the test."""
+
+    code: str
+    text: str
+    origin: str
+    """Where in the run it comes from."""
+    chosen: Chosen
+    """`ab` where the run's panels chose it, `random` where it was drawn."""
+    propensity: float = 1.0
+    """How likely it was to be an arm."""
+
+
+@dataclass(frozen=True, repr=False)
+class AbPlan(Report):
+    """What to send to whom, and when it is enough."""
+
+    heading: ClassVar[str] = "A/B test"
+    run: str
+    arms: tuple[Arm, ...]
+    """In an order that says nothing; the one to compare with is `control`."""
+    control: str
+    """The code of the first draft; of the delivered text where that is not an arm."""
+    base: float
+    lift: float
+    sample: int
+    """Readers in each arm."""
+
+    @property
+    def conclusion(self) -> str:
+        """How many readers it takes."""
+        return (
+            f"send each of {count(len(self.arms), 'text')} to {self.sample:,} readers drawn at random, "
+            f"{self.sample * len(self.arms):,} in all; that shows a rate {percent(self.lift)} above "
+            f"{percent(self.base)} four times out of five"
+        )
+
+    def sections(self) -> list[Section]:
+        """The texts by code; where they come from is in the plan's file, not here."""
+        columns = [Column("code", figures=False), Column("words"), Column("text", figures=False)]
+        rows = [(arm.code, str(len(arm.text.split())), _first_words(arm.text)) for arm in self.arms]
+        sentences = [
+            ("Split", "equal and at random, reader by reader; nobody is told which is which"),
+            ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
+        ]
+        return [Section(sentences=sentences, tables=[Table(columns, rows)])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as it is stored."""
+        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
+
+    def write(self, folder: Path) -> list[Path]:
+        """The plan, one file for each text, and a table to fill in; returns what was written."""
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / FILE).exists():
+            raise InvalidInput(f"{folder} has a plan already; name another folder")
+        table = StringIO()
+        csv.writer(table, lineterminator="\n").writerows(
+            [("code", "n", "count"), *((arm.code, "", "") for arm in self.arms)]
+        )
+        files = {
+            folder / FILE: msgspec.json.format(msgspec.json.encode(self)).decode(),
+            folder / RESULTS: table.getvalue(),
+            **{folder / f"{arm.code}.md": arm.text for arm in self.arms},
+        }
+        for path, text in files.items():
+            write(path, text)
+        return list(files)
+
+
+def plan_of(
+    story: Story, run: str, arms: int = 3, *, base: float = 0.2, lift: float = 0.1, seed: int = 0
+) -> AbPlan:
+    """A test of the delivered text against the first draft and others of a run."""
+    if not 2 <= arms <= MAX_ARMS:
+        raise InvalidInput(f"`arms` is {arms}; give a number from 2 to {MAX_ARMS}")
+    texts = _texts(story)
+    if len(texts) < arms:
+        raise InvalidInput(
+            f"run {run} has {count(len(texts), 'text')} that can be told apart, and {arms} arms need as "
+            "many; give fewer arms"
+        )
+    rng = Random(seed)
+    origins = list(texts)
+    drawn = ceil(arms / _DRAWN) if arms > 2 else 0
+    picked = origins[: arms - drawn]
+    rest = origins[len(picked) :]
+    chosen = [*picked, *rng.sample(rest, drawn)]
+    codes = draw_codes(arms, texts.values(), rng)
+    found = [
+        Arm(
+            code=code,
+            text=texts[origin],
+            origin=origin,
+            chosen="ab" if origin in picked else "random",
+            propensity=1.0 if origin in picked else drawn / len(rest),
+        )
+        for code, origin in zip(codes, chosen, strict=True)
+    ]
+    try:
+        sample = sample_size(base, lift, arms - 1)
+    except ValueError:
+        raise InvalidInput(
+            f"a rate of {base:g} cannot rise by {lift:g} of itself; give a base between 0 and 1"
+        ) from None
+    return AbPlan(
+        run=run,
+        arms=tuple(sorted(found, key=lambda arm: arm.code)),
+        control=next((arm.code for arm in found if arm.origin == "draft"), found[0].code),
+        base=base,
+        lift=lift,
+        sample=sample,
+    )
+
+
+def read_plan(folder: Path) -> AbPlan:
+    """The plan of a folder."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
+    except OSError:
+        raise InvalidInput(f"{folder} has no plan; make one with `autoreason ab plan`") from None
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None
+
+
+def _texts(story: Story) -> dict[str, str]:
+    """Texts of a run that differ: what was delivered, the first draft, then the others, the latest first."""
+    found: dict[str, str] = {}
+
+    def add(origin: str, text: str | None) -> None:
+        if text and not any(same_text(text, other) for other in found.values()):
+            found[origin] = text
+
+    add(story.origin or "delivered", story.text)
+    add("draft", story.incumbents[0].text if story.incumbents else None)
+    for each in reversed(story.passes):
+        for slot, candidate in each.candidates.items():
+            add(f"pass {each.number}, {slot}", candidate.text)
+    for draft in story.drafts:
+        add(f"draft {draft.number}", draft.text)
+    return found
+
+
+def _first_words(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 60 else words[:59].rstrip() + "…"

@@ -1,0 +1,204 @@
+"""Counts of an A/B test: was the split equal, which text does better, and what of that will last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput
+from autoreason.knowledge.standing import find_standings
+from autoreason.knowledge.tables import Columns, read_table
+from autoreason.knowledge_records import Record, RecordedOutcome
+from autoreason.report.numbers import UNKNOWN, p_statement, percent_interval, points
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table, Tone
+from autoreason.stats.results import Estimate
+from autoreason.stats.sequential import always_valid_difference, unequal_split
+from autoreason.stats.shares import exact_share
+from autoreason.studies.ab.ab_plan import AbPlan, Arm
+
+_MISMATCH = 0.001
+"""Less likely than this, the split was not what was planned, and no number below can be trusted."""
+_TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
+
+
+class ArmResult(Struct, frozen=True, kw_only=True):
+    """One text and what came of it."""
+
+    code: str
+    origin: str
+    n: int
+    count: int
+    rate: Estimate
+    difference: Estimate | None
+    """From the control; the interval holds however often it is looked at. None for the control."""
+    shrunken: float
+    """The rate that is expected when it is tried again."""
+
+
+@dataclass(frozen=True, repr=False)
+class AbReport(Report):
+    """The result of an A/B test so far."""
+
+    heading: ClassVar[str] = "A/B test"
+    run: str
+    arms: tuple[ArmResult, ...]
+    control: str
+    mismatch: float
+    """How likely an equal split is to come out so unequal."""
+    planned: int
+    records: tuple[Record, ...]
+    """For a folder of records."""
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether readers were not split as planned."""
+        return self.mismatch < _MISMATCH
+
+    @property
+    def conclusion(self) -> str:
+        """Which text does better, or why nothing can be said."""
+        if self.is_unequal:
+            return (
+                "the readers were not split equally, so something chose among them and no rate can be "
+                f"compared ({p_statement(self.mismatch)}); find out what, and begin again"
+            )
+        better = [arm for arm in self.arms if _verdict(arm) == "better"]
+        if better:
+            best = max(better, key=lambda arm: arm.shrunken)
+            return (
+                f"{best.code} ({best.origin}) does better than {self.control}: "
+                f"{points(best.difference or best.rate)} points; expect {_rate(best.shrunken)}"
+            )
+        if any(_verdict(arm) == "worse" for arm in self.arms):
+            return f"none does better than {self.control}, and some do worse"
+        missing = max(self.planned - min(arm.n for arm in self.arms), 0)
+        more = f"; {missing:,} more in each arm were planned" if missing else ""
+        return f"no text is shown to do better than {self.control}{more}"
+
+    def sections(self) -> list[Section]:
+        """The table, the split, and how to read both."""
+        columns = [
+            Column("code", figures=False),
+            Column("from", figures=False),
+            Column("n"),
+            Column("rate (95 %)"),
+            Column(f"points over {self.control}"),
+            Column("expected"),
+            Column("verdict", figures=False),
+        ]
+        rows = [
+            (
+                arm.code,
+                arm.origin,
+                f"{arm.n:,}",
+                percent_interval(arm.rate),
+                points(arm.difference) if arm.difference else UNKNOWN,
+                _rate(arm.shrunken),
+                _verdict(arm),
+            )
+            for arm in self.arms
+        ]
+        equal = "unequal" if self.is_unequal else "as equal as chance makes it"
+        sentences = [
+            ("Split", f"{equal} ({p_statement(self.mismatch)})"),
+            ("Intervals", "of differences hold however often you look, for all texts together"),
+            (
+                "Expected",
+                "rates drawn towards their mean by how few they rest on: winners are lucky",
+            ),
+        ]
+        return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
+
+
+def report_of(
+    plan: AbPlan, counts: Mapping[str, tuple[int, int]], *, group: str = "", metric: str = "rate"
+) -> AbReport:
+    """What counts, `(count, n)` by code, show of a plan."""
+    missing = sorted({arm.code for arm in plan.arms} ^ set(counts))
+    if missing:
+        raise InvalidInput(
+            f"{missing[0]} is in the plan or in the results, not in both; give every code of the plan once"
+        )
+    records = [_record(arm, counts[arm.code], group or plan.run, metric) for arm in plan.arms]
+    standings = {record.text: standing for record, standing in find_standings(records)}
+    alpha = 0.05 / (len(plan.arms) - 1)
+    arms = [_result(arm, plan, counts, alpha, standings[arm.text].shrunken) for arm in plan.arms]
+    return AbReport(
+        run=plan.run,
+        arms=tuple(sorted(arms, key=lambda arm: (arm.code != plan.control, arm.code))),
+        control=plan.control,
+        mismatch=unequal_split([n for _, n in counts.values()]),
+        planned=plan.sample,
+        records=tuple(records),
+    )
+
+
+def read_results(path: Path) -> dict[str, tuple[int, int]]:
+    """Counts by code from a table with the columns `code`, `n` and `count`."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+    found = read_table(path.name, data, Columns(text="code", count="count", n="n"))
+    if found.problems:
+        raise InvalidInput(f"{path}: {found.problems[0]}")
+    counts: dict[str, tuple[int, int]] = {}
+    for record in found.records:
+        result = record.result
+        if result is None or result.n is None or record.text in counts:
+            raise InvalidInput(f"{path}: give every code once, with n and count")
+        counts[record.text] = (round(result.value * result.n), result.n)
+    return counts
+
+
+def _result(
+    arm: Arm, plan: AbPlan, counts: Mapping[str, tuple[int, int]], alpha: float, shrunken: float
+) -> ArmResult:
+    number, n = counts[arm.code]
+    is_control = arm.code == plan.control
+    return ArmResult(
+        code=arm.code,
+        origin=arm.origin,
+        n=n,
+        count=number,
+        rate=exact_share(number, n),
+        difference=None
+        if is_control
+        else always_valid_difference(
+            counts[arm.code], counts[plan.control], 2 * plan.sample, alpha
+        ),
+        shrunken=shrunken,
+    )
+
+
+def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Record:
+    number, n = counted
+    return Record(
+        text=arm.text,
+        kind="outcome",
+        result=RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n),
+        group=group,
+        chosen=arm.chosen,
+        note=f"arm {arm.code}, {arm.origin}",
+    )
+
+
+def _verdict(arm: ArmResult) -> str:
+    found = arm.difference
+    if found is None or found.low is None or found.high is None:
+        return ""
+    return "better" if found.low > 0 else "worse" if found.high < 0 else ""
+
+
+def _rate(share: float) -> str:
+    return f"{share * 100:.1f} %"

@@ -1,0 +1,156 @@
+"""Pilots: short tournaments whose results fresh judges compare with their drafts, weighed one after another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from math import comb, exp, lgamma, log
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.parsing.documents import same_text
+from autoreason.report.numbers import count
+from autoreason.settings import Settings
+from autoreason.story import CONFIRMATION, Story
+
+PASSES = 3
+JUDGES = 7
+"""Judges who compare a result with its draft, or one draft with another."""
+MIN_PILOTS, MAX_PILOTS = 2, 6
+NO_GAIN, GAIN = 0.5, 0.7
+"""Shares of judges who prefer the result, between which pilots decide."""
+RATIO = 4
+"""How many times likelier one of the two must make the ballots."""
+CORRELATION = 0.38
+"""How much judges of one text share a taste, as fitted to recorded ballots."""
+_STEP = 0.05
+"""Steps in which logarithms are added where there are too many to be kept apart."""
+PilotVerdict = Literal["run_it", "do_not", "undecided"]
+
+
+class Pilot(Struct, frozen=True, kw_only=True):
+    """How many fresh judges prefer the result of a short run to its draft."""
+
+    name: str
+    """The part or the run."""
+    judges: int
+    """0 where it says nothing."""
+    prefer: int
+    note: str = ""
+    """Why no judge was asked, and how that is counted."""
+
+
+def pilot_settings(settings: Settings) -> Settings:
+    """Those of a pilot: three passes, panels that do not grow, and fresh judges in place of a playoff."""
+    return replace(
+        settings,
+        strategy="autoreason",
+        strategy_options={},
+        passes=PASSES,
+        extra_judges=0,
+        playoff=0,
+        confirmation=JUDGES,
+    )
+
+
+def read_pilot(name: str, story: Story) -> Pilot:
+    """What a tournament says: its confirmation, or why there is none."""
+    if confirmed := story.confirmation:
+        return Pilot(name=name, judges=confirmed.judges, prefer=confirmed.prefer)
+    delivered, draft = story.delivered, story.draft
+    if delivered is None or draft is None:
+        return Pilot(name=name, judges=0, prefer=0, note=f"no result: {story.reason}")
+    if same_text(delivered.text, draft.text):
+        even = JUDGES // 2
+        note = f"no revision beat the draft, which counts as {even} of {JUDGES}"
+        return Pilot(name=name, judges=JUDGES, prefer=even, note=note)
+    if draft.violations and not delivered.violations:
+        note = (
+            f"the draft breaks the contract and the result keeps it, which counts as all {JUDGES}"
+        )
+        return Pilot(name=name, judges=JUDGES, prefer=JUDGES, note=note)
+    why = "too few valid ballots" if CONFIRMATION in story.panels else "no judge compared the two"
+    return Pilot(name=name, judges=0, prefer=0, note=f"says nothing: {why}")
+
+
+@cache
+def chance_of_votes(judges: int, prefer: int, share: float) -> float:
+    """How likely so many of a panel prefer one text, if that share of all judges does and they share tastes."""
+    scale = (1 - CORRELATION) / CORRELATION
+    a, b = share * scale, (1 - share) * scale
+    return comb(judges, prefer) * exp(_log_beta(prefer + a, judges - prefer + b) - _log_beta(a, b))
+
+
+def _log_beta(a: float, b: float) -> float:
+    return lgamma(a) + lgamma(b) - lgamma(a + b)
+
+
+@cache
+def _log_ratio(judges: int, prefer: int) -> float:
+    gain, none = (chance_of_votes(judges, prefer, share) for share in (GAIN, NO_GAIN))
+    return log(gain / none)
+
+
+def likelihood_ratio(pilots: Sequence[Pilot]) -> float:
+    """How many times likelier the ballots are if the result is preferred than if it is not."""
+    return exp(sum(_log_ratio(each.judges, each.prefer) for each in pilots))
+
+
+def weigh_pilots(pilots: Sequence[Pilot]) -> PilotVerdict:
+    """Whether a gain is likely enough, or unlikely enough, to stop."""
+    if sum(each.judges > 0 for each in pilots) < MIN_PILOTS:
+        return "undecided"
+    return _verdict(log(likelihood_ratio(pilots)))
+
+
+def _verdict(log_ratio: float) -> PilotVerdict:
+    # A little less, so that rounding decides nothing.
+    limit = log(RATIO) - 1e-7
+    return "run_it" if log_ratio >= limit else "do_not" if log_ratio <= -limit else "undecided"
+
+
+class OperatingLine(Struct, frozen=True, kw_only=True):
+    """How often pilots end in which verdict if this share of all judges prefers the result."""
+
+    share: float
+    run_it: float = 0.0
+    do_not: float = 0.0
+    undecided: float = 0.0
+
+
+def operating_line(
+    share: float, judges: Sequence[int] = (JUDGES,) * MAX_PILOTS, first_look: int = MIN_PILOTS
+) -> OperatingLine:
+    """How pilots with so many judges each end if they are weighed after each from `first_look` on.
+
+    Every course is followed, with close sums of more than `MAX_PILOTS` pilots taken together.
+    """
+    step = 1e-10 if len(judges) <= MAX_PILOTS else _STEP
+    ended: defaultdict[str, float] = defaultdict(float)
+    running = {0: 1.0}
+    for number, size in enumerate(judges, 1):
+        after: defaultdict[int, float] = defaultdict(float)
+        for total, chance in running.items():
+            for prefer in range(size + 1):
+                value = total + round(_log_ratio(size, prefer) / step)
+                after[value] += chance * chance_of_votes(size, prefer, share)
+        running = {}
+        for total, chance in after.items():
+            verdict = _verdict(total * step) if number >= first_look else "undecided"
+            if verdict == "undecided":
+                running[total] = chance
+            else:
+                ended[verdict] += chance
+    return OperatingLine(share=share, undecided=sum(running.values()), **ended)
+
+
+def describe_pilots(pilots: Sequence[Pilot], noun: str = "pilot") -> str:
+    """How many judges prefer which, over all pilots."""
+    asked = [each for each in pilots if each.judges]
+    if not asked:
+        return f"no {noun} says anything"
+    prefer, judges = sum(each.prefer for each in asked), sum(each.judges for each in asked)
+    return f"in {count(len(asked), noun)} {prefer} of {judges} fresh judges prefer the result to the draft"

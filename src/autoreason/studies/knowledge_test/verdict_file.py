@@ -1,0 +1,34 @@
+"""The verdicts of a test, kept with the records it was about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from autoreason.jobs.job import read_options
+from autoreason.knowledge.test_results import TestResult, read_tests, record_test
+from autoreason.story import Story
+from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
+from autoreason.studies.knowledge_test.knowledge_test import KnowledgeTestOptions
+
+
+def keep_verdicts(story: Story, run: str) -> None:
+    """Append the verdict on every judge to those of the folder, once."""
+    assert story.settings is not None
+    folder = read_options(story.settings, KnowledgeTestOptions).folder
+    if any(each.run == run for each in read_tests(folder)):
+        return
+    for each in knowledge_report(story).judges:
+        record_test(
+            folder,
+            TestResult(
+                judge=each.judge,
+                verdict=each.verdict,
+                difference=each.gain.value or 0.0,
+                low=each.gain.low,
+                high=each.gain.high,
+                pairs=each.pairs,
+                groups=each.groups,
+                when=datetime.now(UTC).isoformat(timespec="seconds"),
+                run=run,
+            ),
+        )

@@ -1,0 +1,93 @@
+"""`advise`: should this be run at all, and how?"""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.inside import Inside
+
+RESEARCH = """---
+artifact: rule.py
+evaluate: python score.py
+---
+Make the rule better.
+"""
+BRIEF = "Write about tides and boats"
+
+
+def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside) -> None:
+    said = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1", "--call-limit", "150")
+    assert said.status == 0
+    assert said.out.startswith("Another judge: the judge sees ")
+    assert f"autoreason advise '{BRIEF}' -m" in said.out
+    assert "tosses coins" in said.out
+    (run,) = inside.runs()
+    shown = inside("show", run)
+    assert "planted defects" in shown.out
+    assert inside("replay", run).status == 0
+    assert inside("audit", run).status == 0
+
+
+def test_programs_get_the_advice_as_one_object(inside: Inside) -> None:
+    found = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1", "--json", "-q").json
+    assert found["advice"] == found["report"]["advice"] == "another judge"
+    assert found["command"] == found["report"]["command"]
+    assert found["report"]["judge"]["valid"] == 20
+    assert found["calls"] == 20
+
+
+def test_a_dry_run_says_what_is_measured_and_what_it_takes(inside: Inside) -> None:
+    said = inside("advise", BRIEF, "-m", "echo/echo", "--call-limit", "150", "--dry-run")
+    assert "20 questions" in said.out
+    assert "up to 4" in said.out
+    assert "most likely about 142" in said.out
+    assert not inside.journal_exists
+
+
+def test_a_research_task_is_for_research(inside: Inside) -> None:
+    inside.write("task.md", RESEARCH)
+    said = inside("advise", "task.md", "-m", "echo/echo")
+    assert said.out.startswith("Research: a number measures the result")
+    assert "autoreason research task.md -m echo/echo" in said.out
+    assert "0 calls" in said.out
+
+
+def test_a_file_of_problems_is_for_solve(inside: Inside) -> None:
+    problem = {"id": "one", "statement": "Add two numbers.", "public": []}
+    inside.write("set.jsonl", json.dumps(problem) + "\n")
+    said = inside("advise", "set.jsonl", "-m", "echo/echo")
+    assert "autoreason solve set.jsonl -m echo/echo" in said.out
+
+
+def test_a_fact_is_asked_for_once(inside: Inside) -> None:
+    said = inside("advise", "How many moons has Mars?", "-m", "echo/echo")
+    assert said.out.startswith("One draft: the brief asks for a fact")
+    assert "--strategy single" in said.out
+    dry = inside("advise", "How many moons has Mars?", "-m", "echo/echo", "--dry-run")
+    assert "a rule that needs no call" in dry.out
+
+
+def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:
+    for seed in ("1", "2"):
+        inside("run", BRIEF, "-m", "echo/echo", "--seed", seed, "--passes", "1", "-q")
+    runs = inside.runs()
+    said = inside("advise", "--from", *runs)
+    assert said.status == 0
+    assert "in 2 runs " in said.out
+    assert "name all there are" in said.out
+    found = inside("advise", "--from", runs[0], "--from", runs[1], "--json").json
+    assert len(found["pilots"]) == 2
+    assert inside.runs() == runs
+
+
+def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> None:
+    assert inside("advise").sentence == "give one brief, or runs with --from"
+    assert "no brief at missing.md" in inside("advise", "missing.md").sentence
+    assert "two" not in inside("advise", "--from", "nobody").sentence
+
+
+def test_the_operating_table_is_made_by_a_command(inside: Inside) -> None:
+    said = inside("simulate", "advise", "--runs", "50")
+    assert "gains nothing" in said.out
+    found = inside("simulate", "advise", "--runs", "50", "--call-limit", "100", "--json").json
+    assert found["pilots"] == 2

@@ -1,0 +1,55 @@
+"""`outcome`: what became of texts."""
+
+from __future__ import annotations
+
+from tests.cli.inside import Inside
+
+from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge_records import RecordedOutcome
+
+
+def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
+    text = inside("run", "Write a toast.", "-m", "echo/echo", "--passes", "1", "-q").out
+    (run,) = inside.runs()
+    (inside.folder / "kb").mkdir()
+    add = ("outcome", "add", run, "--value", "0.38", "--n", "2100", "--group", "spring")
+    when = ("--when", "2024-03-05", "--knowledge", "kb")
+    done = inside(*add, "--metric", "Opens", *when)
+    assert done.status == 0
+    assert "appended to kb/outcomes.jsonl" in done.err
+    (record,) = read_folder(inside.folder / "kb").records
+    assert record.text.strip() == text.strip()
+    assert record.result == RecordedOutcome(metric="opens", value=0.38, n=2100)
+    assert (record.group, record.when, record.chosen) == ("spring", "2024-03-05", "picked")
+    assert record.note == f"run {run}"
+    assert "this is already in" in inside(*add, "--metric", "Opens", *when).err
+    unknown = ("outcome", "add", run, "--value", "3", "--group", "x", "--chosen", "ab", "--json")
+    added = inside(*unknown, "--knowledge", "kb").json
+    first, second = read_folder(inside.folder / "kb").records
+    assert (first, second.id) == (record, added["added"])
+    assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
+
+
+def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
+    add = ("outcome", "add", "nowhere", "--value", "1", "--group", "g", "--knowledge", "kb")
+    assert inside(*add).status == 2
+    inside("run", "Write a toast.", "-m", "echo/echo", "--passes", "1", "-q")
+    (run,) = inside.runs()
+    there = ("outcome", "add", run, "--value", "1", "--group", "g", "--knowledge", "kb")
+    assert "no folder kb for outcomes" in inside(*there).sentence
+    assert "'soon' is no date" in inside(*there, "--when", "soon").sentence
+    assert inside(*there, "--value", "nan").sentence == "--value is nan; give a number"
+    assert inside(*there, "--se", "-1").sentence == "--se must be at least 0, not -1.0"
+    assert inside(*there, "--n", "0").sentence == "--n is 0; give 1 or more"
+
+
+def test_a_table_is_imported_once(inside: Inside) -> None:
+    (inside.folder / "kb").mkdir()
+    inside.write("march.csv", "subject,opens,sent\nA,10,100\nB,20,100\n,1,1\n")
+    done = inside("outcome", "import", "march.csv", "--knowledge", "kb")
+    assert done.status == 0
+    assert "2 records added (text: subject, count: opens, n: sent)" in done.err
+    assert "left out: march.csv, line 4: there is no text" in done.err
+    again = inside("outcome", "import", "march.csv", "--knowledge", "kb", "--json").json
+    assert (again["added"], again["known"]) == (0, 2)
+    assert len(read_folder(inside.folder / "kb").records) == 2

@@ -1,0 +1,143 @@
+"""A folder read whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from autoreason.errors import InvalidInput
+from autoreason.knowledge.folder import digest_folder, read_folder
+from autoreason.knowledge.index import Index
+from autoreason.knowledge_records import RecordedOutcome
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """A folder with these files."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+FILES = {
+    "approved/spring.md": "---\nresult: 38 %\nn: 2100\ngroup: spring\nwhen: 2024-03-05\n---\nHello.\n",
+    "rejected/old.md": "---\ngroup: spring\n---\nNo.\n",
+    "facts/price.md": "It costs 9 euros.",
+    "style/voice.md": "Short sentences.",
+    "feedback/anna.md": "Too long.",
+    "mails.csv": "subject,opens,sent\nA,1,10\nB,2,10\n",
+}
+
+
+def test_a_folder_is_the_verdict_and_front_matter_adds_to_it(tmp_path: Path) -> None:
+    content = read_folder(write(tmp_path, FILES))
+    assert content.problems == ()
+    by_source = {record.source: record for record in content.records}
+    assert {each.kind for each in content.records} == {
+        *("verdict", "fact", "style", "feedback", "outcome")
+    }
+    spring = by_source["approved/spring.md"]
+    assert (spring.verdict, spring.group, spring.when) == ("approved", "spring", "2024-03-05")
+    assert spring.result == RecordedOutcome(metric="result", value=0.38, n=2100)
+    assert by_source["rejected/old.md"].verdict == "rejected"
+    assert [(each.file, each.records) for each in content.files if each.columns] == [
+        ("mails.csv", 2)
+    ]
+
+
+def test_the_digest_changes_with_any_file_and_with_nothing_else(tmp_path: Path) -> None:
+    before = read_folder(write(tmp_path, FILES)).digest
+    assert digest_folder(tmp_path) == before
+    (tmp_path / ".hidden").write_text("x")
+    os.utime(tmp_path / "mails.csv", (1, 1))
+    assert digest_folder(tmp_path) == before
+    (tmp_path / "facts" / "price.md").write_text("It costs 8 euros.")
+    assert digest_folder(tmp_path) != before
+
+
+def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "approved/empty.md": "", "notes.docx": "x", "loose.md": "text"})
+    write(
+        tmp_path,
+        {"approved/torn.md": "---\nwhen: [\n---\nx", "approved/when.md": "---\nwhen: soon\n---\nx"},
+    )
+    (tmp_path / "approved" / "binary.md").write_bytes(b"\0\1\2" * 10)
+    os.mkfifo(tmp_path / "pipe.csv")
+    content = read_folder(tmp_path)
+    assert len(content.records) == 7
+    assert {problem.partition(":")[0] for problem in content.problems} == {
+        *("approved/empty.md", "notes.docx", "loose.md", "approved/torn.md", "approved/when.md"),
+        *("approved/binary.md", "pipe.csv"),
+    }
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root reads every file")
+def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    (tmp_path / "mails.csv").chmod(0)
+    assert "mails.csv: Permission denied" in read_folder(tmp_path).problems
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    secret = write(tmp_path / "outside", {"secret.md": "secret", "t.csv": "text,value\nsecret,1\n"})
+    folder = write(tmp_path / "kb", FILES)
+    (folder / "approved" / "loop").symlink_to(folder)
+    (folder / "self").symlink_to(folder / "self")
+    (folder / "approved" / "secret.md").symlink_to(secret / "secret.md")
+    (folder / "more").symlink_to(secret)
+    content = read_folder(folder)
+    assert len(content.records) == 7
+    assert len(content.problems) == 4
+    assert all("a link, which is not followed" in problem for problem in content.problems)
+    assert "secret" not in str(content.records)
+
+
+def test_private_files_are_private_whatever_they_say(tmp_path: Path) -> None:
+    config = 'private = ["approved/*", "*.csv"]\n'
+    content = read_folder(write(tmp_path, {**FILES, "kb.toml": config}))
+    private = {record.source.partition(":")[0] for record in content.records if record.private}
+    assert private == {"approved/spring.md", "mails.csv"}
+    write(tmp_path, {"style/mine.md": "---\nprivate: true\n---\nx"})
+    assert {r.source for r in read_folder(tmp_path).records if r.private} >= {"style/mine.md"}
+
+
+@pytest.mark.parametrize("config", ["private = [", "privat = []", "private = 3", 'better = "more"'])
+def test_a_folder_whose_rules_cannot_be_read_is_refused(tmp_path: Path, config: str) -> None:
+    with pytest.raises(InvalidInput, match=r"kb\.toml"):
+        read_folder(write(tmp_path, {**FILES, "kb.toml": config}))
+
+
+def test_columns_are_named_for_all_tables_or_for_one(tmp_path: Path) -> None:
+    config = 'better = "lower"\n[columns]\ntext = "B"\n[tables."two.csv"]\ntext = "C"\n'
+    table = "B,C,value\nbb,cc,1\ndd,ee,2\n"
+    content = read_folder(write(tmp_path, {"one.csv": table, "two.csv": table, "kb.toml": config}))
+    assert [record.text for record in content.records] == ["bb", "dd", "cc", "ee"]
+    assert {r.result.better for r in content.records if r.result} == {"lower"}
+
+
+def test_a_table_by_itself_is_a_folder_of_one_file(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    assert len(read_folder(tmp_path / "mails.csv").records) == 2
+    with pytest.raises(InvalidInput, match="is no folder and no table"):
+        read_folder(tmp_path / "facts" / "price.md")
+    with pytest.raises(InvalidInput, match=r"no folder .*nowhere"):
+        read_folder(tmp_path / "nowhere")
+
+
+def test_what_tests_of_a_folder_came_to_are_no_records(tmp_path: Path) -> None:
+    before = digest_folder(write(tmp_path, FILES))
+    write(tmp_path, {".tests.jsonl": '{"text": "a", "value": 1}\n'})
+    assert digest_folder(tmp_path) == before
+    assert len(read_folder(tmp_path).records) == 7
+
+
+def test_a_name_that_is_no_text_spoils_nothing(tmp_path: Path) -> None:
+    folder = write(tmp_path / "kb", FILES)
+    try:
+        Path(os.fsdecode(os.fsencode(folder) + b"/approved/\xff.md")).write_text("Hello again.")
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    with Index.of(read_folder(folder).records) as index:
+        assert [found.record.source for found in index.nearest("again")] == ["approved/\ufffd.md"]

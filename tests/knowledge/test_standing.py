@@ -1,0 +1,180 @@
+"""Standings and pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge.standing import Standing, find_pairs, find_standings
+from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
+
+
+def outcome(
+    text: str,
+    value: float,
+    group: str = "g",
+    n: int | None = 1000,
+    *,
+    better: str = "higher",
+    se: float | None = None,
+    chosen: Chosen = "unknown",
+    when: str = "",
+) -> Record:
+    """A record with a result."""
+    result = RecordedOutcome(
+        metric="opens", value=value, n=n, se=se, better="lower" if better == "lower" else "higher"
+    )
+    return Record(text=text, kind="outcome", result=result, group=group, chosen=chosen, when=when)
+
+
+def verdict(text: str, approved: bool, group: str = "g", pair: str = "") -> Record:
+    """A record with a verdict."""
+    return Record(
+        text=text,
+        kind="verdict",
+        verdict="approved" if approved else "rejected",
+        group=group,
+        pair=pair,
+    )
+
+
+def standings(*records: Record) -> dict[str, Standing]:
+    """Standings by text."""
+    return {record.text: standing for record, standing in find_standings(records)}
+
+
+def test_a_result_counts_relative_to_its_group() -> None:
+    found = standings(
+        outcome("a", 0.02, "poor"), outcome("b", 0.01, "poor"), outcome("c", 0.4, "rich"),
+        outcome("d", 0.5, "rich"),
+    )  # fmt: skip
+    assert found["a"].score > 0 > found["c"].score
+    assert found["a"].mean == pytest.approx(0.015)
+    assert found["a"].deviation == pytest.approx(1 / 3)
+
+
+def test_what_rests_on_little_is_shrunken_more() -> None:
+    noise = [outcome(f"{g}{i}", 0.2 + 0.1 * i, f"g{g}", 2000) for g in range(20) for i in (0, 1, 2)]
+    few = [outcome("few", 0.4, "h", 50), outcome("many", 0.4, "h", 5000), outcome("x", 0.2, "h")]
+    found = standings(*noise, *few)
+    assert 0 < found["few"].reliability < found["many"].reliability < 1
+    assert found["few"].mean < found["few"].shrunken < found["many"].shrunken < 0.4
+
+
+def test_where_n_is_unknown_the_typical_reliability_is_taken() -> None:
+    known = [outcome(f"{g}{i}", 0.2 + 0.1 * i, f"g{g}", 400) for g in range(9) for i in (0, 1, 2)]
+    found = standings(*known, outcome("u", 0.5, "h", None), outcome("v", 0.2, "h", None))
+    usual = median(found[record.text].reliability for record in known)
+    assert found["u"].reliability == pytest.approx(usual)
+    assert standings(outcome("u", 0.5, n=None), outcome("v", 0.2, n=None))["u"].reliability == 0.5
+
+
+def test_lower_can_be_better() -> None:
+    found = standings(outcome("a", 0.1, better="lower"), outcome("b", 0.4, better="lower"))
+    assert found["a"].score > 0 > found["b"].score
+    pairs = find_pairs([outcome("a", 0.1, better="lower"), outcome("b", 0.4, better="lower")]).pairs
+    assert [(pair.better.text, pair.worse.text) for pair in pairs] == [("a", "b")]
+
+
+def test_a_text_alone_in_its_group_says_nothing() -> None:
+    assert standings(outcome("a", 0.9))["a"].score == 0
+    assert find_pairs([outcome("a", 0.9), outcome("b", 0.1, "other")]).pairs == []
+
+
+def test_the_same_text_twice_in_a_group_is_one_with_both_counts() -> None:
+    found = standings(outcome("a", 0.2, n=1000), outcome("a ", 0.4, n=3000), outcome("b", 0.3))
+    assert found["a"].value == pytest.approx(0.35)
+    assert (found["a"].n, found["a"].size) == (4000, 2)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 10**6)), min_size=1, max_size=8))
+def test_shrinking_keeps_the_side_and_never_goes_beyond(values: list[tuple[float, int]]) -> None:
+    records = [outcome(str(at), value, n=n) for at, (value, n) in enumerate(values)]
+    for standing in standings(*records).values():
+        assert 0 <= standing.reliability <= 1
+        low, high = sorted((standing.mean, standing.value))
+        assert low - 1e-9 <= standing.shrunken <= high + 1e-9
+        assert standing.score * standing.deviation >= 0
+
+
+def test_pairs_differ_beyond_their_error() -> None:
+    records = [outcome("a", 0.30), outcome("b", 0.29), outcome("c", 0.20)]
+    found = {(pair.better.text, pair.worse.text) for pair in find_pairs(records).pairs}
+    assert found == {("a", "c"), ("b", "c")}
+    assert len(find_pairs(records, min_z=0.1).pairs) == 3
+    assert find_pairs(records, min_z=9).pairs == []
+
+
+def test_results_without_n_or_error_make_no_pairs_and_are_counted() -> None:
+    found = find_pairs([outcome("a", 0.9, n=None), outcome("b", 0.1, n=None), outcome("c", 0.5)])
+    assert (found.pairs, found.no_error) == ([], 2)
+    with_error = [outcome("a", 9, n=None, se=1), outcome("b", 2, n=None, se=1)]
+    assert len(find_pairs(with_error).pairs) == 1
+
+
+def test_picked_texts_make_no_pairs_and_are_counted() -> None:
+    found = find_pairs([outcome("a", 0.9, chosen="picked"), outcome("b", 0.1), outcome("c", 0.5)])
+    assert [(pair.better.text, pair.worse.text) for pair in found.pairs] == [("c", "b")]
+    assert found.picked == 1
+
+
+def test_approved_and_rejected_texts_of_one_group_are_pairs() -> None:
+    records = [verdict("a", True), verdict("b", False), verdict("c", True, "h")]
+    assert [(p.better.text, p.worse.text) for p in find_pairs(records).pairs] == [("a", "b")]
+    assert find_pairs([verdict("a", True, ""), verdict("b", False, "")]).pairs == []
+    assert find_pairs([verdict("a", True), verdict("b", True)]).pairs == []
+
+
+def test_verdicts_about_two_texts_concern_these_alone() -> None:
+    records = [
+        *(verdict("a", True, pair="1"), verdict("b", False, pair="1")),
+        *(verdict("b", True, pair="2"), verdict("c", False, pair="2")),
+    ]
+    found = {(pair.better.text, pair.worse.text) for pair in find_pairs(records).pairs}
+    assert found == {("a", "b"), ("b", "c")}
+
+
+def test_contradictions_make_no_pair_and_repetitions_one() -> None:
+    there = [verdict("a", True, pair="1"), verdict("b", False, pair="1")]
+    again = [verdict("a", True, pair="2"), verdict("b", False, pair="2")]
+    back = [verdict("b", True, pair="3"), verdict("a", False, pair="3")]
+    assert len(find_pairs([*there, *again]).pairs) == 1
+    assert find_pairs([*there, *again, *back]).pairs == []
+    assert find_pairs([verdict("a", True), verdict("a", False), verdict("b", False)]).pairs == []
+
+
+def test_a_group_begins_with_its_first_record() -> None:
+    records = [outcome("a", 0.9, when="2024-02-01"), outcome("b", 0.1, when="2024-01-31")]
+    assert [pair.when for pair in find_pairs(records).pairs] == ["2024-01-31"]
+
+
+def test_texts_that_do_not_differ_truly_are_shrunken_to_nothing() -> None:
+    rng, n = Random(0), 500
+    records = [
+        outcome(f"{g}/{i}", sum(rng.random() < 0.3 for _ in range(n)) / n, f"g{g}", n)
+        for g in range(60)
+        for i in range(4)
+    ]
+    assert median(standing.reliability for standing in standings(*records).values()) < 0.2
+
+
+def test_the_recorded_headlines_make_the_recorded_pairs(shared: Path) -> None:
+    folder = shared / "outcomes"
+    found = find_pairs(read_folder(folder / "upworthy_tests.jsonl").records).pairs
+    recorded = find_pairs(read_folder(folder / "upworthy_pairs.jsonl").records).pairs
+    assert len(recorded) == 1844
+    assert {(p.group, p.better.text, p.worse.text, p.when) for p in found} == {
+        (p.group, p.better.text, p.worse.text, p.when) for p in recorded
+    }
+
+
+def test_the_reliability_of_a_recorded_headline_is_about_two_thirds(shared: Path) -> None:
+    records = read_folder(shared / "outcomes" / "upworthy_tests.jsonl").records
+    found = [standing.reliability for _, standing in find_standings(records)]
+    assert 0.6 < median(found) < 0.78

@@ -1,0 +1,195 @@
+"""Tables as mail and campaign tools export them."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.errors import InvalidInput
+from autoreason.knowledge.tables import Columns, TableReading, read_table
+from autoreason.knowledge_records import Record, RecordedOutcome
+
+MAILS = """\
+Title,Subject,List,Send Date,Total Recipients,Successful Deliveries,Unique Opens,Open Rate,Unique Clicks
+t1,Last call,News,"Mar 05, 2024 10:30 am","2,200","2,100",798,38.00%,21
+t2,One more day,News,"Mar 06, 2024 10:30 am","2,200","2,000",480,24.00%,30
+"""
+
+
+def read(body: str, name: str = "mails.csv", encoding: str = "utf-8", **given: str) -> TableReading:
+    """A table with these columns named."""
+    return read_table(name, body.encode(encoding), Columns(**given))
+
+
+def test_an_export_is_understood_without_a_word() -> None:
+    found = read(MAILS)
+    assert found.problems == []
+    assert found.columns == Columns(
+        text="Subject",
+        n="Successful Deliveries",
+        count="Unique Opens",
+        when="Send Date",
+        group="List",
+    )
+    first = found.records[0]
+    assert (first.text, first.group, first.when) == ("Last call", "News", "2024-03-05T10:30")
+    assert first.result == RecordedOutcome(
+        metric="unique opens/successful deliveries", value=0.38, n=2100, better="higher"
+    )
+    assert first.source == "mails.csv:2"
+    assert first.chosen == "unknown"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
+@pytest.mark.parametrize("sign", [";", "\t", ","])
+def test_encodings_and_separators_do_not_matter(encoding: str, sign: str) -> None:
+    rows = [
+        ["Betreff", "Öffnungsrate", "Versendet", "Kampagne", "Datum"],
+        ["Nur für Sie", '"38,5 %"', '"2.100"', "Frühling", "05.03.2024"],
+        ["Letzte Chance", '"9,25 %"', '"1.900"', "Frühling", "05.03.2024"],
+    ]
+    found = read("\r\n".join(sign.join(row) for row in rows), "k.csv", encoding)
+    assert found.problems == []
+    assert [record.text for record in found.records] == ["Nur für Sie", "Letzte Chance"]
+    results = [record.result for record in found.records]
+    assert [(r.value, r.n) for r in results if r] == [(0.385, 2100), (0.0925, 1900)]
+    assert {record.group for record in found.records} == {"Frühling"}
+    assert {record.when for record in found.records} == {"2024-03-05"}
+
+
+def test_a_missing_n_is_unknown_and_not_zero() -> None:
+    found = read("headline,ctr,test\na b,1.5%,t\nc d,2.5%,t\n")
+    assert [record.result and record.result.n for record in found.records] == [None, None]
+
+
+def test_lines_that_cannot_be_used_are_named_and_the_rest_works() -> None:
+    found = read("subject,opens,sent\nA,10,100\n,5,100\nB,many,100\nC,,100\nD,7,0\nE,7,100\n")
+    assert [record.text for record in found.records] == ["A", "E"]
+    assert found.problems == [
+        "mails.csv, line 3: there is no text",
+        "mails.csv, line 4: 'many' is no number",
+        "mails.csv, line 5: nothing says how the text did",
+        "mails.csv, line 6: nothing says how the text did",
+    ]
+
+
+def test_what_is_named_comes_before_what_is_guessed() -> None:
+    given = {"text": "Title", "count": "Unique Clicks", "n": "Total Recipients", "chosen": "ab"}
+    record = read(MAILS, **given, better="lower", metric="Clicks").records[0]
+    assert record.text == "t1"
+    assert record.result == RecordedOutcome(
+        metric="clicks", value=21 / 2200, n=2200, better="lower"
+    )
+    assert record.chosen == "ab"
+
+
+def test_a_named_column_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"there is no column 'Betreff', which kb\.toml names"):
+        read(MAILS, text="Betreff")
+
+
+def test_things_that_are_seen_are_clicked_and_mails_are_opened() -> None:
+    rows = "text,{},opens,clicks\na,100,20,10\nb,100,30,5\n"
+    seen, sent = read(rows.format("impressions")), read(rows.format("sent"))
+    assert (seen.columns.count, sent.columns.count) == ("clicks", "opens")
+
+
+def test_a_line_for_spreadsheets_and_a_title_are_skipped() -> None:
+    assert len(read("sep=;\nsubject;opens;sent\nA;1;10\nB;2;10\n").records) == 2
+    assert len(read("Report of May\n\nsubject,opens,sent\nA,1,10\nB,2,10\n").records) == 2
+
+
+def test_quoted_lines_may_contain_everything() -> None:
+    found = read('subject,opens,sent\n"a, ""b""\nand c",1,10\nd,2,10\n')
+    assert [record.text for record in found.records] == ['a, "b"\nand c', "d"]
+    assert [record.source for record in found.records] == ["mails.csv:2", "mails.csv:4"]
+
+
+def test_a_text_may_be_long() -> None:
+    found = read(f"text,value\n{'word ' * 60_000},1\nshort,2\n")
+    assert [len(record.text) for record in found.records] == [299_999, 5]
+
+
+def test_a_table_in_another_language_has_its_longest_column_as_text() -> None:
+    found = read("编号,内容,value\n1,限时优惠今天结束,0.3\n2,新品上市,0.2\n")
+    assert [record.text for record in found.records] == ["限时优惠今天结束", "新品上市"]
+
+
+def test_verdicts_and_private_rows_are_read() -> None:
+    found = read("text,verdict,private\na,approved,yes\nb,Rejected,\n")
+    assert [(r.kind, r.verdict, r.private) for r in found.records] == [
+        ("verdict", "approved", True),
+        ("verdict", "rejected", False),
+    ]
+
+
+def lines(*values: object) -> str:
+    """Values as JSON, one a line."""
+    return "\n".join(map(json.dumps, values))
+
+
+def test_a_test_with_its_arms_on_one_line_is_a_group() -> None:
+    arms = [{"text": t, "impressions": 1000, "clicks": c} for t, c in (("a b", 30), ("c d", 10))]
+    found = read(lines({"test": "t1", "week": 201402, "lede": "x", "arms": arms}), "t.jsonl")
+    assert [(r.text, r.group, r.when) for r in found.records] == [
+        ("a b", "t1", "2014-01-08"),
+        ("c d", "t1", "2014-01-08"),
+    ]
+    assert [r.result and r.result.value for r in found.records] == [0.03, 0.01]
+
+
+@pytest.mark.parametrize("names", [("winner", "loser"), ("chosen", "rejected")])
+def test_a_line_with_two_texts_is_a_pair(names: tuple[str, str]) -> None:
+    pair = dict(zip(names, ("good one", "bad one"), strict=True))
+    found = read(lines({"topic": "t", **pair}, {"topic": "t", **pair}), "p.jsonl")
+    assert [(r.text, r.verdict, r.group, r.pair) for r in found.records[:2]] == [
+        ("good one", "approved", "t", "p.jsonl:1"),
+        ("bad one", "rejected", "t", "p.jsonl:1"),
+    ]
+    assert found.records[2].pair == "p.jsonl:2"
+
+
+def test_torn_lines_of_json_are_named() -> None:
+    found = read('{"text": "a", "value": 1}\n{"te\n[1]\n', "t.jsonl")
+    assert len(found.records) == 1
+    assert found.problems == [
+        "t.jsonl, line 2: this is not valid JSON",
+        "t.jsonl, line 3: this is not a JSON object",
+    ]
+
+
+def test_our_own_records_are_read_as_they_were_written() -> None:
+    records = [
+        Record(
+            text="a",
+            kind="outcome",
+            result=RecordedOutcome(metric="m", value=1.0, se=0.5),
+            group="g",
+        ),
+        Record(text="b", kind="verdict", verdict="rejected", pair="7", chosen="ab", note="n"),
+        Record(text="c", kind="fact", private=True),
+    ]
+    text = b"\n".join(map(msgspec.json.encode, records)).decode()
+    again = read(text, "o.jsonl").records
+    assert [msgspec.structs.replace(record, source="") for record in again] == records
+    assert [record.id for record in again] == [record.id for record in records]
+
+
+cells = st.sampled_from(
+    ["text", "value", "sent", "opens", "a b", "1,5 %", "2024-01-01", '"', "\0", "é", ""]
+)
+rows = st.lists(st.lists(cells, max_size=5).map(",".join), max_size=6).map("\n".join)
+
+
+@given(st.one_of(st.binary(max_size=300), rows.map(str.encode)), st.sampled_from(["csv", "jsonl"]))
+def test_whatever_a_file_contains_it_is_read_or_refused(data: bytes, ending: str) -> None:
+    try:
+        found = read_table(f"t.{ending}", data)
+    except InvalidInput:
+        return
+    assert all(record.text.strip() for record in found.records)
+    msgspec.json.encode(found.records)

@@ -1,0 +1,100 @@
+"""Numbers and dates as they are written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.knowledge.values import (
+    NumberFormat,
+    guess_date_format,
+    guess_number_format,
+    is_earlier,
+    read_date,
+)
+
+
+@pytest.mark.parametrize(
+    ("header", "values", "commas", "numbers"),
+    [
+        ("open rate", ["38.5%", "4 %"], False, [0.385, 0.04]),
+        ("open rate", ["38,5 %", "4,0 %"], True, [0.385, 0.04]),
+        ("Öffnungsrate", ["0,385", "0,04"], True, [0.385, 0.04]),
+        ("open rate", ["38.5", "0.9"], False, [0.385, 0.009]),
+        ("open rate", ["0.385", "0.9"], False, [0.385, 0.9]),
+        ("revenue", ["1.234,50 €", "12,00 €"], False, [1234.5, 12.0]),
+        ("revenue", ["$1,234.50", "$12"], False, [1234.5, 12.0]),
+        ("revenue", ["1\u00a0234,5", "-3,25"], False, [1234.5, -3.25]),
+        ("revenue", ["1'234.5", "7e2"], False, [1234.5, 700.0]),
+        ("value", [0.25, 3], False, [0.25, 3.0]),
+        ("value", ["1,234", "2,500"], False, [1234.0, 2500.0]),
+        ("value", ["n/a", "–", ""], False, [None, None, None]),
+    ],
+)
+def test_numbers_are_read_as_their_column_writes_them(
+    header: str, values: list[object], commas: bool, numbers: list[float | None]
+) -> None:
+    form = guess_number_format(header, values, commas=commas)
+    assert [form.read(value) for value in values] == pytest.approx(numbers)
+
+
+@pytest.mark.parametrize("text", ["2,100", "2.100", "2100", " 2 100 ", "2'100", "2100.0"])
+def test_counts_may_group_thousands_either_way(text: str) -> None:
+    assert NumberFormat().read_count(text) == 2100
+
+
+@pytest.mark.parametrize("value", ["abc", "1.2.3.4x", True, [1], "inf", "2100.5", "-3"])
+def test_what_is_no_count_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="is no "):
+        NumberFormat().read_count(value)
+
+
+@given(st.integers(0, 10**12), st.sampled_from([",", ".", " ", "'", "\u00a0", ""]))
+def test_any_count_is_read_again(number: int, sign: str) -> None:
+    assert NumberFormat().read_count(f"{number:,}".replace(",", sign)) == number
+
+
+@pytest.mark.parametrize(
+    ("values", "day_first", "dates"),
+    [
+        (["2024-03-05"], False, ["2024-03-05"]),
+        (["2024-03-05T10:30:00Z"], False, ["2024-03-05T10:30"]),
+        (["2024-03-05T10:30+02:00"], False, ["2024-03-05T08:30"]),
+        (["03/05/2024", "12/31/2024"], False, ["2024-03-05", "2024-12-31"]),
+        (["05/03/2024", "31/12/2024"], False, ["2024-03-05", "2024-12-31"]),
+        (["05/03/2024"], True, ["2024-03-05"]),
+        (["05.03.2024"], False, ["2024-03-05"]),
+        (["Mar 05, 2024 10:30 am"], False, ["2024-03-05T10:30"]),
+        ([201305, 201402], False, ["2013-01-29", "2014-01-08"]),
+        (["2024-W02"], False, ["2024-01-08"]),
+        (["2024-05"], False, ["2024-05-01"]),
+        (["1709634600"], False, ["2024-03-05T10:30"]),
+        (["", None], False, ["", ""]),
+    ],
+)
+def test_dates_are_read_as_their_column_writes_them(
+    values: list[object], day_first: bool, dates: list[str]
+) -> None:
+    form = guess_date_format(values, day_first=day_first)
+    assert [read_date(value, form) for value in values] == dates
+
+
+def test_what_is_no_date_is_refused() -> None:
+    with pytest.raises(ValueError, match="'soon' is no date"):
+        read_date("soon")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "earlier"),
+    [
+        ("2024-03-05", "2024-03-06", True),
+        ("2024-03-05", "2024-03-05", False),
+        ("2024-03-05", "2024-03-05T10:00", False),
+        ("2024-03-05T09:00", "2024-03-05T10:00", True),
+        ("", "2024-03-05", False),
+        ("2024-03-05", "", False),
+    ],
+)
+def test_only_what_is_surely_earlier_is_earlier(one: str, other: str, earlier: bool) -> None:
+    assert is_earlier(one, other) is earlier

@@ -1,0 +1,202 @@
+"""A run with the user's own records: who is shown what, what is sent where, and that it is decided once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from tests.run.runs import go_on, scripted
+
+from autoreason import prepare_refine
+from autoreason.errors import InvalidInput
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.knowledge.holdout import Verdict
+from autoreason.knowledge.test_results import TestResult, record_test
+from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
+from autoreason.models.doubles import EchoModel
+from autoreason.run.knowledge_choice import disclose
+from autoreason.run.replay import replay_async
+from autoreason.settings import Budget, Models
+
+BRIEF = "Write a subject line for a night by the sea."
+ROWS = [
+    ("Stay where the foghorn sings", 798, "spring"),
+    ("Our spring news in short", 246, "spring"),
+    ("Wake up above the waves", 640, "summer"),
+    ("Newsletter twelve", 210, "summer"),
+    ("The keeper saves you a room", 700, "autumn"),
+    ("An update from us", 190, "autumn"),
+    ("A lamp, a stove, a view", 655, "winter"),
+    ("Offers", 120, "winter"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "kb"
+    for name, text in (
+        ("facts/steps.md", "The tower has 112 steps."),
+        ("style/voice.md", "Short sentences. No exclamation marks."),
+        ("feedback/guests.md", "Guests asked where the key is."),
+    ):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text(text)
+    lines = [f"{text.replace(',', '')},2000,{opens},{group}" for text, opens, group in ROWS]
+    (root / "mails.csv").write_text("\n".join(["subject,sent,opens,campaign", *lines]))
+    return root
+
+
+class Watched(EchoModel):
+    """Remembers what each role was shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: dict[str, list[str]] = defaultdict(list)
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer as usual."""
+        self.shown[request.role].append("\n".join(each.text for each in request.messages))
+        return await super().ask(request, on_signal)
+
+
+def texts_in(prompts: list[str]) -> set[str]:
+    """The records of mails that a role saw, in any of its prompts."""
+    return {text for text, *_ in ROWS if any(text.replace(",", "") in prompt for prompt in prompts)}
+
+
+def test_every_role_is_shown_its_own_part(folder: Path, journal: Journal) -> None:
+    model = Watched()
+    prepare_refine(
+        *(BRIEF, model), knowledge=folder, judge_outcomes="yes", passes=2, journal=journal
+    ).run()
+    for role in ("author", "critic", "reviser", "synthesizer"):
+        assert all("112 steps" in each and "No exclamation" in each for each in model.shown[role])
+    assert all("112 steps" in each for each in model.shown["judge"])
+    assert all("where the key is" in each for each in model.shown["critic"])
+    assert not any("where the key is" in each for each in model.shown["judge"])
+    assert texts_in(model.shown["author"]) == texts_in(model.shown["reviser"]) == set()
+    critics, judges = texts_in(model.shown["critic"]), texts_in(model.shown["judge"])
+    assert critics
+    assert judges
+    assert not critics & judges
+
+
+def test_judges_are_shown_outcomes_only_where_a_test_says_that_helps(folder: Path) -> None:
+    def shown(**options: str) -> bool:
+        prepared = prepare_refine(BRIEF, "echo/echo", knowledge=folder, **options)  # type: ignore[arg-type]
+        assert prepared.task.knowledge is not None
+        return bool(prepared.task.knowledge.judges.all)
+
+    def tested(verdict: Verdict) -> None:
+        result = TestResult(
+            judge="echo/echo",
+            verdict=verdict,
+            difference=0.1,
+            low=0.0,
+            high=0.2,
+            pairs=200,
+            groups=50,
+            when="2026-01-01",
+        )
+        record_test(folder, result)
+
+    assert not shown()
+    assert shown(judge_outcomes="yes")
+    tested("helps")
+    assert shown()
+    assert not shown(judge_outcomes="no")
+    tested("not shown")
+    assert not shown()
+
+
+async def test_a_folder_that_is_gone_changes_nothing(folder: Path, journal: Journal) -> None:
+    prepared = prepare_refine(
+        *(BRIEF, "echo/echo"),
+        knowledge=folder,
+        budget={"calls": 4},
+        playoff=0,
+        confirmation=0,
+        passes=2,
+        journal=journal,
+    )
+    paused = await prepared.run_async()
+    assert paused.status == "budget"
+    shutil.rmtree(folder)
+    model = Watched()
+    ended = await go_on(journal, paused.run, model, changes={"budget": Budget()})
+    assert ended.finished
+    assert any("112 steps" in each for each in model.shown["judge"])
+    assert (await replay_async(ended.run, journal=journal)).same
+
+
+async def test_a_criticism_that_makes_up_a_figure_is_left_out(
+    folder: Path, journal: Journal
+) -> None:
+    prepared = prepare_refine(
+        *(BRIEF, scripted({"critic": lambda request: _criticise(request)})),
+        knowledge=folder,
+        passes=1,
+        journal=journal,
+    )
+    result = await prepared.run_async()
+    critique = result.story.passes[0].critiques[0]
+    assert [problem.problem[-12:] for problem in critique.problems] == ["is the rule."]
+    assert critique.miscited == 1
+    assert "with a made-up record or figure" in str(result)
+
+
+def _criticise(request: Request) -> str:
+    record = request.messages[-2].text.split("What did badly")[1].split("[r")[1]
+    name, figure = "r" + record.split()[0], record.split()[1]
+    problems = [f"[{name} {figure} %] is the rule.", f"[{name} 99 %] is another."]
+    return json.dumps(
+        {
+            "problems": [
+                {"severity": "major", "kind": "missing", "quote": "", "problem": each}
+                for each in problems
+            ]
+        }
+    )
+
+
+def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None:
+    (folder / "kb.toml").write_text('private = ["style/*"]\n')
+
+    def styles(model: str, **options: str) -> int:
+        prepared = prepare_refine(BRIEF, model, knowledge=folder, **options)  # type: ignore[arg-type]
+        assert prepared.task.knowledge is not None
+        return len(prepared.task.knowledge.style)
+
+    assert styles("echo/echo") == 1
+    assert styles("openai/gpt-5") == 0
+    assert styles("ollama/qwen3") == 1
+    assert styles("ollama/qwen3", base_url="https://models.example.org") == 0
+    assert styles("openai/mine", base_url="http://127.0.0.1:8080/v1") == 1
+
+
+def test_what_is_sent_where_is_one_sentence() -> None:
+    record = ShownRecord(id="r0123456789", text="four words of text")
+    knowledge = Knowledge(
+        source="kb/",
+        digest="",
+        facts=(record,),
+        critic=ShownOutcomes(well=(record,)),
+        left_out={"private": 3},
+    )
+    assert (
+        disclose(knowledge, Models.everywhere("anthropic/claude"))
+        == "2 records, 8 words of kb/ go to anthropic; 3 private records stay here"
+    )
+    assert (
+        disclose(knowledge, Models.everywhere("echo/echo"))
+        == "2 records, 8 words of kb/ stay on this machine; 3 private records stay here"
+    )
+
+
+def test_a_folder_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="nowhere"):
+        prepare_refine(BRIEF, "echo/echo", knowledge=tmp_path / "nowhere")

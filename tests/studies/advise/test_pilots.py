@@ -1,0 +1,116 @@
+"""Pilots are weighed as their ballots say, and stop where the rule says."""
+
+from __future__ import annotations
+
+from math import isclose
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tournament.stage import USUAL, document, play, vote
+
+from autoreason.contract import Contract
+from autoreason.settings import Models, make_settings
+from autoreason.story import build_story
+from autoreason.studies.advise.pilots import (
+    MAX_PILOTS,
+    Pilot,
+    chance_of_votes,
+    likelihood_ratio,
+    operating_line,
+    pilot_settings,
+    read_pilot,
+    weigh_pilots,
+)
+
+SHARES = st.floats(0.02, 0.98)
+
+
+def pilots(*votes: int) -> list[Pilot]:
+    """Pilots of seven judges."""
+    return [Pilot(name=f"pilot {at}", judges=7, prefer=each) for at, each in enumerate(votes, 1)]
+
+
+def test_two_unanimous_pilots_are_enough_and_one_is_not() -> None:
+    assert weigh_pilots(pilots(7)) == "undecided"
+    assert weigh_pilots(pilots(7, 7)) == "run_it"
+    assert weigh_pilots(pilots(0, 0)) == "do_not"
+    assert weigh_pilots(pilots(7, 5)) == "undecided"
+    assert weigh_pilots([*pilots(7), Pilot(name="failed", judges=0, prefer=0)]) == "undecided"
+
+
+@given(st.lists(st.integers(0, 7), min_size=2, max_size=6))
+def test_one_more_vote_for_the_result_never_speaks_against_it(votes: list[int]) -> None:
+    more = [min(7, votes[0] + 1), *votes[1:]]
+    assert likelihood_ratio(pilots(*more)) >= likelihood_ratio(pilots(*votes))
+
+
+@given(st.integers(1, 20), SHARES)
+def test_votes_of_a_panel_have_chances_that_add_up(judges: int, share: float) -> None:
+    votes = [chance_of_votes(judges, prefer, share) for prefer in range(judges + 1)]
+    assert isclose(sum(votes), 1, rel_tol=1e-9)
+    assert isclose(sum(at * each for at, each in enumerate(votes)), judges * share, rel_tol=1e-6)
+
+
+@settings(max_examples=25)
+@given(SHARES, st.integers(0, MAX_PILOTS))
+def test_endings_have_chances_that_add_up(share: float, number: int) -> None:
+    found = operating_line(share, (7,) * number)
+    assert isclose(found.run_it + found.do_not + found.undecided, 1, rel_tol=1e-9)
+
+
+def test_the_rule_has_the_operating_points_it_was_chosen_for() -> None:
+    measured = {0.5: 0.09, 0.6: 0.25, 0.7: 0.52, 0.8: 0.80, 0.9: 0.97}
+    for share, gain in measured.items():
+        assert operating_line(share).run_it == pytest.approx(gain, abs=0.03)
+
+
+def test_many_records_are_weighed_together_as_closely_as_few() -> None:
+    few, many = operating_line(0.7, (7,) * 6, 6), operating_line(0.7, (7,) * 7, 7)
+    assert few.run_it < many.run_it < few.run_it + 0.1
+
+
+def test_a_pilot_is_a_short_run_with_fresh_judges() -> None:
+    chosen = pilot_settings(make_settings(Models.everywhere("a/b"), 1, strategy="advise", k=4))
+    assert (chosen.strategy, chosen.passes, chosen.k) == ("autoreason", 3, 4)
+    assert (chosen.playoff, chosen.confirmation, chosen.extra_judges) == (0, 7, 0)
+
+
+async def read(script: dict[str, object], **options: object) -> Pilot:
+    """What a tournament played with these answers says."""
+    played = await play({**USUAL, **script}, confirmation=7, passes=2, **options)  # type: ignore[arg-type,dict-item]
+    return read_pilot("pilot 1", build_story(played.events))
+
+
+async def test_a_pilot_counts_its_confirmation() -> None:
+    found = await read({"judge": vote("Third", "Second", "First")})
+    assert (found.judges, found.prefer, found.note) == (7, 7, "")
+
+
+async def test_a_pilot_that_keeps_its_draft_counts_against_the_run() -> None:
+    found = await read({})
+    assert (found.judges, found.prefer) == (7, 3)
+    assert found.note == "no revision beat the draft, which counts as 3 of 7"
+
+
+async def test_a_pilot_that_puts_the_contract_right_needs_no_judges() -> None:
+    found = await read(
+        {role: document("Two words.") for role in ("reviser", "synthesizer")},
+        contract=Contract(max_words=4),
+        draft="One two three four five.",
+    )
+    assert (found.judges, found.prefer) == (7, 7)
+    assert "the result keeps it" in found.note
+
+
+async def test_a_pilot_without_a_readable_confirmation_says_nothing() -> None:
+    def mumbles(request: object) -> str:
+        key = getattr(request, "key", "")
+        if key.startswith("confirmation"):
+            return "Both have their merits."
+        return vote("Third", "Second", "First")(request)  # type: ignore[arg-type]
+
+    found = await read({"judge": mumbles})
+    assert found.judges == 0
+    assert "too few valid ballots" in found.note
+    assert likelihood_ratio([found]) == 1
