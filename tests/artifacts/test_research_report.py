@@ -258,3 +258,12 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
 )
 def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expected: str) -> None:
     assert text == expected
+
+
+@pytest.mark.parametrize(("sealed", "items"), [(32, "8 items"), (33, "8 or 9 items")])
+def test_the_end_test_says_how_many_sealed_items_a_look_has(sealed: int, items: str) -> None:
+    end = EndTested(
+        trial=2, result=(0.7, 0.8, 0.9, 0.7), start=(0.6, 0.6, 0.6, 0.7), sealed=True, opened=1
+    )
+    report = report_of(*SEARCH, end, DONE, sealed=sealed)
+    assert report.test.endswith(f"over 4 pairs of looks at {items} each, 95 % interval")
