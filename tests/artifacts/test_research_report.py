@@ -67,8 +67,9 @@ def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_t
     assert report.conclusion.startswith("result against start on fresh evaluations +0.0226 (0.0")
     assert "the loop itself saw +0.0200, which is selection, do not quote it" in report.conclusion
     assert "4 proposals, 2 kept, " not in report.conclusion
-    assert "4 proposals, 2 kept; smallest gain" in report.conclusion
-    assert "smallest gain this test could show 0.00" in report.conclusion
+    assert "4 proposals, 2 kept; such a test shows" in report.conclusion
+    assert "such a test shows a gain of 0.0" in report.conclusion
+    assert report.conclusion.endswith(" four times in five")
     assert report.gain
     assert report.gain.shown
 
@@ -85,7 +86,7 @@ def test_a_gain_that_is_not_beyond_chance_is_not_claimed() -> None:
     end = EndTested(trial=2, result=(0.71, 0.69, 0.72), start=(0.70, 0.705, 0.70), sealed=False)
     report = report_of(*SEARCH, end, DONE)
     assert report.conclusion.startswith("no gain is shown: result against start on fresh")
-    assert "smallest gain this test could show" in report.conclusion
+    assert "such a test shows a gain of " in report.conclusion
 
 
 def test_a_result_that_is_worse_is_called_worse() -> None:
@@ -317,3 +318,12 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
 )
 def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expected: str) -> None:
     assert text == expected
+
+
+@pytest.mark.parametrize(("sealed", "items"), [(32, "8 items"), (33, "8 or 9 items")])
+def test_the_end_test_says_how_many_sealed_items_a_look_has(sealed: int, items: str) -> None:
+    end = EndTested(
+        trial=2, result=(0.7, 0.8, 0.9, 0.7), start=(0.6, 0.6, 0.6, 0.7), sealed=True, opened=1
+    )
+    report = report_of(*SEARCH, end, DONE, sealed=sealed)
+    assert report.test.endswith(f"over 4 pairs of looks at {items} each, 95 % interval")

@@ -271,3 +271,11 @@ def test_the_figures_of_a_readme_are_those_of_its_evaluator() -> None:
         (artifact,) = work_of(DEMOS / name / "task.md").files.values()
         value = score(name, artifact, items)[metric]
         assert re.search(rf"{value:.3g}", (DEMOS / name / "README.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_of_a_readme_has_the_seed_that_gave_its_figures(name: str) -> None:
+    readme = (DEMOS / name / "README.md").read_text("utf-8")
+    commands = [line for line in readme.splitlines() if line.startswith("autoreason research ")]
+    assert commands
+    assert all(" --seed 1" in each for each in commands)

@@ -223,3 +223,8 @@ async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: P
     await autoreason.rejudge_async(result, "echo/echo", judges=2)
     with autoreason.Journal.open(str(file), create=False) as journal:
         assert len(journal.runs()) == 3
+
+
+def test_a_limit_by_the_name_of_its_flag_leads_to_the_budget() -> None:
+    with pytest.raises(errors.InvalidInput, match=r"give budget=Budget\(calls=…\)"):
+        autoreason.research("task.md", "echo/echo", call_limit=3)  # type: ignore[call-arg]

@@ -325,11 +325,13 @@ async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
         return measure(folder, seed, items) + seed % 7
 
     prepared = prepare_research(task, "echo/echo", evaluate=noisy, evaluations=100)
-    noise = await prepared.measure_noise_async()
+    noise, request = await prepared.measure_start_async()
     assert len(seeds) == 5
     estimate = await prepared.estimate_async()
     text = DryRun(prepared.task, prepared.settings, estimate, noise=noise).to_text()
     assert "5 evaluations of the start: score" in text
+    assert "with 0 for what will be measured" not in text
+    assert any("one evaluation varies by" in each.text for each in request.messages)
     assert "No model was called and no run was recorded" in text
 
 

@@ -8,16 +8,19 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import SVC
+try:
+    import numpy as np
+    from sklearn.datasets import load_digits
+    from sklearn.decomposition import PCA
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.svm import SVC
+except ModuleNotFoundError as missing:
+    raise SystemExit(f"{missing}; it takes: pip install scikit-learn") from None
 
 PARTS, OPEN = 100, 70
 """Rows are dealt to parts by their digest; from part 70 on they are sealed, and never trained on."""

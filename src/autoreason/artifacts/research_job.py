@@ -275,7 +275,7 @@ class Research(Job):
         """The evaluations that another trial may take; where there is to be none, why."""
         state = self._states[order]
         if state.idle >= self._terms.patience:
-            return 0, f"{count(state.idle, 'proposal')} in a row brought no keep"
+            return 0, f"{count(self._terms.patience, 'proposal')} in a row brought no keep"
         target = self._research.target
         if target is not None and self._reached(state, target):
             already = "" if state.kept else " by the start"

@@ -43,6 +43,7 @@ class ResearchProgress:
         """What would end the search."""
         history = self._history
         kept = [at for at, trial in enumerate(history.trials, 1) if trial.status == "kept"]
-        idle = len(history.trials) - (kept[-1] if kept else 0)
+        # Those under way when patience ended are decided, too.
+        idle = min(len(history.trials) - (kept[-1] if kept else 0), self._terms.patience)
         used = f"{history.evaluations:,} of {count(self._terms.evaluations, 'evaluation')}"
         return f"{used}, {idle} of {self._terms.patience} proposals without a keep"

@@ -121,7 +121,17 @@ def end_test(history: ResearchHistory) -> str:
         return f"{_against(history, found)}, the same in every one of {pairs}"
     if not isfinite(found.low):
         return f"nothing: {pairs} of evaluations cannot show a gain"
-    return f"{_against(history, found)} over {pairs}, 95 % interval"
+    return f"{_against(history, found)} over {pairs}{_looks_of(history)}, 95 % interval"
+
+
+def _looks_of(history: ResearchHistory) -> str:
+    """How many sealed items one look has; empty of fresh ones."""
+    assert history.end is not None
+    if not history.end.sealed:
+        return ""
+    least, more = divmod(history.research.sealed, len(history.end.start))
+    items = count(least, "item") if not more else f"{least} or {least + 1} items"
+    return f" of looks at {items} each"
 
 
 def no_number(event: EndTested) -> str:
@@ -278,7 +288,8 @@ def _remarks(history: ResearchHistory) -> list[str]:
     found, event = history.end_result, history.end
     remarks = []
     if found and not found.deterministic and isfinite(found.least):
-        remarks.append(f"smallest gain this test could show {figure(found.least, found.least)}")
+        least = figure(found.least, found.least)
+        remarks.append(f"such a test shows a gain of {least} four times in five")
     if found and found.n < len(event.start):
         missing = len(event.start) - found.n
         remarks.append(f"{count(missing, 'pair')} left out, because the start gave no number there")

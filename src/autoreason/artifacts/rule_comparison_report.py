@@ -19,7 +19,7 @@ from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import BEYOND_CHANCE
-from autoreason.stats.shares import holm, student_t
+from autoreason.stats.shares import enough_repeats, holm, student_t
 from autoreason.story import Story
 
 _TAIL = 0.025
@@ -104,8 +104,20 @@ class RuleComparisonReport(Report, Struct, frozen=True, kw_only=True):
         ]
         if missing:
             notes.append(("Left out", f"{count(missing, 'run')} whose result gave no number"))
+        if few := few_repeats(self.repeats, len(self.rules)):
+            notes.append(("Repeats", few))
         tables = [_rule_table(self.rules), *([_pair_table(self.pairs)] if self.pairs else [])]
         return [Section(tables=tables), Section(sentences=notes)]
+
+
+def few_repeats(repeats: int, rules: int) -> str:
+    """What so few repeats cannot show; empty where they are enough."""
+    if repeats >= (needed := enough_repeats(rules)):
+        return ""
+    return (
+        f"{count(repeats, 'repeat')} of {rules} rules cannot show that one of them is best beyond "
+        f"chance; that takes {needed} or more"
+    )
 
 
 def rule_comparison_report(story: Story) -> RuleComparisonReport:

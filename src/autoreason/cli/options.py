@@ -141,7 +141,7 @@ research_models_options = group(
         "--judge-model",
         "judge_models",
         multiple=True,
-        help="Who decides where the task has `judge` and the number cannot tell. Repeatable.",
+        help="Who decides where the task has `judge` and the number cannot tell.",
     ),
     *SERVERS,
     max_tokens_option,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _POLL_SECONDS = 0.5
 _END_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept")
-ACCEPTED = "a person accepted the text as it stands"
+ACCEPTED = "a person accepted it as it stands"
 
 
 class Asker:

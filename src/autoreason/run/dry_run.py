@@ -70,7 +70,7 @@ class DryRun(Report):
     def sections(self) -> list[Section]:
         """Estimate, settings and the first prompt."""
         numbers, *prompt = self.estimate.sections()
-        if research_of(self.task):
+        if research_of(self.task) and not self.noise:
             zeros = ", with 0 for what will be measured"
             prompt = [each._replace(title=f"{each.title}{zeros}") for each in prompt]
         numbers = numbers._replace(

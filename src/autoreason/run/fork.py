@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any, Unpack, get_type_hints
 
 from msgspec.structs import asdict, replace
 
@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.run.model_choice import ModelChoice, change_servers
-from autoreason.run.parameters import ForkOptions, RecordedRun, check_arguments
+from autoreason.run.parameters import ForkOptions, RecordedRun, ResearchOptions, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare_with
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
@@ -23,6 +23,9 @@ from autoreason.run.sync import wait_for
 from autoreason.settings import Settings, make_settings
 from autoreason.story import Story
 from autoreason.task import Task, check_task, make_contract
+
+_TERMS = ("evaluations", "patience")
+"""What a fork of a research run may change of its search."""
 
 
 def fork(run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]) -> Result:
@@ -87,6 +90,7 @@ def prepare_fork(
         run = journal.find(name).id
         story = journal.story(run)
     task, before = _forked_task(story, run, at_pass)
+    _check_research_options(run, options, is_research=research_of(task) is not None)
     if contract := options.get("contract"):
         merged = make_contract({**asdict(task.contract), **contract}, "contract")
         task = check_task(replace(task, contract=merged))
@@ -108,6 +112,21 @@ def prepare_fork(
     return prepared
 
 
+def _check_research_options(run: str, options: ForkOptions, *, is_research: bool) -> None:
+    """Refuse what means nothing to the kind of run."""
+    given = {name for name, value in options.items() if value is not None}
+    given = (given - {"contract"}) | set(options.get("contract") or {})
+    if is_research:
+        unknown = given - set(get_type_hints(ResearchOptions)) - {"model"}
+        what = "improves an artifact"
+    else:
+        unknown, what = given & set(_TERMS), "writes no artifact"
+    if unknown:
+        raise InvalidInput(
+            f"run {run} {what}, and `{min(unknown)}` means nothing to it; leave it out"
+        )
+
+
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:
     """Those of the run it comes from, but for what is given."""
     models = choice.change(before.models, options)
@@ -119,6 +138,8 @@ def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str
     }
     if "strategy" in changes:
         changes["strategy"] = strategy_name(changes["strategy"])
+    if terms := {name: options[name] for name in _TERMS if options.get(name) is not None}:
+        changes["strategy_options"] = {**before.strategy_options, **terms}
     changes |= change_servers(before, models, options)
     changes["budget"] = change_budget(before.budget, options.get("budget"))
     seed = secrets.randbits(32) if seed is None else seed

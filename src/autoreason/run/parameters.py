@@ -252,6 +252,10 @@ class ForkOptions(WriteOptions, total=False):
     """Keys of the contract that change."""
     strategy: str
     strategy_options: dict[str, Any]
+    evaluations: int
+    """Of a research run: evaluations in all."""
+    patience: int
+    """Of a research run: proposals in a row without a keep that end the search."""
 
 
 class ResumeOptions(RunHooks, total=False):
@@ -273,6 +277,15 @@ class ResumeOptions(RunHooks, total=False):
     """The function that measures a research run which was started with one."""
 
 
+_LIMITS = {
+    "cost_limit": "cost",
+    "token_limit": "tokens",
+    "call_limit": "calls",
+    "time_limit": "seconds",
+}
+"""What the command line calls limits, and a `Budget` does."""
+
+
 def check_arguments(
     function: Callable[..., Any],
     options: Mapping[str, object] | None = None,
@@ -280,6 +293,9 @@ def check_arguments(
     **arguments: object,
 ) -> None:
     """Refuse what the signature does not allow, for callers without a type checker, and servers next to a pool."""
+    for name, field in _LIMITS.items():
+        if options and name in options:
+            raise InvalidInput(f"unknown option `{name}`; give budget=Budget({field}=…)")
     check_call(function, options, **arguments)
     if options and options.get("pool") and (options.get("base_url") or options.get("allow_http")):
         raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")

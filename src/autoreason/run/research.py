@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 from msgspec.structs import asdict, replace
 
@@ -174,6 +174,14 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
             require_jail()
 
 
+class MeasuredStart(NamedTuple):
+    """What a dry run that measures finds out."""
+
+    noise: NoiseMeasured
+    request: Request
+    """The first one, with what was measured."""
+
+
 class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
     """A research run with everything decided."""
 
@@ -181,7 +189,7 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         """Save what measures, then run until the end or a pause."""
         return cast(ResearchResult, await super().run_async(**hooks))
 
-    async def measure_noise_async(self) -> NoiseMeasured:
+    async def measure_start_async(self) -> MeasuredStart:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
         if self._source:
             self._check_jail(self._source)
@@ -190,10 +198,15 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         lazy = LazyService(self.task.work, self.settings, "dry run")
         service = self.service or lazy
         events: list[AnyEvent] = []
+        requests: list[Request] = []
 
         async def ask(query: Request | Query[Any]) -> Any:
             if isinstance(query, LookQuery):
                 return await service.answer(query)
+            if isinstance(query, Request):
+                requests.append(query)
+            elif (answer := Research.sample_answer(self.task, query)) is not None:
+                return answer
             raise Stopped(query.key)
 
         context = JobContext(self.task, self.settings, self.prompts, ask, events.append)
@@ -204,9 +217,9 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         finally:
             await lazy.close()
         assert isinstance(noise, NoiseMeasured)
-        return noise
+        return MeasuredStart(noise, requests[0])
 
-    async def check_async(self) -> CheckReport:
+    async def check_async(self, on_look: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
         if self._source:
             self._check_jail(self._source)
@@ -214,7 +227,9 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         work = research_of(self.task)
         assert work is not None
         unsafe = read_options(self.settings, ResearchTerms).unsafe
-        return await check_evaluation(work, self._evaluator, unsafe=unsafe, seed=self.settings.seed)
+        return await check_evaluation(
+            work, self._evaluator, unsafe=unsafe, seed=self.settings.seed, on_look=on_look
+        )
 
 
 def prepare_research(

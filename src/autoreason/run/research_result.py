@@ -76,6 +76,17 @@ class ResearchResult(Result):
         fields = {name: getattr(self, name) for name in _FIELDS}
         return plain_values({"conclusion": self.conclusion, **fields, "report": self.report})
 
+    @property
+    def took(self) -> tuple[str, str]:
+        """What the run took, and how many calls repeated a request for a proposal."""
+        label, text = super().took
+        asked = sum(trial.by == "model" for trial in self.report.trials)
+        again = self.spent.calls - asked
+        # While a run goes on, calls may be for proposals that are not decided; panels have calls of their own.
+        if again <= 0 or not self.finished or self.story.panels:
+            return label, text
+        return label, f"{text}; {again} of the calls asked again after an unusable reply"
+
     def next_steps(self) -> list[tuple[str, str]]:
         """Which command goes on from here."""
         if not self.finished:

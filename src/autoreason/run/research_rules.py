@@ -8,15 +8,13 @@ from typing import Unpack, cast, get_args
 from autoreason.artifacts.evaluator.caller import Evaluate
 from autoreason.artifacts.research_job import RuleName
 from autoreason.artifacts.rule_comparison import RuleComparison
-from autoreason.artifacts.rule_comparison_report import RuleComparisonReport
+from autoreason.artifacts.rule_comparison_report import RuleComparisonReport, few_repeats
 from autoreason.exchange import Model
-from autoreason.report.numbers import count
 from autoreason.run.parameters import CompareRulesOptions, RunHooks, check_arguments
 from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedMeasuring, measuring_parts
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.compare.comparison import enough_repeats
 from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
@@ -124,9 +122,6 @@ def prepare_compare_rules(
     own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
     parts = measuring_parts("research_rules", task, model, evaluate, options, own)
     RuleComparison.check(parts["settings"])
-    if repeats < (needed := enough_repeats(len(rules))):
-        parts["notes"] += (
-            f"{count(repeats, 'repeat')} of {len(rules)} rules cannot show that one of them is best "
-            f"beyond chance; that takes {needed} or more",
-        )
+    if few := few_repeats(repeats, len(rules)):
+        parts["notes"] += (few,)
     return PreparedRuleComparison(**parts)

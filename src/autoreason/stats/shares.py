@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import asin, exp, lgamma, log, sqrt
+from math import asin, ceil, exp, lgamma, log, log2, sqrt
 from statistics import NormalDist, fmean
 
-from autoreason.stats.results import Estimate, Test
+from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 
 
 def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -144,6 +144,15 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, (len(known) - before) * p))
         adjusted[at] = largest
     return adjusted
+
+
+def enough_repeats(strategies: int) -> int:
+    """The smallest number of repeats in which one strategy can be shown to be best, if it wins every one of them.
+
+    Signs are flipped repeat by repeat, so the smallest p is 2 / 2**repeats, and it is corrected for all pairs.
+    """
+    pairs = strategies * (strategies - 1) // 2
+    return ceil(log2(2 * pairs / BEYOND_CHANCE))
 
 
 @lru_cache(4096)

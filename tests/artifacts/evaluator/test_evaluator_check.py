@@ -76,9 +76,11 @@ def failed(report: CheckReport) -> dict[str, str]:
 
 
 async def test_a_good_function_passes_every_attack() -> None:
-    report = await check_evaluation(task_of(function(PACKS)), pairs=4)
+    looks: list[int] = []
+    report = await check_evaluation(task_of(function(PACKS)), pairs=4, on_look=looks.append)
     assert failed(report) == {}
     assert report.passed
+    assert looks == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
     assert len(report.rows) == 22
     assert report.rows[0].detail == "the same number 4 times"

@@ -45,6 +45,9 @@ TASK = "---\nartifact: knob.py\nevaluate: evaluate.py:score\n---\nTurn the knob.
 MODEL = ("-m", "proposer.py:Proposer/any", "--seed", "7")
 
 
+JUDGE = ("--judge-model", "echo/echo")
+
+
 def prepare(folder: Path, task: str = TASK) -> str:
     """A task in a folder."""
     (folder / "knob.py").write_text("def level():\n    return 0.0\n")
@@ -103,7 +106,11 @@ def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
     said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
     assert said.status == 1
     assert said.out == ""
-    assert said.sentence.startswith("no gain: no change was kept, so the result is the start")
+    said_all = one_line(said.err)
+    assert said_all.startswith(
+        "autoreason: no gain: no change was kept, so the result is the start"
+    )
+    assert all(len(line) <= 80 for line in said.err.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -152,13 +159,15 @@ def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
     measured = inside("research", task, *MODEL, "--dry-run", "--measure", "--json").json
     assert len(measured["noise"]["values"]) == 5
     assert measured["noise"]["spread"] > 0
+    assert "one evaluation varies by" in json.dumps(measured["request"])
     assert not inside.journal_exists
 
 
 def test_check_says_whether_an_evaluator_is_fit(inside: Inside, task: str) -> None:
     said = inside("research", "check", task)
     assert said.status == 0, said.out + said.err
-    assert "This evaluator can be optimised against" in said.out
+    assert "This evaluator can be optimised against: " in said.out
+    assert "all passed" in said.out
     wrong = "def score(artifact, seed, items):\n    return len(artifact.text('knob.py'))\n"
     inside.write("evaluate.py", wrong.replace("return ", "return -"))
     said = inside("research", "check", task)
@@ -206,10 +215,44 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     assert row["strategy"] == "research"
     assert row["trials"] >= row["kept"] > 0
     shown = inside("show").out
-    assert "trial 1" in shown
+    assert "  trial 1     kept: +0.5" in shown
     assert "Noise" in shown
+    assert "improves an artifact, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
+
+
+def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
+    inside: Inside, task: str
+) -> None:
+    inside.write("proposer.py", PROPOSER.replace("    shown = ", "    shown = None + "))
+    said = inside("research", task, *MODEL, "-o", "out", "-q")
+    assert said.status == 4
+    assert "give -o out to resume, too, for the files to go there" in said.err
+
+
+def test_a_fork_takes_what_means_something_to_research_and_refuses_the_rest(
+    inside: Inside, task: str
+) -> None:
+    inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
+    said = inside("fork", "last", "--max-words", "300")
+    assert said.status == 2
+    assert "improves an artifact, and `max_words` means nothing to it" in said.sentence
+    assert "--passes means nothing" in inside("fork", "last", "--passes", "3").sentence
+    inside("fork", "last", *MODEL, "--evaluations", "30", "--patience", "2", "-q")
+    assert inside("show", "--json").json["report"]["evaluations"] <= 30
+
+
+def test_calls_that_asked_again_are_counted(inside: Inside, task: str) -> None:
+    unusable = PROPOSER.replace(
+        "    shown", "    if 'try/0' in request.key: return 'no'\n    shown"
+    )
+    all_shown = '"".join(each.text for each in request.messages)'
+    inside.write("proposer.py", unusable.replace("request.messages[-1].text", all_shown))
+    said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3")
+    number = len(inside("show", "--json").json["report"]["trials"])
+    assert f"; {number} of the calls asked again after an unusable reply" in one_line(said.err)
 
 
 def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
@@ -292,6 +335,11 @@ def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
     assert not inside.journal_exists
 
 
+def one_line(text: str) -> str:
+    """A text without its line breaks."""
+    return " ".join(text.split())
+
+
 def test_what_went_into_json_can_be_read_back(inside: Inside, task: str) -> None:
     said = inside("research", task, *MODEL, "--dry-run", "--json")
     found: dict[str, Any] = json.loads(said.out)
@@ -310,6 +358,7 @@ def test_several_rules_are_compared(inside: Inside, task: str) -> None:
     assert "2 repeats of 2 rules cannot show that one of them is best" in done.err
     shown = inside("show")
     assert "race - greedy" in shown.out
+    assert "2 repeats of 2 rules cannot show that one of them is best" in one_line(shown.out)
 
 
 @pytest.mark.parametrize(

@@ -560,11 +560,14 @@ def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
     dry = " ".join(inside("run", BRIEF, *FAST, *metric, "--dry-run").out.split())
     assert "metric.py:score is one judge among others, on every panel but the confirm" in dry
     assert "3 judges and the metric, 4 ballots where it can rank the texts; a playoff of 5" in dry
-    assert inside("run", BRIEF, *FAST, *metric).status == 0
+    done = inside("run", BRIEF, *FAST, *metric)
+    assert done.status == 0
+    assert re.search(r"pass 1: metric (A|B|AB) > ", " ".join(done.err.split()))
     shown = " ".join(inside("show").out.split())
     assert re.search(r"metric (A|B|AB) > (A|B|AB) > (A|B|AB) ", shown)
     assert "ballots and the metric's" in shown
     assert "metric.py:score voted on" in shown
+    assert "metric metric.py:score, as a judge" in shown
     refused = inside("run", BRIEF, *FAST, "--metric-role", "judge")
     assert "--metric-role goes with --metric" in refused.sentence
     refused = inside("run", BRIEF, *FAST, "--metric", "nothing.py:score")

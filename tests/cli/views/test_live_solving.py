@@ -140,7 +140,8 @@ def test_running_tests_is_no_call_that_is_paid_for() -> None:
     assert live.spent.calls == 1
 
 
-def test_a_log_has_a_line_a_problem() -> None:
+def test_a_log_has_a_line_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     out = StringIO()
     plain = Plain(Live("amber-fox", clock=Clock()), out)
     plain.on_event(begun())

@@ -13,7 +13,8 @@ from autoreason.cli.views.plain import Plain
 from autoreason.exchange import CallRetried, CallStarted, TextArrived
 
 
-def test_a_whole_run_is_a_line_a_step() -> None:
+def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     out = StringIO()
     view = Plain(Live("amber-fox", clock=Clock()), out)
     events = made_up.whole_run()
@@ -32,7 +33,8 @@ def test_a_whole_run_is_a_line_a_step() -> None:
     assert lines[-1].endswith("converged: A survived 2 passes in a row; delivered is pass 1 AB")
 
 
-def test_what_was_told_before_a_resume_is_not_told_again() -> None:
+def test_what_was_told_before_a_resume_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     out = StringIO()
     view = Plain(Live(clock=Clock()), out, skip=2)
     view.on_event(made_up.STARTED)
@@ -77,6 +79,14 @@ def test_on_a_terminal_a_long_line_is_broken_between_words(monkeypatch: pytest.M
         "  0:00  left out, line 13: it says",
         "        nothing of what is to be done",
     ]
+
+
+def test_in_a_file_no_line_is_longer_than_is_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    out = StringIO()
+    Plain(Live(clock=Clock()), out).print_note(f"trial 1 kept: +0.5, 1 look; {'a word ' * 20}")
+    assert len(lines := out.getvalue().splitlines()) == 3
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_on_a_terminal_no_word_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:

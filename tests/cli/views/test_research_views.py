@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+import pytest
 from rich.console import Console
 from tests.artifacts.knob import research_settings, research_task
 from tests.artifacts.test_research_report import FRESH, NOISE, trial
@@ -51,7 +52,8 @@ def test_the_live_view_shows_stage_counts_and_looks_under_way() -> None:
     assert live.stage == "end test"
 
 
-def test_each_event_is_one_line() -> None:
+def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     out = StringIO()
     view = Plain(Live("amber-fox"), out)
     refused = trial(2, "refused", reason="it was tried before")

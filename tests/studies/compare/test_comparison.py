@@ -35,7 +35,8 @@ from autoreason.run.replay import replay_async
 from autoreason.settings import Budget, Models
 from autoreason.stats.paired import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
-from autoreason.studies.compare.comparison import enough_repeats, panels_of
+from autoreason.stats.shares import enough_repeats
+from autoreason.studies.compare.comparison import panels_of
 from autoreason.studies.compare.comparison_report import comparison_report
 from autoreason.studies.compare.part_spending import spent_by_part
 from autoreason.task import Task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +36,7 @@ _BEYOND_NOISE = 3.0
 """Standard deviations by which an attack must beat the start to count."""
 _INSIDE = "/probe"
 
-CheckStatus = Literal["caught", "FAILED", "does not apply"]
+CheckStatus = Literal["passed", "FAILED", "does not apply"]
 
 
 class CheckRow(NamedTuple):
@@ -68,7 +68,7 @@ class CheckReport(Report):
         tried = sum(row.status != "does not apply" for row in self.rows)
         failed = sum(row.status == "FAILED" for row in self.rows)
         if not failed:
-            return f"this evaluator can be optimised against: {count(tried, 'check')}, all caught"
+            return f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
         return (
             f"this evaluator is not fit to be optimised against: {failed} of "
             f"{count(tried, 'check')} failed"
@@ -77,7 +77,7 @@ class CheckReport(Report):
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
         columns = [Column(title, figures=False) for title in ("tried", "result", "why")]
-        table = Table(columns, self.rows, tones={"FAILED": "bad", "caught": "good"})
+        table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]
 
@@ -89,18 +89,23 @@ async def check_evaluation(
     unsafe: bool = False,
     pairs: int = 10,
     seed: int = 0,
+    on_look: Callable[[int], None] = lambda _: None,
 ) -> CheckReport:
-    """Try everything on a task's saved evaluation, or on an evaluator of the caller."""
+    """Try everything on a task's saved evaluation, or on an evaluator of the caller.
+
+    `on_look` is given the number of each look before it is taken.
+    """
     with _probe_folder() as folder:
         if evaluator is not None:
-            return await _Check(task, evaluator, Path(folder), folder, pairs, seed).run("caller")
+            check = _Check(task, evaluator, Path(folder), folder, pairs, seed, on_look)
+            return await check.run("caller")
         opening = OpenEvaluation(
             digest=task.evaluation, unsafe=unsafe, parallel=2, probe=folder, start=task.files
         )
         client = await EvaluatorClient.connect(opening)
         try:
             inside = folder if unsafe else _INSIDE
-            check = _Check(task, client, Path(folder), inside, pairs, seed)
+            check = _Check(task, client, Path(folder), inside, pairs, seed, on_look)
             return await check.run(client.level)
         finally:
             await client.close()
@@ -145,7 +150,9 @@ class _Check:
         probe_inside: str,
         pairs: int,
         seed: int,
+        on_look: Callable[[int], None],
     ) -> None:
+        self._on_look = on_look
         self._task, self._evaluator, self._pairs = task, evaluator, pairs
         self._probe, self._probe_inside, self._seed = probe, probe_inside, seed
         self._evaluations = 0
@@ -200,6 +207,7 @@ class _Check:
         task, random = self._task, Random(f"{self._seed}/{number}")
         size = task.per_look or task.items
         self._evaluations += 1
+        self._on_look(self._evaluations)
         return await self._evaluator.measure(
             Look(
                 files=files,
@@ -226,7 +234,7 @@ class _Check:
         if marks - {IN_PROCESS}:
             return CheckRow(attack.name, "FAILED", f"it got through; {attack.remedy}")
         if result.value is None:
-            status: CheckStatus = "caught"
+            status: CheckStatus = "passed"
             if result.outcome == LookOutcome.EVALUATOR_ERROR:
                 status = "FAILED"
             return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
@@ -234,7 +242,10 @@ class _Check:
         if gain > max(self._task.tolerance, _BEYOND_NOISE * spread):
             beats = f"{result.value:.6g} beats the start's {start:.6g}"
             return CheckRow(attack.name, "FAILED", f"{beats}; {attack.remedy}")
-        return CheckRow(attack.name, "caught", f"{result.value:.6g}, the start {start:.6g}")
+        nothing = "no gain" if not spread else "no gain beyond noise"
+        return CheckRow(
+            attack.name, "passed", f"{nothing}: {result.value:.6g}, the start {start:.6g}"
+        )
 
     def marks(self, result: Measurement) -> set[str]:
         """What an attack got hold of, as it left it in the folder or in what was printed."""
@@ -256,16 +267,16 @@ class _Check:
                 "the evaluator imports it in its own process: run it with `artifact python …`, "
                 "or use `evaluate: file.py:function`",
             )
-        return CheckRow(name, "caught", "in a jail of its own, or not run at all")
+        return CheckRow(name, "passed", "in a jail of its own, or not run at all")
 
 
 def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:
     if not any(differences):
-        return CheckRow(name, "caught", f"the same number {len(differences)} times")
+        return CheckRow(name, "passed", f"the same number {len(differences)} times")
     from autoreason.stats.paired import permutation_test
 
     test = permutation_test(differences)
     stated = f"mean difference {test.statistic:.3g}, p {p_value(test.p_value)}"
     if test.p_value is not None and test.p_value < _ALPHA:
         return CheckRow(name, "FAILED", f"{stated}; {remedy}")
-    return CheckRow(name, "caught", stated)
+    return CheckRow(name, "passed", stated)

@@ -9,6 +9,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import InheritingCommand
 from autoreason.cli.lookup import run_argument
+from autoreason.field_docs import Field
 from autoreason.models.examples import with_examples
 
 
@@ -25,15 +26,24 @@ from autoreason.models.examples import with_examples
     ),
 )
 @options.run_options
+@options.group(
+    "Of a research run",
+    *(
+        options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", name))
+        for name in ("evaluations", "patience")
+    ),
+)
 @with_examples
 def fork(run: str, at_pass: int | None, **values: Any) -> int:
     """Start a new run from a text of an old one.
 
-    The brief, the contract and the settings are those of RUN, apart from the options given here.
+    The brief, the contract and the settings are those of RUN, apart from the options given here. A
+    fork of a research run starts from its result's files.
 
     \b
       autoreason fork amber-fox --pass 2 -m {model}
       autoreason fork amber-fox --max-words 300
+      autoreason fork calm-otter --evaluations 400
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
@@ -41,6 +51,9 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.run.fork import prepare_fork
 
     chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
+    for name in ("evaluations", "patience"):
+        if values[name] is not None:
+            chosen[name] = values[name]
     if values["model"]:
         chosen["model"] = values["model"]
     prepared = prepare_fork(run, at_pass, **chosen)

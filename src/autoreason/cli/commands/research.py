@@ -15,8 +15,7 @@ from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.trial_events import NoiseMeasured
-    from autoreason.run.research import PreparedMeasuring, PreparedResearch
+    from autoreason.run.research import MeasuredStart, PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
 _CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed", "as_json", "html", "quiet")
@@ -46,13 +45,13 @@ Examples:
   autoreason research task.md --dry-run --measure
   autoreason research task.md -m {model} --cost-limit 5
   autoreason research task.md --parallel 2 -o better/
-  autoreason research task.md --rule race,greedy,independent --repeats 6
+  autoreason research task.md --rule race,greedy,independent --repeats 7
   autoreason export last --branch better
 
 \b
 Exit status:
   0    the end test shows a gain, or a person accepted the result;
-       check: every attack was caught
+       check: nothing got through
   1    finished without a gain to claim; check: an attack got through
   2    something given cannot be used; nothing was written
   3    a limit of calls, cost, tokens or time is reached: paused, not tested
@@ -161,8 +160,8 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     if values["dry_run"]:
         import asyncio
 
-        noise = asyncio.run(prepared.measure_noise_async()) if values["measure"] else None
-        return _dry_run(prepared, values, noise)
+        measured = asyncio.run(prepared.measure_start_async()) if values["measure"] else None
+        return _dry_run(prepared, values, measured)
     if values["output"] and values["output"].is_file():
         raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
     return start_run(prepared.run_async, prepared, values, list(prepared.notes))
@@ -215,19 +214,25 @@ def _refuse_other_options(context: click.Context) -> None:
 def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
     import asyncio
 
+    from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
 
-    report = asyncio.run(prepared.check_async())
+    with stderr_console().status("attacking the evaluator") as status:
+
+        def note(number: int) -> None:
+            status.update(f"attacking the evaluator, evaluation {number}")
+
+        report = asyncio.run(prepared.check_async(note))
     show_report(report, as_json=values["as_json"], html=values["html"])
     return 0 if report.passed else 1
 
 
 def _dry_run(
-    prepared: PreparedMeasuring, values: dict[str, Any], noise: NoiseMeasured | None = None
+    prepared: PreparedMeasuring, values: dict[str, Any], measured: MeasuredStart | None = None
 ) -> int:
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.preview import dry_run
 
     for note in prepared.notes:
         print_message(note)
-    return dry_run(prepared, as_json=values["as_json"], html=values["html"], noise=noise)
+    return dry_run(prepared, as_json=values["as_json"], html=values["html"], measured=measured)

@@ -32,6 +32,7 @@ from autoreason.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    Verdict,
 )
 from autoreason.exchange import CallRetried, Signal
 from autoreason.keys import Key, PartName, judge_of
@@ -100,8 +101,7 @@ class Plain(View):
         """Print one line, with the time since the start in front."""
         minutes, seconds = divmod(int(self.live.elapsed), 60)
         text = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
-        if self.out.isatty():
-            text = "\n".join(wrap(text, terminal_width(), _INDENT))
+        text = "\n".join(wrap(text, terminal_width(), _INDENT))
         # The reader may have left; the run goes on.
         with suppress(OSError):
             print(text, file=self.out, flush=True)
@@ -143,7 +143,7 @@ def _step(event: AnyEvent, story: Story) -> str:
         case PromptsShortened():
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
-            return f"playoff: {playoff(event)}"
+            return f"playoff: {_metric(event.verdict)}{playoff(event)}"
         case RunPaused() | Delivered() | JobFinished():
             origin = "" if isinstance(event, RunPaused) else event.origin
             text = f"; delivered is {origin}" if origin else ""
@@ -188,9 +188,17 @@ def _pass_step(event: AnyEvent, story: Story) -> str:
             text = f"{_CANDIDATES[event.slot]} {event.slot}: {statements.dropped(event)}"
         case PassDecided():
             text = statements.decided(event, story.settings.k if story.settings else None)
+            text = f"{_metric(event.verdict)}{text}"
         case _:
             return _text_step(event)
     return f"pass {event.number}: {text}"
+
+
+def _metric(verdict: Verdict | None) -> str:
+    """The ballot of a metric that judges, before what it helped to decide; it has no event of its own."""
+    return (
+        f"metric {statements.metric_ballot(verdict.metric)}; " if verdict and verdict.metric else ""
+    )
 
 
 def _text_step(event: AnyEvent) -> str:

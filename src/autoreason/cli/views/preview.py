@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ from autoreason.errors import InvalidInput
 from autoreason.run.dry_run import DryRun
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.trial_events import NoiseMeasured
     from autoreason.run.prepared import PreparedRun
+    from autoreason.run.research import MeasuredStart
 
 
 def dry_run(
@@ -24,12 +25,13 @@ def dry_run(
     as_json: bool,
     html: Path | None = None,
     verbose: bool | None = None,
-    noise: NoiseMeasured | None = None,
+    measured: MeasuredStart | None = None,
 ) -> int:
     """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
-    report = DryRun(
-        prepared.task, prepared.settings, prepared.estimate(), verbose=bool(verbose), noise=noise
-    )
+    estimate, noise = prepared.estimate(), None
+    if measured:
+        estimate, noise = replace(estimate, request=measured.request), measured.noise
+    report = DryRun(prepared.task, prepared.settings, estimate, verbose=bool(verbose), noise=noise)
     show_report(report, as_json=as_json, html=html)
     if verbose is False and not as_json:
         print("\n--verbose shows every setting.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autoreason.cli.views import outcome
 from autoreason.cli.views.message import print_message
 from autoreason.files import write
+from autoreason.report.layout import wrap
 from autoreason.run.result import how_to_go_on
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
     outcome.write_page(result, options.html)
     if not options.quiet:
         outcome.print_report(result, console)
-    elif status:
-        steps = how_to_go_on(result.run, result.story, has_text=False)
-        print_message(f"autoreason: {result.conclusion}; {steps}")
     else:
-        print_message(f"autoreason: {result.conclusion}")
+        steps = how_to_go_on(result.run, result.story, has_text=False)
+        sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"
+        print_message("\n".join(wrap(sentence, outcome.terminal_width())))
+    if options.output and not result.finished:
+        print_message(f"give -o {options.output} to resume, too, for the files to go there")
     claimed = result.improved or result.status == "accepted"
     return status or (0 if claimed else NO_GAIN)
 

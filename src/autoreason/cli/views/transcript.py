@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.cli.times import when
 from autoreason.cli.views import outcome, plain
 from autoreason.cli.views.console import stdout_console
@@ -17,6 +18,7 @@ from autoreason.report import numbers
 from autoreason.report.layout import WIDEST, wrap
 from autoreason.run.kinds import job_label, written_by
 from autoreason.tournament import statements
+from autoreason.tournament.metric import Metric
 
 if TYPE_CHECKING:
     from autoreason.events import (
@@ -115,6 +117,9 @@ class Transcript:
             self._row("models", f"{models}; {how}; seed {settings.seed}")
         origin = f"; forked from {row.forked_from}" if row.forked_from else ""
         self._row("started", f"{when(row.created)}, version {row.version}{origin}")
+        work = story.task.work if story.task else None
+        if isinstance(work, Metric):
+            self._row("metric", f"{work.evaluate}, as a {work.role}")
         if story.task and not story.task.contract.empty:
             self._row("contract", " ".join(story.task.contract.rules()))
 
@@ -184,7 +189,11 @@ class Transcript:
     def steps(self, story: Story) -> None:
         """What happened in research, one line each."""
         for event in story.others:
-            label, _, text = plain.step(event, story).partition(": ")
+            line = plain.step(event, story)
+            label, _, text = line.partition(": ")
+            if isinstance(event, TrialDecided):
+                label = f"trial {event.number}"
+                text = line.removeprefix(f"{label} ")
             self._row(label, text)
 
     def panels(self, story: Story) -> None:
@@ -259,9 +268,10 @@ class Transcript:
             self._print(Text("─" * self.width, style="dim"))
 
     def _row(self, label: str, text: str, style: str = "", label_style: str = "dim") -> None:
-        lines = wrap(self.rename(text), max(_MIN_WIDTH, self.width - _LABEL - 2)) or [""]
+        column = max(_LABEL, len(label) + 1)
+        lines = wrap(self.rename(text), max(_MIN_WIDTH, self.width - column - 2)) or [""]
         for place, line in enumerate(lines):
-            head = f"{label if place == 0 else '':<{_LABEL}}"
+            head = f"{label if place == 0 else '':<{column}}"
             self._print(Text.assemble("  ", (head, label_style), (line, style)))
 
     def _print(self, line: Text) -> None:

@@ -35,6 +35,7 @@ from autoreason.tournament.panel_size import pass_size, quorum
 
 _FIRST_STAGES = ("draft", "attempt/")
 """Stages that write a program without knowing another."""
+_RESEARCH = ("research", "research_rules")
 _LONG, _UNUSUAL = 600.0, 20.0
 
 JudgeReplies = Mapping[str, str]
@@ -56,6 +57,9 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
+    if story.settings.strategy in _RESEARCH and not (story.panels or story.parts):
+        why = "improves an artifact by a number, and no judge voted in it"
+        raise NotAudited(run, why, f"`autoreason show {run}` has its evidence")
     answers = journal.reply_texts(run, "judge")
     replies = {answer.key: answer.text for answer in answers if answer.text is not None}
     unanswered = 0 if journal.lock_owner(run) else len(journal.in_flight(run))

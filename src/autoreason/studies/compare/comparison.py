@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import partial
-from math import ceil, log2
+from math import ceil
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, PANEL_JUDGES, Settings
-from autoreason.stats.results import BEYOND_CHANCE
+from autoreason.stats.shares import enough_repeats
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
 from autoreason.strategies.sampling import Single
@@ -85,15 +85,6 @@ class ComparisonOptions(Struct, frozen=True, kw_only=True):
     def repeat_count(self) -> int:
         """How many repeats there are."""
         return enough_repeats(len(self.strategies)) if self.repeats is None else self.repeats
-
-
-def enough_repeats(strategies: int) -> int:
-    """The smallest number of repeats in which one strategy can be shown to be best, if it wins every one of them.
-
-    Signs are flipped repeat by repeat, so the smallest p is 2 / 2**repeats, and it is corrected for all pairs.
-    """
-    pairs = strategies * (strategies - 1) // 2
-    return ceil(log2(2 * pairs / BEYOND_CHANCE))
 
 
 def few_repeats_note(settings: Settings) -> str:
