@@ -150,7 +150,7 @@ class _Check:
         probe_inside: str,
         pairs: int,
         seed: int,
-        on_look: Callable[[int], None],
+        on_look: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._on_look = on_look
         self._task, self._evaluator, self._pairs = task, evaluator, pairs
