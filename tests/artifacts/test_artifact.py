@@ -66,6 +66,56 @@ def test_an_edit_that_does_not_apply_says_why_in_a_sentence(edit: Edit, sentence
     assert "\n" not in str(caught.value)
 
 
+PROGRAM = """\
+def count(items):
+    total = 0
+    for item in items:
+        if item:
+            total += item
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("search", "text", "line"),
+    [
+        ("if item:\n    total += item\n", "if item > 1:\n    total += 1\n", "        if item > 1:"),
+        (
+            "  if item:\n      total += item",
+            "  if item > 1:\n      total += 1",
+            "            total += 1",
+        ),
+        ("total = 0\nfor item in items:", "total = 1\nfor item in items:", "    total = 1"),
+        (
+            "        total += item\nreturn total",
+            "        total -= item\nreturn -total",
+            "    return -total",
+        ),
+    ],
+)
+def test_a_passage_that_lacks_only_its_margin_is_found_where_it_is_the_only_one(
+    search: str, text: str, line: str
+) -> None:
+    edit = Edit(path="a.py", search=search, text=text)
+    changed = apply_edits({"a.py": PROGRAM}, [edit], ["a.py"])["a.py"]
+    assert line in changed.splitlines()
+    assert len(changed.splitlines()) == len(PROGRAM.splitlines())
+
+
+@pytest.mark.parametrize(
+    "search", ["if item:\ntotal += item", "for item in items:\n  if item:", "\n"]
+)
+def test_a_passage_that_is_indented_otherwise_is_not(search: str) -> None:
+    with pytest.raises(ProposalError):
+        apply_edits({"a.py": PROGRAM}, [Edit(path="a.py", search=search, text="pass")], ["a.py"])
+
+
+def test_a_passage_without_its_margin_that_occurs_twice_is_refused() -> None:
+    twice = "if a:\n    go()\nif b:\n        go()\n"
+    with pytest.raises(ProposalError, match=r"no such passage|occurs 2 times"):
+        apply_edits({"a.py": twice}, [Edit(path="a.py", search="  go()", text="stop()")], ["a.py"])
+
+
 @pytest.mark.parametrize("path", ["path/of/pack.py", "src/pack.py"])
 def test_a_path_in_another_folder_means_the_only_file_of_its_name(path: str) -> None:
     edit = Edit(path=path, search="a = 1", text="a = 3")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import dedent, indent
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -81,6 +82,8 @@ def _replace(files: Files, path: str, search: str, text: str) -> str:
     if not search.strip():
         raise ProposalError(f"what is to be replaced in {path} is empty; copy it from the file")
     times = count_passages(whole, search)
+    if times == 0 and (found := _indented(whole, search, text)):
+        (search, text), times = found, 1
     if times == 1:
         return whole.replace(search, text)
     quoted = search.strip().splitlines()[0].strip()[:_QUOTED]
@@ -92,6 +95,33 @@ def _replace(files: Files, path: str, search: str, text: str) -> str:
         f"the passage beginning with {quoted!r} occurs {times} times in {path}; "
         "add the lines around it until it occurs once"
     )
+
+
+def _indented(whole: str, search: str, text: str) -> tuple[str, str] | None:
+    """A passage that lacks only its margin, and its replacement, with the margin of the one place where it is."""
+    sought = dedent(search).strip("\n").split("\n")
+    lines, number = whole.split("\n"), len(sought)
+    found = [
+        at
+        for at, line in enumerate(lines)
+        if line.strip() == sought[0].strip()
+        and dedent("\n".join(lines[at : at + number])).split("\n") == sought
+    ]
+    if len(found) != 1 or not sought[0].strip():
+        return None
+    place = "\n".join(lines[found[0] : found[0] + number])
+    first = _margin(sought[0])
+    margin, own = (
+        _margin(each)[: len(_margin(each)) - len(first)] for each in (place, search.strip("\n"))
+    )
+    kept = [line.removeprefix(own) for line in text.strip("\n").split("\n")]
+    new = indent("\n".join(kept), margin)
+    # A passage that occurs within other lines, too, is not the only one.
+    return (place, new) if count_passages(whole, place) == 1 else None
+
+
+def _margin(text: str) -> str:
+    return text[: len(text) - len(text.lstrip(" \t"))]
 
 
 def count_passages(text: str, passage: str) -> int:
