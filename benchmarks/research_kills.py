@@ -165,7 +165,11 @@ def _is_sound(path: Path) -> bool:
     trials = [event.number for event in events if isinstance(event, TrialDecided)]
     with Journal.open(str(path), create=False) as journal:
         run = journal.runs()[0].id
-        looks = sum(each.kind == LookQuery.kind for each in journal.answers(run).values())
+        # What is known from an earlier look is recorded again, and not taken.
+        looks = sum(
+            each.kind == LookQuery.kind and not each.answer.get("repeated")
+            for each in journal.answers(run).values()
+        )
         replayed = asyncio.run(replay_async(run, journal=journal))
     return (
         replayed.same

@@ -30,7 +30,9 @@ class Mine(Strategy):
 
 
 @pytest.mark.parametrize("strategy", BUILT_IN)
-def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy: str) -> None:
+def test_every_strategy_is_run_listed_shown_and_resumed(
+    inside: Inside, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # With nothing to set aside for its end, a run can be paused at any call.
     asked: tuple[str, ...] = ("run", BRIEF, *FAST, "--strategy", strategy)
     asked += ("--confirmation", "0")
@@ -40,7 +42,9 @@ def test_every_strategy_is_run_listed_shown_and_resumed(inside: Inside, strategy
     assert whole.out.startswith("# ")
     listed = inside("runs", "--json").json
     assert listed[0]["strategy"] == strategy
-    assert BRIEF in " ".join(inside("runs").out.split())
+    monkeypatch.setenv("COLUMNS", "200")
+    assert BRIEF in inside("runs").out
+    monkeypatch.delenv("COLUMNS")
     shown = inside("show")
     assert shown.status == 0
     assert strategy == "autoreason" or strategy in shown.out

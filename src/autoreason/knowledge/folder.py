@@ -20,6 +20,7 @@ from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, Record
 from autoreason.task import split_front_matter
 
 CONFIG = "kb.toml"
+_MAX_SHOWN = 200
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
 _TEXTS = (".md", ".markdown", ".txt")
 _FOLDERS: dict[str, tuple[RecordKind, Literal["approved", "rejected"] | None]] = {
@@ -116,9 +117,14 @@ def read_config(path: str | Path) -> FolderConfig:
 
 
 def _check_root(path: str | Path) -> Path:
-    root = Path(path).expanduser()
-    if not root.exists():
-        raise InvalidInput(f"no folder {path}; check its name")
+    try:
+        root = Path(path).expanduser()
+        found = root.exists()
+    except (OSError, RuntimeError, ValueError):
+        # A name that no file can have, or one that begins with an unknown user.
+        found = False
+    if not found:
+        raise InvalidInput(f"no folder {str(path)[:_MAX_SHOWN]}; check its name")
     if root.is_file() and root.suffix.lower() not in _TABLES:
         raise InvalidInput(f"{path} is no folder and no table; name a folder, a CSV or a JSONL")
     return root.resolve()

@@ -223,7 +223,14 @@ def evaluate_predictor(
         >>> evaluate_predictor("mails.csv").verdict
         'too few'
     """
-    check_call(evaluate_predictor, folder=folder, predictor=predictor, split=split, min_z=min_z)
+    check_call(
+        evaluate_predictor,
+        folder=folder,
+        predictor=predictor,
+        split=split,
+        min_z=min_z,
+        on_progress=on_progress,
+    )
     if split == "pair":
         raise InvalidInput(PAIRS_LEAK)
     content = read_folder(folder)

@@ -104,7 +104,9 @@ def prepare_knowledge_test(
     choice = ModelChoice()
     models = choice.judge(model, options)
     at_home = not choice.objects and not destinations(models, options.get("base_url"))
-    number = options.get("pairs", PAIRS)
+    # As everywhere, None is as good as nothing.
+    number, min_z = options.get("pairs"), options.get("min_z")
+    number = PAIRS if number is None else number
     if number < 1:
         raise InvalidInput(f"`pairs` is {number}; give 1 or more")
     prepared = prepare(
@@ -117,7 +119,7 @@ def prepare_knowledge_test(
     )
     seed = prepared.settings.seed
     records = [each for each in read_folder(folder).records if at_home or not each.private]
-    pairs = find_pairs(records, min_z=options.get("min_z", MIN_Z)).pairs
+    pairs = find_pairs(records, min_z=MIN_Z if min_z is None else min_z).pairs
     if not pairs:
         raise InvalidInput(
             f"{folder} has no pairs: no two texts of a group whose outcomes differ beyond their error; "

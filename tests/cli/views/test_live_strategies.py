@@ -29,7 +29,8 @@ from autoreason.task import Task
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
-TEXTS = [*BUILT_IN, *(name for name in OTHER_JOBS if not name.startswith(("solve", "research")))]
+_OF_ITS_OWN = ("solve", "research", "knowledge")
+TEXTS = [*BUILT_IN, *(name for name in OTHER_JOBS if not name.startswith(_OF_ITS_OWN))]
 """What writes or judges texts."""
 
 
