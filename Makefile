@@ -35,7 +35,7 @@ coverage: $(READY) machine ## Run the tests and show which lines and branches no
 bytecode: $(READY)
 	@$(BIN)/pytest --collect-only -p no:cacheprovider >/dev/null 2>&1 &
 
-# A browser and bubblewrap; without them the tests that need them are skipped. MACHINE=no installs neither.
+# A browser, bubblewrap and PostgreSQL; without them the tests that need them are skipped. MACHINE=no installs none.
 machine:
 	@$(PYTHON) tools/machine.py $(if $(filter no,$(MACHINE)),--leave)
 
@@ -66,7 +66,7 @@ dist: $(READY) ## Build what is published, into dist
 
 lock: $(TOOLS) ## Pin the newest allowed versions in requirements/*.lock (minutes)
 	@echo "▸ resolving; every file of every package gets its hash"
-	@$(COMPILE) --extra local --extra stats --extra tune --output-file requirements/dev.lock pyproject.toml requirements/dev.in
+	@$(COMPILE) --extra local --extra postgres --extra stats --extra tune --output-file requirements/dev.lock pyproject.toml requirements/dev.in
 	@$(COMPILE) --output-file requirements/docs.lock requirements/docs.in
 
 prices: $(READY) ## Take a new snapshot of model prices

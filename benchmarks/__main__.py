@@ -14,6 +14,7 @@ from benchmarks.kills import KillResult, kill_runs
 from benchmarks.knowledge import measure_knowledge
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
+from benchmarks.postgres import measure_postgres
 from benchmarks.research import measure_research
 from benchmarks.research_kills import kill_research
 from benchmarks.sandbox import measure_sandbox
@@ -72,6 +73,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "solve": measure_solving,
     "research": measure_research,
     "knowledge": measure_knowledge,
+    "postgres": measure_postgres,
 }
 
 

@@ -71,16 +71,18 @@ def refuse_recorded(key: str, recorded: Collection[str]) -> None:
         os._exit(ASKED_TWICE)
 
 
-def kill_runs(kills: int, seed: int = 1, passes: int = 4) -> KillResult:
-    """Start runs and kill them `kills` times in all."""
+def kill_runs(
+    kills: int, seed: int = 1, passes: int = 4, create: Callable[[], str] | None = None
+) -> KillResult:
+    """Start runs and kill them `kills` times in all; each in a new journal, in a file unless another is created."""
     started = time.monotonic()
     chance = random.Random(seed)
     kills_so_far = runs = different = asked_twice = 0
     with tempfile.TemporaryDirectory(prefix="autoreason-kills-") as folder:
         while kills_so_far < kills:
             runs += 1
-            path = Path(folder, f"{runs}.db")
-            expected = story(_run(Path(folder, f"{runs}-unbroken.db"), runs, passes))
+            path = create() if create else str(Path(folder, f"{runs}.db"))
+            expected = story(_run(str(Path(folder, f"{runs}-unbroken.db")), runs, passes))
             code, killed = run_with_kills(partial(_run, path, runs, passes), chance)
             kills_so_far += killed
             asked_twice += code == ASKED_TWICE
@@ -121,10 +123,10 @@ def run_in_child(work: Callable[[], object], patience: float = math.inf) -> int 
     return None if code == -signal.SIGKILL else code
 
 
-def _run(path: Path, seed: int, passes: int) -> Path:
+def _run(path: str, seed: int, passes: int) -> str:
     """Begin the one run of a journal, or go on with it."""
     settings = make_settings(Models.everywhere("echo/echo"), seed, passes=passes)
-    with Journal.open(str(path), create=True) as journal:
+    with Journal.open(path, create=True) as journal:
         rows = journal.runs()
         run = rows[0].id if rows else None
         started = run is not None and bool(journal.events(run))
@@ -138,8 +140,8 @@ def _run(path: Path, seed: int, passes: int) -> Path:
     return path
 
 
-def story(path: Path) -> list[AnyEvent]:
+def story(path: str | Path) -> list[AnyEvent]:
     """The events of the newest run, without how often it was taken up."""
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(path, create=False) as journal:
         events = [item.event for item in journal.events(journal.runs()[0].id)]
     return [event for event in events if not isinstance(event, LIFECYCLE)]

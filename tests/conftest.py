@@ -22,7 +22,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-pytest_plugins = ("tests.limits",)
+pytest_plugins = ("tests.limits", "tests.postgres")
 
 # Programs are run on Linux; elsewhere texts are tested, and what needs no sandbox.
 collect_ignore = (

@@ -6,13 +6,17 @@ import os
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Usage
 from autoreason.journal import Journal, sql
+from autoreason.journal.location import locate
 from autoreason.journal.rows import now
+from autoreason.journal.store import open_store
 
+RUN = "20261115-amber-fox"
 SOURCE = Path(__file__).parents[2] / "src"
 PROJECT = Path(__file__).parents[2]
 
@@ -48,6 +52,23 @@ def create_run(
     """Enter a run under a given name, of which nothing else is recorded yet."""
     row = (run, title, now(), now(), version, forked_from)
     journal._get_writer().commit_now(run, lambda shelf: shelf.execute(sql.INSERT_RUN, row))
+
+
+def committed(url: str, table: str) -> int:
+    """Rows that another connection sees."""
+    with closing(open_store(locate(url)).open_reader()) as reader:
+        (number,) = reader.connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(number)
+
+
+def change(url: str, *statements: str) -> None:
+    """Change a journal behind its back, as another program would."""
+    with (
+        closing(open_store(locate(url)).open_writer()) as connection,
+        connection.transaction(),
+    ):
+        for statement in statements:
+            connection.execute(statement)
 
 
 def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:

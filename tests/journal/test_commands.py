@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.journal.samples import a_process, create_run
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.journal.samples import RUN, a_process, create_run
 from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal
-
-RUN = "20261115-amber-fox"
+from autoreason.journal.rows import escape, unescape
 
 
 def guidance(number: int) -> str:
@@ -23,7 +23,7 @@ def guidance(number: int) -> str:
 
 
 def test_a_command_waits_until_it_is_taken(journal: Journal) -> None:
-    with Journal.open(str(journal.path), create=False) as elsewhere:
+    with Journal.open(journal.place, create=False) as elsewhere:
         elsewhere.command(RUN, "guide", "Shorter.")
         elsewhere.command(RUN, "stop")
     assert [(one.kind, one.text) for one in journal.pending_commands(RUN)] == [
@@ -57,7 +57,7 @@ def test_a_command_is_for_one_run(journal: Journal) -> None:
 
 def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> None:
     assert journal.runs_with_commands() == frozenset()
-    with Journal.open(str(journal.path), create=False) as elsewhere:
+    with Journal.open(journal.place, create=False) as elsewhere:
         elsewhere.command(RUN, "stop")
     deadline = time.monotonic() + PATIENCE
     while journal.runs_with_commands() != {RUN} and time.monotonic() < deadline:
@@ -65,13 +65,21 @@ def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> N
     assert journal.runs_with_commands() == {RUN}
 
 
-def test_runs_that_look_together_share_one_look_at_the_file(journal: Journal) -> None:
-    statements: list[str] = []
-    journal._reader.connection.set_trace_callback(statements.append)
+def test_runs_that_look_together_share_one_look_at_the_journal(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    read = journal._read
+
+    def look(statement: str) -> list[Any]:
+        looks.append(statement)
+        return read(statement)
+
+    monkeypatch.setattr(journal, "_read", look)
     started = time.monotonic()
     for _ in range(200):
         journal.runs_with_commands()
-    assert len(statements) <= 1 + (time.monotonic() - started) / 0.1
+    assert len(looks) <= 1 + (time.monotonic() - started) / 0.1
 
 
 def test_what_is_no_text_is_refused(journal: Journal) -> None:
@@ -113,7 +121,7 @@ def test_a_kill_neither_loses_nor_repeats_guidance(journal: Journal) -> None:
             await journal.record_guidance(sys.argv[2], query)
     asyncio.run(main())
     """
-    process = a_process(code, journal.path, RUN)
+    process = a_process(code, journal.place, RUN)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(20)]
     process.kill()
@@ -126,10 +134,19 @@ def test_a_kill_neither_loses_nor_repeats_guidance(journal: Journal) -> None:
         assert (heard + waiting).count(f"<{line.strip()}>") == 1
 
 
-def test_a_taken_command_says_what_took_it(journal: Journal, path: Path) -> None:
+def test_a_taken_command_says_what_took_it(journal: Journal) -> None:
     journal.command(RUN, "stop")
     journal.take_command(RUN, by="pass/3/critic/0")
-    connection = sqlite3.connect(path)
-    taken = connection.execute("SELECT kind, taken_by FROM commands").fetchall()
-    connection.close()
+    taken = journal._read("SELECT kind, taken_by FROM commands")
     assert taken == [("stop", "pass/3/critic/0")]
+
+
+@given(st.text(st.sampled_from("\x00\x0102a"), max_size=6))
+def test_a_text_with_any_character_comes_back(text: str) -> None:
+    assert "\x00" not in escape(text)
+    assert unescape(escape(text)) == text
+
+
+def test_a_character_that_postgresql_cannot_store_is_kept(journal: Journal) -> None:
+    journal.command(RUN, "guide", "\x00 and \x020")
+    assert [one.text for one in journal.pending_commands(RUN)] == ["\x00 and \x020"]

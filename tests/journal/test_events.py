@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -15,7 +13,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from msgspec import inspect
-from tests.journal.samples import create_run
+from tests.journal.samples import change, create_run
 
 from autoreason.contract import Contract
 from autoreason.errors import JournalError
@@ -105,16 +103,16 @@ def test_every_event_comes_back_as_it_was(kind: type[AnyEvent], data: st.DataObj
     assert read_event("".join(getattr(payload, "parts", payload)), version) == event
 
 
-def test_events_come_back_in_order_and_go_on_after_a_pause(path: Path) -> None:
-    with Journal.open(str(path), create=True) as journal:
+def test_events_come_back_in_order_and_go_on_after_a_pause(url: str) -> None:
+    with Journal.open(url, create=True) as journal:
         create_run(journal, RUN)
         create_run(journal, "other", "Another", "0.1.0")
         assert journal.append(RUN, PassStarted(number=1, words=5)) == 1
         assert journal.append("other", PassStarted(number=1, words=5)) == 1
         assert journal.append(RUN, RunPaused(status="stopped", reason="asked to")) == 2
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal:
         assert journal.append(RUN, PassStarted(number=2, words=6)) == 3
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal:
         recorded = journal.events(RUN)
         assert [(one.seq, one.event) for one in recorded] == [
             (1, PassStarted(number=1, words=5)),
@@ -125,8 +123,8 @@ def test_events_come_back_in_order_and_go_on_after_a_pause(path: Path) -> None:
         assert recorded[0].at <= recorded[2].at
 
 
-async def test_two_who_write_to_one_run_are_found_out(path: Path) -> None:
-    journal, other = (Journal.open(str(path), create=True) for _ in range(2))
+async def test_two_who_write_to_one_run_are_found_out(url: str) -> None:
+    journal, other = (Journal.open(url, create=True) for _ in range(2))
     create_run(journal, RUN)
     journal.append(RUN, PassStarted(number=1, words=5))
     await journal.flush()
@@ -179,13 +177,10 @@ def test_a_newer_event_asks_for_an_upgrade() -> None:
 
 
 @pytest.mark.parametrize("payload", ["{", '{"type": "NeverHeardOf"}', '{"type": "PassStarted"}'])
-def test_an_event_that_cannot_be_read_is_damage(journal: Journal, payload: str) -> None:
-    connection = sqlite3.connect(journal.path)
+def test_an_event_that_cannot_be_read_is_damage(journal: Journal, url: str, payload: str) -> None:
     row = (RUN, 1, "PassStarted", EVENTS_VERSION, "2026-11-15T00:00:00+00:00", payload)
-    connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)
-    connection.commit()
-    connection.close()
-    with pytest.raises(JournalError, match=re.escape(f"in {journal.path} is damaged (")):
+    change(url, f"INSERT INTO events VALUES {row}")
+    with pytest.raises(JournalError, match=re.escape(f"in {journal.place} is damaged (")):
         journal.events(RUN)
 
 

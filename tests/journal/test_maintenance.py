@@ -10,11 +10,12 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_reply, a_request, create_run
+from tests.journal.samples import a_reply, a_request, change, committed, create_run
 
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.events import GuidanceGiven
 from autoreason.journal import Journal, maintenance, shared_texts
+from autoreason.journal.location import locate
 
 RUN = "20261115-amber-fox"
 OLDER = Path(__file__).parent / "recorded" / "schema-1.db.xz"
@@ -25,25 +26,19 @@ def quietly(*_: object) -> None:
     """Says nothing of how far it is."""
 
 
-def written(path: Path, *runs: str) -> None:
+def written(url: str | Path, *runs: str) -> None:
     """A journal with these runs, each with a text of its own and one that all share."""
-    with Journal.open(str(path), create=True) as journal:
+    with Journal.open(str(url), create=True) as journal:
         for run in runs:
             create_run(journal, run)
             journal.append(run, GuidanceGiven(number=1, text=LONG))
             asyncio.run(journal.record_reply(run, a_request(text=run * 300), a_reply()))
 
 
-def stored(path: Path) -> int:
-    """How many pieces there are."""
-    with closing(sqlite3.connect(path)) as connection:
-        return int(connection.execute("SELECT count(*) FROM pieces").fetchone()[0])
-
-
-def test_a_sound_journal_has_no_damage(path: Path) -> None:
-    written(path, "one", "two")
+def test_a_sound_journal_has_no_damage(url: str) -> None:
+    written(url, "one", "two")
     reported: list[tuple[str, int, int]] = []
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal:
         assert maintenance.check(journal, lambda *line: reported.append(line)) == []
     assert ("runs", 2, 2) in reported
 
@@ -52,22 +47,29 @@ def test_a_sound_journal_has_no_damage(path: Path) -> None:
     ("statement", "what"),
     [
         ("UPDATE events SET payload = '{' WHERE run = 'two'", "is damaged"),
-        ("UPDATE replies SET reply = CAST(x'7bff' AS TEXT) WHERE run = 'two'", "not UTF-8"),
         ("UPDATE pieces SET text = replace(text, 'two', 'TWO')", "is not what was written"),
         ("UPDATE replies SET request = '{', role = 'guidance' WHERE run = 'two'", "is damaged"),
         ("DELETE FROM pieces WHERE text LIKE '%two%'", "is missing"),
         ("UPDATE runs SET created = 'once' WHERE id = 'two'", "is damaged"),
     ],
 )
-def test_a_damaged_run_is_named(path: Path, statement: str, what: str) -> None:
-    written(path, "one", "two", "three")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(statement)
-    with Journal.open(str(path), create=False) as journal:
+def test_a_damaged_run_is_named(url: str, statement: str, what: str) -> None:
+    written(url, "one", "two", "three")
+    change(url, statement)
+    with Journal.open(url, create=False) as journal:
         (damage,) = maintenance.check(journal, quietly)
     assert damage.run == "two"
     assert what in damage.what
     assert "\n" not in damage.what
+
+
+def test_bytes_that_are_no_text_are_damage(path: Path) -> None:
+    written(path, "two")
+    change(str(path), "UPDATE replies SET reply = CAST(x'7bff' AS TEXT)")
+    with Journal.open(str(path), create=False) as journal:
+        (damage,) = maintenance.check(journal, quietly)
+    assert damage.run == "two"
+    assert "not UTF-8" in damage.what
 
 
 def test_records_of_no_run_are_damage(path: Path) -> None:
@@ -130,16 +132,17 @@ def test_nothing_is_copied_over(path: Path, tmp_path: Path) -> None:
     assert there.read_text() == "mine"
 
 
-def test_space_that_only_a_deleted_run_used_is_freed(path: Path) -> None:
-    written(path, "one", "two")
-    with Journal.open(str(path), create=False) as journal:
+def test_space_that_only_a_deleted_run_used_is_freed(url: str) -> None:
+    written(url, "one", "two")
+    with Journal.open(url, create=False) as journal:
         before = journal.replies("two"), journal.events("two")
         journal.delete_run("one")
         assert [run.id for run in journal.runs()] == ["two"]
-    assert stored(path) == 3
-    maintenance.compact(path, quietly)
-    assert stored(path) == 2
-    with Journal.open(str(path), create=False) as journal:
+    assert committed(url, "pieces") == 3
+    before_and_after = maintenance.compact(locate(url), quietly)
+    assert min(before_and_after) > 0
+    assert committed(url, "pieces") == 2
+    with Journal.open(url, create=False) as journal:
         assert (journal.replies("two"), journal.events("two")) == before
         assert maintenance.check(journal, quietly) == []
 
@@ -160,16 +163,16 @@ def test_an_older_journal_becomes_smaller_and_says_the_same(tmp_path: Path) -> N
         }
 
 
-def test_a_live_run_is_neither_deleted_nor_compacted(path: Path) -> None:
-    written(path, "one")
-    with Journal.open(str(path), create=False) as live, live.lock("one"):
+def test_a_live_run_is_neither_deleted_nor_compacted(url: str) -> None:
+    written(url, "one")
+    with Journal.open(url, create=False) as live, live.lock("one"):
         with (
-            Journal.open(str(path), create=False) as journal,
+            Journal.open(url, create=False) as journal,
             pytest.raises(RunLocked, match="one is locked"),
         ):
             journal.delete_run("one")
         with pytest.raises(RunLocked, match="one is live; wait for it"):
-            maintenance.compact(path, quietly)
+            maintenance.compact(locate(url), quietly)
         assert live.row("one").live
 
 
@@ -180,7 +183,7 @@ def test_a_process_with_the_journal_open_stores_a_text_again_that_was_dropped(pa
         with Journal.open(str(path), create=False) as other:
             other.delete_run("one")
         maintenance.compact(path, quietly)
-        assert stored(path) == 0
+        assert committed(str(path), "pieces") == 0
         create_run(journal, "two")
         asyncio.run(journal.record_reply("two", a_request(text=LONG), a_reply()))
         assert journal.calls("two")[0].request == a_request(text=LONG)

@@ -67,16 +67,16 @@ def test_a_newer_schema_asks_for_an_upgrade(older: sqlite3.Connection) -> None:
         migrate(older, Path("older.db"), MIGRATIONS)
 
 
-def test_several_who_make_a_journal_at_once_make_one(path: Path) -> None:
+def test_several_who_make_a_journal_at_once_make_one(url: str) -> None:
     code = """
     with Journal.open(sys.argv[1], create=True) as journal:
         create_run(journal, sys.argv[2])
     """
-    processes = [a_process(code, path, f"run-{n}") for n in range(4)]
+    processes = [a_process(code, url, f"run-{n}") for n in range(4)]
     for process in processes:
         process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal:
         assert {run.id for run in journal.runs()} == {f"run-{n}" for n in range(4)}
 
 

@@ -10,18 +10,17 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_reply, a_request, create_run
+from tests.journal.samples import RUN, a_reply, a_request, create_run
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
-from autoreason.journal import Journal, sql
+from autoreason.journal import Journal, ServerUrl, sql
 from autoreason.journal.location import locate
 from autoreason.journal.run_names import new_name
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 
-RUN = "20261115-amber-fox"
 STARTED = RunStarted(
     task=Task(brief="x"),
     settings=make_settings(Models.everywhere("echo/echo"), 1),
@@ -103,10 +102,30 @@ def test_a_journal_is_opened_by_any_name_of_its_file(
         Journal(5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("url", ["postgresql://host/name", "sqlite://host/x.db", "sqlite:x.db"])
-def test_only_sqlite_is_known(url: str) -> None:
-    with pytest.raises(InvalidInput, match=f"{url}; only sqlite is known"):
-        locate(url)
+@pytest.mark.parametrize("place", ["mysql://host/name", "sqlite://host/x.db", "sqlite:x.db"])
+def test_no_other_kind_of_database_is_known(place: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{place}; give a path, sqlite:///folder"):
+        locate(place)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("postgresql://ada:s3cret@db.lab/runs", "postgresql://ada@db.lab/runs"),
+        ("postgres://ada:s:3@db.lab:5433/runs", "postgres://ada@db.lab:5433/runs"),
+        ("postgresql:///runs?user=ada&password=s3cret", "postgresql:///runs?user=ada"),
+        ("postgresql:///runs?password=s3cret&user=ada", "postgresql:///runs?user=ada"),
+        ("postgresql:///runs?sslpassword=s3cret", "postgresql:///runs"),
+        ("postgresql:///runs", "postgresql:///runs"),
+    ],
+)
+def test_a_password_is_never_shown(given: str, shown: str) -> None:
+    place = locate(given)
+    assert isinstance(place, ServerUrl)
+    assert place.url == given
+    assert f"{place}" == shown
+    assert repr(place) == f"ServerUrl('{shown}')"
+    assert locate(place) == place
 
 
 # Runs and their names.
@@ -132,17 +151,22 @@ async def test_a_run_name_is_used_once(journal: Journal, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", ["", "../out", "a/b", "-x", "x" * 81, "a b", "ä"])
-def test_what_cannot_name_a_file_cannot_name_a_run(journal: Journal, name: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot name a run"), journal.lock(name):
+def test_what_cannot_name_a_file_cannot_name_a_run(file_journal: Journal, name: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot name a run"), file_journal.lock(name):
         pass
 
 
-@pytest.fixture
-def three(journal: Journal) -> Journal:
+def with_two_more(journal: Journal) -> Journal:
     """A journal with three runs."""
     create_run(journal, "20261115-calm-fox", "A story", "0.1.0")
     create_run(journal, "20261116-keen-owl", "A poem", "0.1.0", forked_from=RUN)
     return journal
+
+
+@pytest.fixture
+def three(file_journal: Journal) -> Journal:
+    """A journal with three runs, in a file."""
+    return with_two_more(file_journal)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +207,8 @@ def test_an_ambiguous_name_lists_what_it_could_be(three: Journal) -> None:
         three.find("fox")
 
 
-async def test_runs_are_listed_newest_first_with_what_they_took(three: Journal) -> None:
+async def test_runs_are_listed_newest_first_with_what_they_took(journal: Journal) -> None:
+    three = with_two_more(journal)
     for number in range(3):
         await three.record_reply(RUN, a_request(f"pass/{number}"), a_reply(cost="0.1"))
     three.set_status(RUN, "converged")
@@ -202,8 +227,8 @@ async def test_runs_are_listed_newest_first_with_what_they_took(three: Journal) 
     assert three.find(RUN) == oldest
 
 
-def test_listing_runs_never_reads_a_reply(journal: Journal) -> None:
-    connection = sqlite3.connect(journal.path)
+def test_listing_runs_never_reads_a_reply(file_journal: Journal) -> None:
+    connection = sqlite3.connect(file_journal.path)
     connection.create_aggregate("exact_sum", 1, lambda: None)  # type: ignore[arg-type, return-value]
     plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", (None, 20)).fetchall())
     connection.close()

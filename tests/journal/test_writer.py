@@ -7,46 +7,42 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.journal.samples import a_process, a_reply, a_request, create_run
+from tests.journal.samples import RUN, a_process, a_reply, a_request, committed, create_run
 from tests.patience import PATIENCE
 
 from autoreason.errors import JournalError, UnknownRun, WritingFailed
 from autoreason.events import PassStarted
-from autoreason.journal import Journal
+from autoreason.journal import Journal, sql
 from autoreason.journal.file import open_for_writing
+from autoreason.journal.store import Connection, open_store
 from autoreason.journal.writer import Writer
 
-RUN = "20261115-amber-fox"
 
-
-def committed(path: Path, table: str) -> int:
-    """Rows that another connection sees."""
-    connection = sqlite3.connect(path)
-    try:
-        (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-        return int(count)
-    finally:
-        connection.close()
-
-
-async def test_an_awaited_reply_is_committed(journal: Journal) -> None:
+async def test_an_awaited_reply_is_committed(journal: Journal, url: str) -> None:
     for number in range(5):
         await journal.record_reply(RUN, a_request(str(number)), a_reply())
-        assert committed(journal.path, "replies") == number + 1
+        assert committed(url, "replies") == number + 1
 
 
-async def test_many_writers_share_a_commit(journal: Journal) -> None:
-    connection = open_for_writing(journal.path)
-    statements: list[str] = []
-    connection.set_trace_callback(statements.append)
-    writer = Writer(connection, journal.path)
+class Counting(Writer):
+    """Counts its commits."""
 
-    def note(connection: sqlite3.Connection) -> None:
-        connection.execute(
-            "INSERT INTO commands (run, kind, text, at) VALUES (?, 'guide', '', '')", (RUN,)
-        )
+    commits = 0
+
+    def _commit(self, batch: list[Any]) -> None:
+        self.commits += 1
+        super()._commit(batch)
+
+
+async def test_many_writers_share_a_commit(journal: Journal, url: str) -> None:
+    store = open_store(journal.place)
+    writer = Counting(store.open_writer(), store)
+
+    def note(connection: Connection) -> None:
+        connection.execute(sql.INSERT_COMMAND, (RUN, "guide", "", ""))
 
     async def many() -> None:
         for _ in range(4):
@@ -54,29 +50,29 @@ async def test_many_writers_share_a_commit(journal: Journal) -> None:
 
     await asyncio.gather(*(many() for _ in range(100)))
     writer.close()
-    assert committed(journal.path, "commands") == 400
-    assert statements.count("COMMIT") <= 40
+    assert committed(url, "commands") == 400
+    assert writer.commits <= 40
 
 
 async def test_what_no_caller_awaits_is_there_no_later_than_the_next_reply(
-    journal: Journal,
+    journal: Journal, url: str
 ) -> None:
     for number in range(20):
         seq = journal.append(RUN, PassStarted(number=number, words=1))
         journal.record_request(RUN, a_request(str(number)))
         await journal.record_reply(RUN, a_request(str(number)), a_reply())
-        assert committed(journal.path, "events") == seq == number + 1
-        assert committed(journal.path, "asked") == number + 1
+        assert committed(url, "events") == seq == number + 1
+        assert committed(url, "asked") == number + 1
     assert [recorded.seq for recorded in journal.events(RUN)] == list(range(1, 21))
 
 
-def test_closing_writes_what_is_queued(path: Path) -> None:
-    with Journal.open(str(path), create=True) as journal:
+def test_closing_writes_what_is_queued(url: str) -> None:
+    with Journal.open(url, create=True) as journal:
         create_run(journal, RUN)
         for number in range(50):
             journal.append(RUN, PassStarted(number=number, words=1))
         journal.set_status(RUN, "stopped")
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal:
         assert len(journal.events(RUN)) == 50
         assert journal.find(RUN).status == "stopped"
 
@@ -130,8 +126,8 @@ async def test_a_cancelled_wait_still_records_what_was_paid_for(journal: Journal
     assert len(journal.replies(RUN)) == 1
 
 
-async def test_a_journal_that_was_closed_says_so(path: Path) -> None:
-    journal = Journal.open(str(path), create=True)
+async def test_a_journal_that_was_closed_says_so(url: str) -> None:
+    journal = Journal.open(url, create=True)
     create_run(journal, RUN)
     journal.close()
     journal.close()
@@ -145,9 +141,9 @@ async def test_a_journal_that_was_closed_says_so(path: Path) -> None:
 
 
 async def test_an_event_that_was_not_written_is_reported_to_the_next_to_wait_and_on_closing(
-    path: Path,
+    url: str,
 ) -> None:
-    journal = Journal.open(str(path), create=True)
+    journal = Journal.open(url, create=True)
     create_run(journal, RUN)
     await journal.record_reply(RUN, a_request("before"), a_reply())
     journal.append("20261115-no-run", PassStarted(number=1, words=1))
@@ -168,17 +164,15 @@ def test_what_went_wrong_first_is_not_hidden_by_closing(path: Path) -> None:
         raise ZeroDivisionError
 
 
-async def test_a_full_disk_reaches_everybody_who_waits(journal: Journal) -> None:
+async def test_a_full_disk_reaches_everybody_who_waits(file_journal: Journal) -> None:
+    journal = file_journal
     connection = open_for_writing(journal.path)
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
-    writer = Writer(connection, journal.path)
+    writer = Writer(connection, open_store(journal.place))
 
-    def much(connection: sqlite3.Connection) -> None:
-        connection.execute(
-            "INSERT INTO commands (run, kind, text, at) VALUES (?, 'guide', ?, '')",
-            (RUN, "x" * 100_000),
-        )
+    def much(connection: Connection) -> None:
+        connection.execute(sql.INSERT_COMMAND, (RUN, "guide", "x" * 100_000, ""))
 
     results = await asyncio.gather(
         *(writer.commit(RUN, much) for _ in range(5)), return_exceptions=True
@@ -188,7 +182,7 @@ async def test_a_full_disk_reaches_everybody_who_waits(journal: Journal) -> None
     # Space was freed: it goes on.
     await writer.commit(RUN, lambda connection: connection.execute("PRAGMA max_page_count = 0"))
     writer.close()
-    assert committed(journal.path, "commands") == 0
+    assert committed(str(journal.path), "commands") == 0
 
 
 def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
@@ -221,8 +215,9 @@ def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
 
 
 async def test_a_file_locked_by_another_process_is_waited_for(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
+    file_journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    journal = file_journal
     # SQLite itself gives up at once, so that waiting is ours.
     monkeypatch.setattr("autoreason.journal.file._WAIT_FOR_LOCK", 0.0)
     with Journal.open(str(journal.path), create=True) as impatient:
@@ -237,10 +232,11 @@ async def test_a_file_locked_by_another_process_is_waited_for(
 
 
 async def test_a_file_locked_for_too_long_is_one_sentence(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
+    file_journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    journal = file_journal
     monkeypatch.setattr("autoreason.journal.file._WAIT_FOR_LOCK", 0.0)
-    monkeypatch.setattr("autoreason.journal.writer._PATIENCE", 0.05)
+    monkeypatch.setattr("autoreason.journal.shared_texts._PATIENCE", 0.05)
     with Journal.open(str(journal.path), create=True) as impatient:
         other = sqlite3.connect(journal.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -256,6 +252,8 @@ import asyncio
 run = sys.argv[2]
 with Journal.open(sys.argv[1], create=True) as journal:
     create_run(journal, run)
+    lock = journal.lock(run)
+    lock.__enter__()
     async def one(worker):
         for number in range(int(sys.argv[3])):
             key = f"{worker}/{number}"
@@ -268,17 +266,18 @@ with Journal.open(sys.argv[1], create=True) as journal:
 """
 
 
-def test_two_processes_write_to_one_file(path: Path) -> None:
-    processes = [a_process(WRITING, path, f"run-{n}", 25) for n in range(2)]
+def test_two_processes_write_to_one_journal(url: str) -> None:
+    processes = [a_process(WRITING, url, f"run-{n}", 25) for n in range(2)]
     for process in processes:
         process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal:
         assert [len(journal.replies(f"run-{n}")) for n in range(2)] == [200, 200]
         assert [run.spent.calls for run in journal.runs()] == [200, 200]
 
 
-async def test_opening_a_journal_again_takes_no_lock_from_the_first(journal: Journal) -> None:
+async def test_opening_a_journal_again_takes_no_lock_from_the_first(file_journal: Journal) -> None:
+    journal = file_journal
     Journal.open(str(journal.path), create=True).close()
     # A process that believes to be the last one takes the write-ahead log away.
     process = a_process(WRITING, journal.path, "elsewhere", 1)
@@ -290,8 +289,8 @@ async def test_opening_a_journal_again_takes_no_lock_from_the_first(journal: Jou
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.03, 0.1])
-def test_a_kill_loses_nothing_that_was_awaited(path: Path, moment: float) -> None:
-    process = a_process(WRITING, path, "run-0", 100_000)
+def test_a_kill_loses_nothing_that_was_awaited(url: str, moment: float) -> None:
+    process = a_process(WRITING, url, "run-0", 100_000)
     assert process.stdout is not None
     printed = [process.stdout.readline()]
     time.sleep(moment)
@@ -300,7 +299,7 @@ def test_a_kill_loses_nothing_that_was_awaited(path: Path, moment: float) -> Non
     process.stdout.close()
     process.wait()
     awaited = {line.strip() for line in printed if line.endswith("\n")}
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal, journal.lock("run-0"):
         replies = journal.replies("run-0")
         in_flight = {asked.key for asked in journal.in_flight("run-0")}
         assert awaited <= set(replies)
@@ -308,7 +307,6 @@ def test_a_kill_loses_nothing_that_was_awaited(path: Path, moment: float) -> Non
         assert in_flight.isdisjoint(replies)
         assert len(in_flight) <= 8
         assert journal.spent("run-0").calls == len(replies) == len(journal.calls("run-0"))
-        assert not journal.find("run-0").live
 
 
 def test_a_kill_in_the_middle_of_a_checkpoint_is_no_damage(path: Path) -> None:

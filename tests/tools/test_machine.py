@@ -25,8 +25,8 @@ def command(folder: Path, name: str, script: str = "") -> None:
 def test_a_machine_that_has_it_all_is_not_spoken_of(
     bare: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    command(bare, "google-chrome")
-    command(bare, "bwrap")
+    for name in ("google-chrome", "bwrap", "initdb"):
+        command(bare, name)
     prepare(leave=False)
     assert capfd.readouterr() == ("", "")
 
@@ -34,7 +34,8 @@ def test_a_machine_that_has_it_all_is_not_spoken_of(
 def test_what_is_missing_is_named_and_then_installed(
     bare: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    command(bare, "bwrap")
+    for name in ("bwrap", "pg_ctlcluster"):
+        command(bare, name)
     command(bare, "apt-get", f'echo "$@" >> {bare}/log; echo unpacking')
     prepare(leave=False)
     message, errors = capfd.readouterr()
@@ -67,7 +68,7 @@ def test_what_apt_says_when_it_fails_is_shown(
     assert errors == "E: no network\n"
     assert message.splitlines()[-1] == (
         "▸ not on this machine: chromium (pages are tested in a browser), bubblewrap (programs are"
-        " jailed in it); apt-get failed. Tests that need it are skipped."
+        " jailed in it), postgresql (journals are tested on a server); apt-get failed. Tests that need it are skipped."
     )
 
 
@@ -82,4 +83,4 @@ def test_a_machine_is_left_alone_where_asked_or_not_allowed(
     (message,) = capfd.readouterr().out.splitlines()
     assert "left alone" in message if leave else "install it yourself" in message
     assert not (bare / "touched").exists()
-    assert missing() == ["chromium", "bubblewrap"]
+    assert missing() == ["chromium", "bubblewrap", "postgresql"]

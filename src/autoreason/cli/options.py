@@ -238,7 +238,8 @@ journal_option = group(
     option(
         "--journal",
         metavar="URL",
-        help="The journal to use. [default: AUTOREASON_JOURNAL or your data folder]",
+        help="The journal to use: a file, or postgresql://user@host/database."
+        " [default: AUTOREASON_JOURNAL or your data folder]",
     ),
 )
 html_option = option(

@@ -1,6 +1,7 @@
-"""What happened: the durable record of every run, in one SQLite file."""
+"""What happened: the durable record of every run, in one SQLite file or on a PostgreSQL server."""
 
 from autoreason.journal.journal import Journal
+from autoreason.journal.location import Place, ServerUrl
 from autoreason.journal.locks import LockOwner
 from autoreason.journal.rows import (
     Command,
@@ -21,6 +22,7 @@ __all__ = [
     "Journal",
     "LockOwner",
     "PendingRequest",
+    "Place",
     "RecordedAnswer",
     "RecordedCall",
     "RecordedEvent",
@@ -28,4 +30,5 @@ __all__ = [
     "RecordedTime",
     "ReplyText",
     "RunRow",
+    "ServerUrl",
 ]

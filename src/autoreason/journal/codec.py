@@ -12,7 +12,7 @@ from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
 from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
 from autoreason.journal.migrations import STEPS, Step, upgrade_answer
-from autoreason.journal.rows import RecordedAnswer, now
+from autoreason.journal.rows import RecordedAnswer, escape, now
 from autoreason.journal.shared_texts import PackedJson, pack, pack_value
 from autoreason.task import Work
 
@@ -37,13 +37,13 @@ def write(value: Any) -> str:
         ) from None
 
 
-def check_text(text: str) -> str:
-    """Return the text, or refuse it where it cannot be stored: a shell may pass bytes that are no text."""
+def write_text(text: str) -> str:
+    """A text as a column has it, or refused where it cannot be stored: a shell may pass bytes that are no text."""
     try:
         text.encode()
     except UnicodeEncodeError:
         raise InvalidInput(f"{text!r} is not UTF-8 text; type it again") from None
-    return text
+    return escape(text)
 
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:

@@ -1,16 +1,17 @@
-"""Error messages for SQLite and the disk: one sentence, with the path and the remedy."""
+"""Error messages for databases and the disk: one sentence, with the place and the remedy."""
 
 from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from autoreason.errors import JournalError, WritingFailed
+from autoreason.journal.location import Place
 
 NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
 _MAX_DETAIL = 100
@@ -18,21 +19,33 @@ _MAX_DETAIL = 100
 
 
 @contextmanager
-def journal_errors(path: Path, run: str | None = None) -> Iterator[None]:
-    """Turn errors of SQLite and of decoders into one sentence about the journal, or one run in it."""
+def driver_errors(
+    driver: type[Exception],
+    explain: Callable[[Exception, str | None], JournalError],
+    place: Place,
+    run: str | None = None,
+) -> Iterator[None]:
+    """Turn errors of a database and of decoders into one sentence about the journal, or one run in it."""
     try:
         yield
-    except sqlite3.Error as error:
-        raise explain_sqlite_error(error, path, run) from None
+    except driver as error:
+        raise explain(error, run) from None
     # Values in a damaged file may be of any type.
     except (msgspec.MsgspecError, ValueError, TypeError, KeyError, ArithmeticError) as error:
-        raise damage_error(path, str(error), run) from None
+        raise damage_error(place, str(error), run) from None
 
 
-def explain_sqlite_error(error: sqlite3.Error, path: Path, run: str | None = None) -> JournalError:
+def sqlite_errors(path: Path) -> AbstractContextManager[None]:
+    """The same for a file that is no journal yet, or whose journal is being opened."""
+    return driver_errors(
+        sqlite3.Error, lambda error, run: explain_sqlite_error(error, path, run), path
+    )
+
+
+def explain_sqlite_error(error: Exception, path: Path, run: str | None = None) -> JournalError:
     """An error of SQLite as one sentence about this journal, with the remedy."""
     if isinstance(error, sqlite3.ProgrammingError):
-        return JournalError(f"{path} was closed; open the journal again")
+        return closed_error(path)
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return WritingFailed(f"no space is left for {path}; free some, then resume")
@@ -54,8 +67,21 @@ def explain_disk_error(error: OSError, what: str, remedy: str) -> JournalError:
     return JournalError(f"{what}: {error.strerror}; {remedy}")
 
 
-def damage_error(path: Path, how: str, run: str | None = None) -> JournalError:
-    """The error for a file that no longer reads as it was written; never quotes what it contains."""
+def closed_error(place: Place) -> JournalError:
+    """The error for a journal that is used after it was closed."""
+    return JournalError(f"{place} was closed; open the journal again")
+
+
+def newer_error(place: Place, version: int, known: int) -> JournalError:
+    """The error for a journal of a later version."""
+    return JournalError(
+        f"{place} was written by a newer autoreason (schema {version}, this one knows {known});"
+        f" upgrade autoreason or {NAME_ANOTHER}"
+    )
+
+
+def damage_error(path: Place, how: str, run: str | None = None) -> JournalError:
+    """The error for a journal that no longer reads as it was written; never quotes what it contains."""
     if how.startswith("Could not decode to UTF-8"):
         how = "some bytes are not UTF-8"
     how = "".join(filter(str.isprintable, how.partition("\n")[0]))

@@ -13,12 +13,14 @@ from autoreason.journal.error_messages import (
     NAME_ANOTHER,
     explain_disk_error,
     explain_sqlite_error,
-    journal_errors,
+    newer_error,
+    sqlite_errors,
 )
 from autoreason.journal.location import locks_folder
 from autoreason.journal.locks import lock_file, make_folder
 from autoreason.journal.shared_texts import JournalConnection
 
+IN_MEMORY = ":memory:"
 _WAIT_FOR_LOCK = 5.0
 _WAIT_FOR_CREATION = 30.0
 
@@ -84,7 +86,7 @@ def _build(path: Path) -> None:
         )
     new = path.with_name(path.name + ".new")
     create_private(new)
-    with journal_errors(path), closing(_connect(new)) as connection:
+    with sqlite_errors(path), closing(_connect(new)) as connection:
         for statement in sql.FOR_CREATION:
             connection.execute(statement)
         connection.execute(sql.SET_APPLICATION)
@@ -129,7 +131,7 @@ def is_writable(path: Path) -> bool:
 
 def open_for_writing(path: Path) -> JournalConnection:
     """A connection whose commits reach the disk."""
-    with journal_errors(path):
+    with sqlite_errors(path):
         connection = connect_checked(path)
         try:
             migrate(connection, path)
@@ -179,6 +181,15 @@ def _connect(path: Path, how: str = "mode=rw") -> JournalConnection:
     )
 
 
+def connect_empty() -> JournalConnection:
+    """An empty journal in memory."""
+    connection = sqlite3.connect(
+        IN_MEMORY, isolation_level=None, check_same_thread=False, factory=JournalConnection
+    )
+    migrate(connection, Path(IN_MEMORY))
+    return connection
+
+
 def connect_checked(path: Path, how: str = "mode=rw") -> JournalConnection:
     """A connection to a file that is a journal, without migrating it."""
     connection = _connect(path, how)
@@ -197,8 +208,5 @@ def connect_checked(path: Path, how: str = "mode=rw") -> JournalConnection:
 def _version(connection: sqlite3.Connection, path: Path, known: int) -> int:
     (version,) = connection.execute(sql.GET_VERSION).fetchone()
     if version > known:
-        raise JournalError(
-            f"{path} was written by a newer autoreason (schema {version}, this one knows {known});"
-            f" upgrade autoreason or {NAME_ANOTHER}"
-        )
+        raise newer_error(path, version, known)
     return int(version)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -16,9 +15,7 @@ from typing import Any, Self, TypeVar
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
-from autoreason.journal import codec, file, location, locks, run_names, shared_texts, sql, writes
-from autoreason.journal.error_messages import journal_errors
-from autoreason.journal.reader import Reader
+from autoreason.journal import codec, location, locks, run_names, shared_texts, sql, writes
 from autoreason.journal.rows import (
     Command,
     CommandKind,
@@ -34,6 +31,7 @@ from autoreason.journal.rows import (
     run_from,
     spent_from,
 )
+from autoreason.journal.store import Connection, journal_errors, open_store
 from autoreason.journal.writer import Writer
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
@@ -51,11 +49,12 @@ _COMMAND_REFRESH = 0.1
 class Journal:
     """What happened in every run. Reads see what is committed; one process at a time locks a run."""
 
-    def __init__(self, path: str | Path) -> None:
-        check_type("path", path, str | Path)
-        self.path = location.locate(str(path))
-        self._locks = location.locks_folder(self.path)
-        self._reader = Reader(self.path)
+    def __init__(self, path: str | location.Place) -> None:
+        if not isinstance(path, location.ServerUrl):
+            check_type("path", path, str | Path)
+        self.place = location.locate(path)
+        self._store = open_store(self.place)
+        self._reader = self._store.open_reader()
         self._reader_lock = threading.Lock()
         self._writer: Writer | None = None
         self._writer_lock = threading.Lock()
@@ -66,12 +65,12 @@ class Journal:
         self._checked_at = -inf
 
     @classmethod
-    def open(cls, url: str | None = None, *, create: bool) -> Self:
+    def open(cls, url: str | location.Place | None = None, *, create: bool) -> Self:
         """Open a journal by URL or path, or the default one; an absent one is empty unless created."""
-        path = location.locate(url)
-        if create and not file.exists(path):
-            file.create(path)
-        journal = cls(path)
+        place = location.locate(url)
+        if create and not (store := open_store(place)).exists():
+            store.create()
+        journal = cls(place)
         if create:
             try:
                 journal._get_writer()
@@ -79,6 +78,13 @@ class Journal:
                 journal.close()
                 raise
         return journal
+
+    @property
+    def path(self) -> Path:
+        """The file it is in."""
+        if not isinstance(self.place, Path):
+            raise InvalidInput(f"{self.place} is on a server and has no file; use `place`")
+        return self.place
 
     def close(self) -> None:
         """Write what is queued and close the file; raises if anything could not be written."""
@@ -122,7 +128,7 @@ class Journal:
     async def begin_run(self, title: str, version: str, started: RunStarted) -> str:
         """Add a new run under a free name, together with its first event; returns the name."""
         run, at = self.new_run_id(), now()
-        row = (run, codec.check_text(title), at, at, version, started.forked_from)
+        row = (run, codec.write_text(title), at, at, version, started.forked_from)
         first = codec.event_row(run, 1, started)
         await self._get_writer().commit(run, writes.begin_run(row, first))
         self._last_seq[run] = 1
@@ -136,7 +142,7 @@ class Journal:
         """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
         (row,) = self._read(sql.RUN, (run,))
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return run_from(row, live)
 
     def count(self) -> int:
@@ -147,7 +153,7 @@ class Journal:
     def settings(self, run: str) -> Settings | None:
         """The settings a run last used; None where it was killed before anything was recorded."""
         rows = self._read_texts(sql.SETTINGS, run)
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             events = [codec.read_event(payload, version) for version, payload in rows]
         return next((each.settings for each in events if isinstance(each, _WITH_SETTINGS)), None)
 
@@ -160,7 +166,7 @@ class Journal:
     @property
     def readings(self) -> Path:
         """The file in which an audit caches what it has read of these runs."""
-        return location.readings_file(self.path)
+        return self._store.readings
 
     def stamps(self) -> dict[str, str]:
         """For each run, oldest first, a string that changes with every record of it."""
@@ -168,11 +174,11 @@ class Journal:
 
     def runs(self, limit: int | None = 20, status: Status | None = None) -> list[RunRow]:
         """The newest runs first, all of them where `limit` is None."""
-        live = locks.locked_runs(self._locks)
+        live = self.locked_runs()
         rows = self._read(
             sql.RUNS, (status, _MAX_INTEGER if limit is None else min(limit, _MAX_INTEGER))
         )
-        with journal_errors(self.path):
+        with journal_errors(self._store):
             return [run_from(row, live) for row in rows]
 
     def set_status(self, run: str, status: Status) -> None:
@@ -182,7 +188,7 @@ class Journal:
     def spent(self, run: str) -> Spent:
         """What a run has spent so far; a query is no call."""
         rows = self._read(sql.SPENT, (run,))
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return spent_from(rows[0])
 
     def lock(self, run: str) -> AbstractContextManager[None]:
@@ -192,7 +198,7 @@ class Journal:
 
     @contextmanager
     def _locked(self, run: str, writer: Writer) -> Iterator[None]:
-        with locks.lock_run(self._locks, run):
+        with self._store.lock_run(run, writer, self._read):
             try:
                 yield
             except BaseException:
@@ -201,9 +207,14 @@ class Journal:
                     writer.commit_now("", lambda _: None)
                 raise
 
+    def locked_runs(self) -> frozenset[str]:
+        """Every run that a process has locked now."""
+        return self._store.locked_runs(self._read)
+
     def lock_owner(self, run: str) -> locks.LockOwner | None:
         """The process that has a run locked; None where there is none."""
-        return locks.lock_owner(self._locks, run)
+        run_names.check_name(run)
+        return self._store.lock_owner(run, self._read)
 
     # Events.
 
@@ -221,7 +232,7 @@ class Journal:
     def events(self, run: str, after: int = 0) -> list[RecordedEvent]:
         """The events of a run in order, those after a number."""
         rows = self._read_texts(sql.EVENTS, run, after)
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return [
                 RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
                 for seq, at, version, payload in rows
@@ -241,7 +252,7 @@ class Journal:
     def in_flight(self, run: str) -> list[PendingRequest]:
         """Requests without a reply: on their way, or abandoned by a process that was killed."""
         rows = self._read(sql.IN_FLIGHT, (run,))
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return [
                 PendingRequest(key, role, model, datetime.fromisoformat(at))
                 for key, role, model, at in rows
@@ -255,7 +266,7 @@ class Journal:
     def replies(self, run: str) -> dict[str, RecordedReply]:
         """Every reply of a run by its key."""
         rows = self._read_texts(sql.REPLIES, run)
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return {
                 key: RecordedReply(codec.read_request(request), codec.read_reply(reply))
                 for key, request, reply in rows
@@ -273,13 +284,13 @@ class Journal:
     def answers(self, run: str) -> dict[str, RecordedAnswer]:
         """Every answer to a query of a run by its key."""
         rows = self._read_texts(sql.ANSWERS, run)
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return {key: codec.read_answer(*stored) for key, *stored in rows}
 
     def reply_texts(self, run: str, role: Role) -> list[ReplyText]:
         """Every reply of a run in order, with its text where this role gave it: far quicker than `replies`."""
         rows = self._read_texts(sql.REPLY_TEXTS, run, role)
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return [
                 ReplyText(key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text)
                 for key, each_role, outcome, reply in rows
@@ -288,7 +299,7 @@ class Journal:
     def calls(self, run: str, after: int = 0) -> list[RecordedCall]:
         """Requests with their replies in the order they were recorded, those after a row."""
         rows = self._read_texts(sql.CALLS, run, after)
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return [
                 RecordedCall(
                     number,
@@ -302,14 +313,14 @@ class Journal:
     def times(self, run: str) -> list[RecordedTime]:
         """When the events and replies of a run were recorded, each in order: far quicker than `events`."""
         rows = self._read(sql.TIMES, (run, run))
-        with journal_errors(self.path, run):
+        with journal_errors(self._store, run):
             return [RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows]
 
     # Commands from another terminal.
 
     def command(self, run: str, kind: CommandKind, text: str = "") -> None:
         """Send a command to the process that drives a run, and wait until it is on the disk."""
-        row = (run, kind, codec.check_text(text), now())
+        row = (run, kind, codec.write_text(text), now())
         self._get_writer().commit_now(run, writes.add_command(row))
 
     def pending_commands(
@@ -355,14 +366,14 @@ class Journal:
     def _read_texts(self, statement: str, run: str, *values: int | str) -> list[tuple[Any, ...]]:
         """Rows of a run with the pieces of their texts filled in."""
 
-        def read(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        def read(connection: Connection) -> list[tuple[Any, ...]]:
             rows = connection.execute(statement, (run, *values)).fetchall()
             return shared_texts.fill_rows(connection, rows)
 
         return self._with_reader(read, run)
 
-    def _with_reader(self, read: Callable[[sqlite3.Connection], T], run: str | None = None) -> T:
-        with self._reader_lock, journal_errors(self.path, run):
+    def _with_reader(self, read: Callable[[Connection], T], run: str | None = None) -> T:
+        with self._reader_lock, journal_errors(self._store, run):
             result = read(self._reader.connection)
             self._reader.check()
             return result
@@ -371,7 +382,7 @@ class Journal:
         if self._writer is None:
             with self._writer_lock:
                 if self._writer is None:
-                    if not file.exists(self.path):
-                        raise InvalidInput(f"there is no journal at {self.path} to write to yet")
-                    self._writer = Writer(file.open_for_writing(self.path), self.path)
+                    if not self._store.exists():
+                        raise InvalidInput(f"there is no journal at {self.place} to write to yet")
+                    self._writer = Writer(self._store.open_writer(), self._store)
         return self._writer

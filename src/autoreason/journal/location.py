@@ -4,27 +4,55 @@ from __future__ import annotations
 
 import os
 import re
+from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
 
+_POSTGRES = ("postgresql", "postgres")
+_PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*(?=@)")
+_PASSWORD_OPTION = re.compile(r"([?&])(?:ssl)?password=[^&]*(&|$)")
 
-def locate(url: str | None) -> Path:
-    """The file a URL or path names; without one, AUTOREASON_JOURNAL or the default."""
-    given = url or os.environ.get("AUTOREASON_JOURNAL")
+
+class ServerUrl(Struct, frozen=True):
+    """A database of PostgreSQL; shown without its password."""
+
+    url: str
+
+    def __str__(self) -> str:
+        shown = _PASSWORD_OPTION.sub(r"\1", _PASSWORD.sub(r"\1", self.url))
+        return shown.rstrip("?&")
+
+    def __repr__(self) -> str:
+        return f"ServerUrl({str(self)!r})"
+
+
+Place = Path | ServerUrl
+"""The file of a journal, or the server it is on."""
+
+
+def locate(url: str | Path | ServerUrl | None) -> Place:
+    """What a URL or path names; without one, AUTOREASON_JOURNAL or the default."""
+    if isinstance(url, ServerUrl):
+        return url
+    given = str(url or os.environ.get("AUTOREASON_JOURNAL") or "")
     if not given:
         return data_folder() / "journal.db"
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://|(sqlite):", given)
     if not scheme:
         path = Path(given)
+    elif scheme[1] and scheme[1].lower() in _POSTGRES:
+        return ServerUrl(given)
     elif given.startswith("sqlite:///"):
         path = Path("/" + unquote(given.removeprefix("sqlite:///")).lstrip("/"))
     else:
         raise InvalidInput(
-            f"cannot keep a journal at {given}; only sqlite is known, as"
-            " sqlite:///folder/journal.db or a plain path"
+            f"cannot keep a journal at {given}; give a path, sqlite:///folder/journal.db or"
+            " postgresql://user@host/database"
         )
     try:
         return path.expanduser().absolute()
@@ -37,6 +65,9 @@ def locks_folder(path: Path) -> Path:
     return path.with_name(path.name + ".locks")
 
 
-def readings_file(path: Path) -> Path:
+def readings_file(place: Place) -> Path:
     """The file in which an audit caches what it has read of a journal's runs."""
-    return path.with_name(path.name + ".readings")
+    if isinstance(place, Path):
+        return place.with_name(place.name + ".readings")
+    digest = blake2b(str(place).encode(), digest_size=8).hexdigest()
+    return data_folder() / f"postgres-{digest}.readings"

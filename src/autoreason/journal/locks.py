@@ -48,15 +48,20 @@ def lock_run(folder: Path, run: str) -> Iterator[None]:
     path = _lock_path(folder, run)
     with lock_file(path, _PATIENCE) as lock:
         if lock is None:
-            raise RunLocked(
-                f"{run} is locked by {lock_owner(folder, run) or 'another process'};"
-                f" wait for it, or end it with `autoreason stop {run}`"
-            )
+            raise locked_error(run, lock_owner(folder, run))
         try:
-            os.pwrite(lock, msgspec.json.encode(_this_process()), 0)
+            os.pwrite(lock, msgspec.json.encode(this_process()), 0)
         except OSError as error:
             raise _cannot_lock(path, error) from None
         yield
+
+
+def locked_error(run: str, owner: LockOwner | None) -> RunLocked:
+    """The error for a run that another process writes to."""
+    return RunLocked(
+        f"{run} is locked by {owner or 'another process'};"
+        f" wait for it, or end it with `autoreason stop {run}`"
+    )
 
 
 @contextmanager
@@ -164,7 +169,8 @@ def _read_owner(lock: int) -> LockOwner:
     return LockOwner()
 
 
-def _this_process() -> LockOwner:
+def this_process() -> LockOwner:
+    """Us, as an owner of locks."""
     words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
     # The shell may have passed bytes that are no text.
     command = words.encode("utf-8", "replace").decode()

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from autoreason.errors import InvalidInput, JournalError, RunLocked
-from autoreason.journal import file, location, locks, shared_texts, sql
-from autoreason.journal.error_messages import explain_sqlite_error, journal_errors
+from autoreason.journal import file, shared_texts, sql
+from autoreason.journal.error_messages import sqlite_errors
 from autoreason.journal.journal import Journal
+from autoreason.journal.location import Place
 from autoreason.journal.reader import Reader
+from autoreason.journal.store import Connection, Store, journal_errors, open_store
 
 OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is finished, and how much there is."""
@@ -32,14 +34,14 @@ class Damage(NamedTuple):
 
 def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
     """Check the whole file and read every record of every run."""
-    path = journal.path
-    with closing(Reader(path)) as reader:
+    store = open_store(journal.place)
+    with closing(store.open_reader()) as reader:
         connection = reader.connection
         on_progress("the file", 0, 1)
-        damages = list(_in_file(connection, path))
-        changed = set(_changed_pieces(connection, damages, path, on_progress))
+        damages = list(_in_file(connection, store))
+        changed = set(_changed_pieces(connection, damages, store, on_progress))
         try:
-            with journal_errors(path):
+            with journal_errors(store):
                 runs = [run for (run,) in connection.execute(sql.RUN_IDS)]
         except JournalError as error:
             return [*damages, Damage(None, str(error))]
@@ -50,12 +52,12 @@ def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
     return damages
 
 
-def _in_file(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
+def _in_file(connection: Connection, store: Store) -> Iterator[Damage]:
     try:
         errors = [line for (line,) in connection.execute(sql.INTEGRITY) if line != "ok"]
         orphans = connection.execute(sql.FOREIGN_KEYS).fetchall()
-    except sqlite3.Error as error:
-        yield Damage(None, str(explain_sqlite_error(error, path)))
+    except store.Error as error:
+        yield Damage(None, str(store.explain(error)))
         return
     yield from (Damage(None, " ".join(str(line).split())) for line in errors[:_SHOWN])
     if orphans:
@@ -63,37 +65,35 @@ def _in_file(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
 
 
 def _changed_pieces(
-    connection: sqlite3.Connection, damages: list[Damage], path: Path, on_progress: OnProgress
-) -> Iterator[int]:
-    """Pieces whose text no longer matches its digest."""
-    numbers = [number for (number,) in _rows(connection, sql.PIECE_IDS, damages, path)]
+    connection: Connection, damages: list[Damage], store: Store, on_progress: OnProgress
+) -> Iterator[str]:
+    """References to pieces whose text no longer matches its digest."""
+    numbers = [number for (number,) in _rows(connection, sql.PIECE_IDS, damages, store)]
     for done in range(0, len(numbers), _BATCH):
         on_progress("texts", done, len(numbers))
         for number in numbers[done : done + _BATCH]:
             try:
                 ((digest, text),) = connection.execute(sql.PIECE, (number,))
                 intact = shared_texts.digest_of(text) == digest
-            except (sqlite3.Error, ValueError, AttributeError):
+            except (store.Error, ValueError, AttributeError):
                 intact = False
             if not intact:
-                yield number
+                yield str(number)
 
 
 def _rows(
-    connection: sqlite3.Connection, statement: str, damages: list[Damage], path: Path
+    connection: Connection, statement: str, damages: list[Damage], store: Store
 ) -> list[tuple[Any, ...]]:
     try:
         return connection.execute(statement).fetchall()
-    except sqlite3.Error as error:
+    except store.Error as error:
         # A journal of schema 1 has no pieces, and needs none.
         if "no such table" not in str(error):
-            damages.append(Damage(None, str(explain_sqlite_error(error, path))))
+            damages.append(Damage(None, str(store.explain(error))))
         return []
 
 
-def _in_run(
-    journal: Journal, connection: sqlite3.Connection, run: str, changed: set[int]
-) -> list[Damage]:
+def _in_run(journal: Journal, connection: Connection, run: str, changed: set[str]) -> list[Damage]:
     reads: tuple[Callable[[str], object], ...] = (
         journal.events,
         journal.calls,
@@ -110,13 +110,18 @@ def _in_run(
         except JournalError as error:
             return [Damage(run, str(error))]
     stored = [text for row in connection.execute(sql.STORED, (run, run)) for text in row]
-    if changed and any(changed.intersection(shared_texts.numbers_in(text)) for text in stored):
+    if changed and any(changed.intersection(shared_texts.references_in(text)) for text in stored):
         return [Damage(run, f"a text of {run} is not what was written; restore a copy")]
     return []
 
 
-def back_up(path: Path, target: Path) -> None:
+def back_up(path: Place, target: Path) -> None:
     """Copy a journal as it is now, also while runs go on; the copy appears complete or not at all."""
+    if not isinstance(path, Path):
+        raise InvalidInput(
+            f"{path} is on a server; back it up with pg_dump, or copy its runs to a file with"
+            " `autoreason journal copy`"
+        )
     if not file.exists(path):
         raise InvalidInput(f"there is no journal at {path} to copy")
     if target.exists():
@@ -125,7 +130,7 @@ def back_up(path: Path, target: Path) -> None:
     try:
         file.create_private(new)
         with (
-            journal_errors(path),
+            sqlite_errors(path),
             closing(Reader(path)) as reader,
             closing(sqlite3.connect(new)) as copy,
         ):
@@ -141,33 +146,33 @@ def back_up(path: Path, target: Path) -> None:
             file.remove(new)
 
 
-def compact(path: Path, on_progress: OnProgress) -> tuple[int, int]:
-    """Make the file as small as possible; returns its size before and after, in bytes."""
-    if not file.exists(path):
-        raise InvalidInput(f"there is no journal at {path} to compact")
-    live = sorted(locks.locked_runs(location.locks_folder(path)))
+def compact(place: Place, on_progress: OnProgress) -> tuple[int, int]:
+    """Make a journal as small as possible; returns its size before and after, in bytes."""
+    store = open_store(place)
+    if not store.exists():
+        raise InvalidInput(f"there is no journal at {place} to compact")
+    with Journal(place) as journal:
+        refuse_live(journal)
+    before = store.size()
+    with journal_errors(store), closing(store.open_writer(alone=True)) as connection:
+        for table in store.older:
+            _store_once(connection, table, on_progress)
+        _drop_orphans(connection, on_progress)
+        on_progress("rewriting the file", 0, 1)
+        connection.shrink()
+    return before, store.size()
+
+
+def refuse_live(journal: Journal) -> None:
+    """Refuse to go on while a process writes to any of the runs."""
+    live = sorted(journal.locked_runs())
     if live:
         raise RunLocked(
             f"{live[0]} is live; wait for it, or end it with `autoreason stop {live[0]}`"
         )
-    before = _size(path)
-    with journal_errors(path), closing(file.open_for_writing(path)) as connection:
-        for table in sql.PACKED_TABLES:
-            _store_once(connection, table, on_progress)
-        _drop_orphans(connection, on_progress)
-        on_progress("rewriting the file", 0, 1)
-        connection.execute(sql.VACUUM)
-        connection.execute(sql.CHECKPOINT)
-    return before, _size(path)
 
 
-def _size(path: Path) -> int:
-    return sum(each.stat().st_size for each in (path, file.log_of(path)) if each.exists())
-
-
-def _store_once(
-    connection: shared_texts.JournalConnection, table: sql.PackedTable, on_progress: OnProgress
-) -> None:
+def _store_once(connection: Connection, table: sql.PackedTable, on_progress: OnProgress) -> None:
     """Replace the long texts of older rows by references to pieces."""
     rows = [row for (row,) in connection.execute(table.whole)]
     for done in range(0, len(rows), _BATCH):
@@ -175,11 +180,12 @@ def _store_once(
         with connection.transaction():
             for row in rows[done : done + _BATCH]:
                 (texts,) = connection.execute(table.read, (row,)).fetchall()
-                packed = [_pack(text) for text in texts]
+                packed = [pack(text) for text in texts]
                 connection.execute(table.write, (*map(connection.put, packed), row))
 
 
-def _pack(json: str) -> shared_texts.PackedJson | str:
+def pack(json: str) -> shared_texts.PackedJson | str:
+    """JSON as a connection stores it."""
     try:
         return shared_texts.pack(json, shared_texts.long_texts(msgspec.json.decode(json)))
     except msgspec.DecodeError:
@@ -187,15 +193,15 @@ def _pack(json: str) -> shared_texts.PackedJson | str:
         return json
 
 
-def _drop_orphans(connection: shared_texts.JournalConnection, on_progress: OnProgress) -> None:
+def _drop_orphans(connection: Connection, on_progress: OnProgress) -> None:
     on_progress("texts that no run needs", 0, 1)
     with connection.transaction():
         needed = {
             number
             for table in sql.PACKED_TABLES
-            for row in connection.execute(table.all)
+            for row in connection.stream(table.all)
             for text in row
-            for number in shared_texts.numbers_in(text)
+            for number in shared_texts.references_in(text)
         }
-        orphans = [row for row in connection.execute(sql.PIECE_IDS) if row[0] not in needed]
+        orphans = [row for row in connection.stream(sql.PIECE_IDS) if str(row[0]) not in needed]
         connection.executemany(sql.DROP_PIECE, orphans)

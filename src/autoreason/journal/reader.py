@@ -11,7 +11,8 @@ from typing import Any
 
 from autoreason.errors import JournalError
 from autoreason.journal import file, sql
-from autoreason.journal.error_messages import NAME_ANOTHER, journal_errors
+from autoreason.journal.error_messages import NAME_ANOTHER, sqlite_errors
+from autoreason.journal.shared_texts import JournalConnection
 
 _BLOCKED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _Stamp = tuple[tuple[int, int] | None, ...]
@@ -20,13 +21,13 @@ _Stamp = tuple[tuple[int, int] | None, ...]
 class Reader:
     """A connection that only reads; an empty journal in memory where there is no file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path | None) -> None:
+        self._path = path or Path(file.IN_MEMORY)
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._unlocked: _Stamp | None = None
         """Size and time of the files, where SQLite cannot lock them to exclude writers."""
-        with journal_errors(path):
-            self.connection = self._open()
+        with sqlite_errors(self._path):
+            self.connection = self._open() if path and file.exists(path) else file.connect_empty()
             for statement in sql.FOR_READING:
                 self.connection.execute(statement)
             self.connection.create_aggregate("exact_sum", 1, _ExactSum)
@@ -42,12 +43,8 @@ class Reader:
         if self._copy:
             self._copy.cleanup()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> JournalConnection:
         path = self._path
-        if not file.exists(path):
-            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            file.migrate(connection, path)
-            return connection
         if file.is_writable(path):
             return file.connect_checked(path)
         # They exist while another process writes, and SQLite needs them to read at the same time.

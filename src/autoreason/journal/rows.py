@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -111,6 +112,19 @@ class Command(NamedTuple):
     at: datetime
 
 
+def escape(text: str) -> str:
+    """A text without the character 0, which PostgreSQL cannot store; JSON never contains it."""
+    return text.replace("\x02", "\x022").replace("\x00", "\x020")
+
+
+def unescape(text: str) -> str:
+    """The text as it was."""
+    return _ESCAPED.sub(lambda found: "\x00" if found[1] == "0" else "\x02", text)
+
+
+_ESCAPED = re.compile("\x02([02])")
+
+
 def now() -> str:
     """The time as the journal writes it."""
     moment = time_ns() // 1_000_000
@@ -142,7 +156,7 @@ def run_from(row: tuple[Any, ...], live: frozenset[str]) -> RunRow:
     run, title, status, created, updated, version, forked_from, _rowid, *spent = row
     return RunRow(
         id=run,
-        title=title,
+        title=unescape(title),
         status=status,
         created=datetime.fromisoformat(created),
         updated=datetime.fromisoformat(updated),

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from autoreason.journal import sql
 
+if TYPE_CHECKING:
+    from autoreason.journal.store import Connection, Violation
+
+T = TypeVar("T")
 Row = tuple[Any, ...]
 _MARK = "\x01"
-"""Encloses the number of a piece; JSON escapes control characters, so it never contains one."""
+"""Encloses the reference to a piece; JSON escapes control characters, so it never contains one."""
 _MIN_LENGTH = 100
 """Characters below which a reference would save nothing."""
 _MAX_REMEMBERED = 8_000_000
 """Characters of pieces that a writer remembers."""
+_PATIENCE = 60.0
+"""Seconds to wait for another process that keeps the file locked."""
 _BATCH = 500
 _SCHEMA = ',"schema":'
 # In JSON, so a new line is a backslash and an n. A pattern that begins with a choice is ten times slower.
@@ -36,22 +44,65 @@ class PackedJson(NamedTuple):
     parts: tuple[str, ...]
 
 
-class JournalConnection(sqlite3.Connection):
-    """A connection that stores pieces, and remembers their numbers while no other process writes."""
+class PieceWriter:
+    """The part of a connection that stores pieces, and remembers the references to them."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._numbers: dict[str, int] = {}
+        self._references: dict[str, int | str] = {}
         self._size = 0
-        self._version: int | None = None
+
+    def put(self, value: str | PackedJson) -> str:
+        """Store the pieces of packed JSON; returns what to write in its place."""
+        if isinstance(value, str):
+            return value
+        parts, references = list(value.parts), self._references
+        for place in range(1, len(parts), 2):
+            reference = references.get(parts[place]) or self._remember(parts[place])
+            parts[place] = f"{_MARK}{reference}{_MARK}"
+        return "".join(parts)
+
+    def _remember(self, piece: str) -> int | str:
+        reference = self._references[piece] = self._store(piece)
+        self._size += len(piece)
+        return reference
+
+    @abstractmethod
+    def _store(self, piece: str) -> int | str:
+        """Store a piece unless it is there; returns the reference to it."""
+
+    def _forget(self) -> None:
+        self._references.clear()
+        self._size = 0
+
+    @property
+    def _remembers_too_much(self) -> bool:
+        return self._size > _MAX_REMEMBERED
+
+
+class JournalConnection(PieceWriter, sqlite3.Connection):
+    """A connection to a file; it remembers the numbers of pieces while no other process writes."""
+
+    _version: int | None = None
 
     def begin(self) -> None:
         """Begin a transaction; remembered numbers are dropped if another process has written meanwhile."""
-        self.execute(sql.BEGIN)
+        self._wait_for_lock()
         (version,) = self.execute(sql.DATA_VERSION).fetchone()
-        if version != self._version or self._size > _MAX_REMEMBERED:
+        if version != self._version or self._remembers_too_much:
             self._forget()
             self._version = version
+
+    def _wait_for_lock(self) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self.execute(sql.BEGIN)
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > deadline:
+                    raise
 
     def roll_back(self) -> None:
         """Undo what was not committed."""
@@ -65,20 +116,46 @@ class JournalConnection(sqlite3.Connection):
         self.begin()
         try:
             yield
-            self.execute(sql.COMMIT)
+            self.commit()
         except BaseException:
             self.roll_back()
             raise
 
-    def put(self, value: str | PackedJson) -> str:
-        """Store the pieces of packed JSON; returns what to write in its place."""
-        if isinstance(value, str):
-            return value
-        parts, numbers = list(value.parts), self._numbers
-        for place in range(1, len(parts), 2):
-            number = numbers.get(parts[place]) or self._store(parts[place])
-            parts[place] = f"{_MARK}{number}{_MARK}"
-        return "".join(parts)
+    def apply(self, change: Callable[[JournalConnection], T]) -> T:
+        """Apply one change of several: SQLite undoes only the statement that failed."""
+        return change(self)
+
+    def touch(self, at: str, runs: Collection[str]) -> None:
+        """Note when these runs were last written to."""
+        self.executemany(sql.TOUCH_RUN, [(at, run) for run in runs])
+
+    def violation(self, error: Exception) -> Violation | None:
+        """Which rule of its table a row broke."""
+        match error:
+            case sqlite3.IntegrityError(sqlite_errorcode=sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY):
+                return "unknown run"
+            case sqlite3.IntegrityError(sqlite_errorcode=sqlite3.SQLITE_CONSTRAINT_UNIQUE):
+                return "duplicate"
+        return None
+
+    def stream(self, statement: str) -> Iterable[Row]:
+        """Rows of a whole table, a few at a time."""
+        return self.execute(statement)
+
+    def fetch_pieces(self, references: Collection[str]) -> dict[str, str]:
+        """Texts by their numbers."""
+        wanted = [int(reference) for reference in references]
+        found: dict[str, str] = {}
+        for first in range(0, len(wanted), _BATCH):
+            some = wanted[first : first + _BATCH]
+            rows = self.execute(sql.PIECES.format(",".join("?" * len(some))), some)
+            found.update((str(number), text) for number, text in rows)
+        return found
+
+    def shrink(self) -> None:
+        """Rewrite the file."""
+        self.execute(sql.VACUUM)
+        self.execute(sql.CHECKPOINT)
 
     def _store(self, piece: str) -> int:
         digest = digest_of(piece)
@@ -86,14 +163,7 @@ class JournalConnection(sqlite3.Connection):
         if found is None:
             self.execute(sql.INSERT_PIECE, (digest, piece))
             found = self.execute(sql.FIND_PIECE, (digest,)).fetchone()
-        number = int(found[0])
-        self._numbers[piece] = number
-        self._size += len(piece)
-        return number
-
-    def _forget(self) -> None:
-        self._numbers.clear()
-        self._size = 0
+        return int(found[0])
 
 
 def pack(json: str, texts: Iterable[str | list[str]]) -> PackedJson:
@@ -166,12 +236,12 @@ def digest_of(piece: str) -> bytes:
     return blake2b(piece.encode(), digest_size=20).digest()
 
 
-def numbers_in(stored: str) -> list[int]:
-    """Numbers of the pieces that a stored text refers to."""
-    return [int(number) for number in stored.split(_MARK)[1::2]] if _MARK in stored else []
+def references_in(stored: str) -> list[str]:
+    """References to pieces in a stored text."""
+    return stored.split(_MARK)[1::2] if _MARK in stored else []
 
 
-def fill_rows(connection: sqlite3.Connection, rows: list[Row]) -> list[Row]:
+def fill_rows(connection: Connection, rows: list[Row]) -> list[Row]:
     """Rows with their pieces filled in."""
     # Most refer to none, and looking for the mark is quicker than splitting a row.
     packed_rows = {
@@ -180,7 +250,8 @@ def fill_rows(connection: sqlite3.Connection, rows: list[Row]) -> list[Row]:
         if any(isinstance(value, str) and _MARK in value for value in row)
     }
     texts = [value for place in packed_rows for value in rows[place] if isinstance(value, str)]
-    found = _fetch(connection, {number for text in texts for number in numbers_in(text)})
+    wanted = {reference for text in texts for reference in references_in(text)}
+    found = connection.fetch_pieces(wanted) if wanted else {}
     return [
         tuple(_fill(value, found) if isinstance(value, str) else value for value in row)
         if place in packed_rows
@@ -189,21 +260,12 @@ def fill_rows(connection: sqlite3.Connection, rows: list[Row]) -> list[Row]:
     ]
 
 
-def _fetch(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, str]:
-    wanted = list(numbers)
-    found: dict[int, str] = {}
-    for first in range(0, len(wanted), _BATCH):
-        some = wanted[first : first + _BATCH]
-        found.update(connection.execute(sql.PIECES.format(",".join("?" * len(some))), some))
-    return found
-
-
-def _fill(stored: str, pieces: Mapping[int, str]) -> str:
+def _fill(stored: str, pieces: Mapping[str, str]) -> str:
     if _MARK not in stored:
         return stored
     parts = stored.split(_MARK)
     try:
-        parts[1::2] = [pieces[int(number)] for number in parts[1::2]]
+        parts[1::2] = [pieces[reference] for reference in parts[1::2]]
     except KeyError as missing:
-        raise ValueError(f"piece {missing} of a text is missing") from None
+        raise ValueError(f"piece {missing.args[0]} of a text is missing") from None
     return "".join(parts)

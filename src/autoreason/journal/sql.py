@@ -1,4 +1,7 @@
-"""Every statement the journal sends to SQLite, and its schema."""
+"""Every statement the journal sends to SQLite, and its schema.
+
+PostgreSQL is sent the same, but for what `postgres_sql` has in its own words.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import NamedTuple, get_args
 
 from autoreason.exchange import Role
 
-_ROLES = get_args(Role)
+ROLES = get_args(Role)
 """What models are asked to be; any other value in the same column is the kind of a query."""
 APPLICATION_ID = int.from_bytes(b"aure", "big")
 """In the header of every journal, so that no other database is mistaken for one."""
@@ -138,20 +141,21 @@ _SPENT = """
     total(r.reasoning), count(r.id) - count(r.input + r.output),
     exact_sum(r.cost), count(r.id) - count(r.cost), total(r.seconds)
 """
+RUN_COLUMNS = "id, title, status, created, updated, version, forked_from"
 _RUN_ROWS = f"""
     SELECT run.*, {_SPENT}
-    FROM (SELECT runs.*, rowid AS place FROM runs {{which}}) AS run
-    LEFT JOIN replies AS r ON r.run = run.id AND r.role IN {_ROLES}
+    FROM (SELECT {RUN_COLUMNS}, rowid AS place FROM runs {{which}}) AS run
+    LEFT JOIN replies AS r ON r.run = run.id AND r.role IN {ROLES}
     GROUP BY run.id
     ORDER BY run.created DESC, run.place DESC
 """
-INSERT_RUN = "INSERT INTO runs VALUES (?, ?, 'running', ?, ?, ?, ?)"
+INSERT_RUN = f"INSERT INTO runs ({RUN_COLUMNS}) VALUES (?, ?, 'running', ?, ?, ?, ?)"
 SET_STATUS = "UPDATE runs SET status = ? WHERE id = ?"
 TOUCH_RUN = "UPDATE runs SET updated = ? WHERE id = ?"
-RUN = _RUN_ROWS.format(which="WHERE id = ?")
-RUNS = _RUN_ROWS.format(
-    which="WHERE ?1 IS NULL OR status = ?1 ORDER BY created DESC, rowid DESC LIMIT ?2"
-)
+THIS_RUN = "WHERE id = ?"
+NEWEST_RUNS = "WHERE ?1 IS NULL OR status = ?1 ORDER BY created DESC, rowid DESC LIMIT ?2"
+RUN = _RUN_ROWS.format(which=THIS_RUN)
+RUNS = _RUN_ROWS.format(which=NEWEST_RUNS)
 SETTINGS = """
     SELECT version, payload FROM events
     WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
@@ -167,7 +171,7 @@ STAMPS = """
         (SELECT max(id) FROM replies WHERE run = runs.id), (SELECT max(id) FROM asked WHERE run = runs.id)
     FROM runs ORDER BY created, rowid
 """
-SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role IN {_ROLES}"
+SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role IN {ROLES}"
 
 # Events.
 
@@ -196,23 +200,24 @@ INSERT_REPLY = """
     ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 REPLIES = f"""
-    SELECT key, request, reply FROM replies WHERE run = ? AND role IN {_ROLES} ORDER BY id
+    SELECT key, request, reply FROM replies WHERE run = ? AND role IN {ROLES} ORDER BY id
 """
 REPLY_TEXTS = f"""
     SELECT key, role, outcome, CASE role WHEN ?2 THEN reply END FROM replies
-    WHERE run = ?1 AND role IN {_ROLES} ORDER BY id
+    WHERE run = ?1 AND role IN {ROLES} ORDER BY id
 """
 ANSWERS = f"""
     SELECT key, role, request, reply FROM replies
-    WHERE run = ? AND role NOT IN {_ROLES} ORDER BY id
+    WHERE run = ? AND role NOT IN {ROLES} ORDER BY id
 """
 TIMES = """
-    SELECT at, type IN ('RunStarted', 'RunResumed'), seq AS place FROM events WHERE run = ? UNION ALL
+    SELECT at, CASE WHEN type IN ('RunStarted', 'RunResumed') THEN 1 ELSE 0 END, seq AS place
+    FROM events WHERE run = ? UNION ALL
     SELECT at, 0, id FROM replies WHERE run = ? ORDER BY place
 """
 CALLS = f"""
     SELECT id, at, request, reply FROM replies
-    WHERE run = ? AND id > ? AND role IN {_ROLES} ORDER BY id
+    WHERE run = ? AND id > ? AND role IN {ROLES} ORDER BY id
 """
 
 # Long texts, stored once.
@@ -268,3 +273,42 @@ PENDING = """
 ACCEPTED = "SELECT 1 FROM commands WHERE run = ? AND kind = 'accept' LIMIT 1"
 COMMANDED = "SELECT DISTINCT run FROM commands WHERE taken_by IS NULL"
 TAKE = "UPDATE commands SET taken_by = ? WHERE id = ?"
+
+# Copying runs to another journal.
+
+RUN_ROW = f"SELECT {RUN_COLUMNS} FROM runs WHERE id = ?"
+COPY_RUN = f"INSERT INTO runs ({RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+class CopiedTable(NamedTuple):
+    """How the rows of a run in one table are copied, a few at a time."""
+
+    read: str
+    """Given the run and the position after which to go on; a row begins with its own position."""
+    write: str
+    """Given the run and what follows a row's position."""
+    packed: int
+    """Columns at the end that refer to pieces."""
+
+
+_AFTER = "WHERE run = ? AND id > ? ORDER BY id LIMIT 500"
+COPIED_TABLES = (
+    CopiedTable(
+        "SELECT seq, seq, type, version, at, payload FROM events"
+        " WHERE run = ? AND seq > ? ORDER BY seq LIMIT 500",
+        INSERT_EVENT,
+        1,
+    ),
+    CopiedTable(f"SELECT id, key, role, model, at FROM asked {_AFTER}", INSERT_ASKED, 0),
+    CopiedTable(
+        "SELECT id, key, role, model, outcome, input, output, cache_read, cache_write, reasoning,"
+        f" cost, seconds, at, request, reply FROM replies {_AFTER}",
+        INSERT_REPLY,
+        2,
+    ),
+    CopiedTable(
+        f"SELECT id, kind, text, at, taken_by FROM commands {_AFTER}",
+        "INSERT INTO commands (run, kind, text, at, taken_by) VALUES (?, ?, ?, ?, ?)",
+        0,
+    ),
+)

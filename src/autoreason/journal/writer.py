@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from autoreason.errors import AutoreasonError, JournalError, WritingFailed
-from autoreason.journal import sql
-from autoreason.journal.error_messages import explain_sqlite_error
+from autoreason.errors import AutoreasonError, WritingFailed
+from autoreason.journal.error_messages import closed_error
 from autoreason.journal.rows import now
-from autoreason.journal.shared_texts import JournalConnection
+from autoreason.journal.store import Connection, Repeat, Store
 
 if TYPE_CHECKING:
     # Callers that await have imported it already; those that only read should not pay for it.
     import asyncio
 
 T = TypeVar("T")
-Change = Callable[[JournalConnection], T]
-"""Something to write, as a function run in the writer's transaction.
+Change = Callable[[Connection], T]
+"""Something to write, as a function run in the writer's transaction, twice if need be.
 
 It may raise an AutoreasonError as long as it has written nothing but pieces; other changes are committed.
 """
 
 _LINGER = 0.02
 """Seconds to wait for more work before writing what no caller waits for."""
-_PATIENCE = 60.0
-"""Seconds to wait for another process that keeps the file locked."""
 
 
 class _Work:
@@ -55,9 +49,9 @@ class _Work:
 class Writer:
     """Writes for any number of threads and event loops."""
 
-    def __init__(self, connection: JournalConnection, path: Path) -> None:
+    def __init__(self, connection: Connection, store: Store) -> None:
         self._connection = connection
-        self._path = path
+        self._store = store
         self._queue: list[_Work] = []
         self._hurry = False
         """A caller waits for work in the queue."""
@@ -103,7 +97,7 @@ class Writer:
     def _put(self, work: _Work) -> None:
         with self._bell:
             if self._closed:
-                raise JournalError(f"{self._path} was closed; open the journal again")
+                raise closed_error(self._store.place)
             first = not self._queue
             hastens = work.awaited and not self._hurry
             self._queue.append(work)
@@ -119,7 +113,7 @@ class Writer:
             if batch:
                 self._commit(batch)
                 self._wake(batch)
-        with suppress(sqlite3.Error):
+        with suppress(self._store.Error):
             self._connection.close()
 
     def _take(self) -> tuple[list[_Work], bool]:
@@ -132,37 +126,31 @@ class Writer:
             return batch, not self._closed
 
     def _commit(self, batch: list[_Work]) -> None:
-        connection = self._connection
         try:
-            self._begin()
-            for work in batch:
-                try:
-                    work.result = work.change(connection)
-                except AutoreasonError as error:
-                    work.error = error
-            at = now()
-            touched = {work.run for work in batch if work.error is None}
-            connection.executemany(sql.TOUCH_RUN, [(at, run) for run in touched])
-            connection.execute(sql.COMMIT)
-        except sqlite3.Error as error:
-            self._fail(batch, WritingFailed(str(explain_sqlite_error(error, self._path))))
+            try:
+                self._apply(batch)
+            except Repeat:
+                self._apply(batch)
+        except self._store.Error as error:
+            self._fail(batch, WritingFailed(str(self._store.explain(error))))
         except Exception as error:
             # A bug must reach the waiters, too: they would wait for ever.
-            self._fail(batch, WritingFailed(f"cannot write to {self._path}: {error!r}"))
+            self._fail(batch, WritingFailed(f"cannot write to {self._store.place}: {error!r}"))
 
-    def _begin(self) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while True:
+    def _apply(self, batch: list[_Work]) -> None:
+        connection = self._connection
+        connection.begin()
+        for work in batch:
+            work.error = None
             try:
-                self._connection.begin()
-                return
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not busy or time.monotonic() > deadline:
-                    raise
+                work.result = connection.apply(work.change)
+            except AutoreasonError as error:
+                work.error = error
+        connection.touch(now(), {work.run for work in batch if work.error is None})
+        connection.commit()
 
     def _fail(self, batch: list[_Work], error: WritingFailed) -> None:
-        with suppress(sqlite3.Error):
+        with suppress(self._store.Error):
             self._connection.roll_back()
         for work in batch:
             work.error = _copy(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection
 from datetime import datetime
 
@@ -10,8 +9,9 @@ from autoreason.errors import InvalidInput, JournalError, ReplayMismatch, Unknow
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import sql
 from autoreason.journal.codec import answer_row
-from autoreason.journal.rows import Command, CommandKind
-from autoreason.journal.shared_texts import JournalConnection, Row
+from autoreason.journal.rows import Command, CommandKind, unescape
+from autoreason.journal.shared_texts import Row
+from autoreason.journal.store import Connection
 from autoreason.journal.writer import Change
 
 GUIDE: tuple[CommandKind, ...] = ("guide",)
@@ -20,10 +20,10 @@ GUIDE: tuple[CommandKind, ...] = ("guide",)
 def begin_run(row: Row, first_event: Row) -> Change[None]:
     """A new run and its first event, in one transaction."""
 
-    def change(connection: JournalConnection) -> None:
+    def change(connection: Connection) -> None:
         try:
             connection.execute(sql.INSERT_RUN, row)
-        except sqlite3.IntegrityError:
+        except connection.IntegrityError:
             raise InvalidInput(f"run {row[0]} exists already; choose another name") from None
         add_event(first_event)(connection)
 
@@ -33,7 +33,7 @@ def begin_run(row: Row, first_event: Row) -> Change[None]:
 def set_status(run: str, status: str) -> Change[None]:
     """A run's status."""
 
-    def change(connection: JournalConnection) -> None:
+    def change(connection: Connection) -> None:
         connection.execute(sql.SET_STATUS, (status, run))
 
     return change
@@ -42,7 +42,7 @@ def set_status(run: str, status: str) -> Change[None]:
 def delete_run(run: str) -> Change[None]:
     """Delete a run and its records; texts it shares with other runs are left to `compact`."""
 
-    def change(connection: JournalConnection) -> None:
+    def change(connection: Connection) -> None:
         for statement in sql.DELETE_RUN:
             connection.execute(statement, (run,))
 
@@ -52,12 +52,12 @@ def delete_run(run: str) -> Change[None]:
 def add_event(row: Row) -> Change[None]:
     """An event at its position in the run."""
 
-    def change(connection: JournalConnection) -> None:
+    def change(connection: Connection) -> None:
         try:
             *small, payload = row
             connection.execute(sql.INSERT_EVENT, (*small, connection.put(payload)))
-        except sqlite3.IntegrityError as error:
-            _refuse_unknown_run(error, row[0])
+        except connection.IntegrityError as error:
+            _refuse_unknown_run(connection, error, row[0])
             raise JournalError(
                 f"event {row[1]} of {row[0]} was written by another process; lock the run to write"
             ) from None
@@ -78,14 +78,14 @@ def add_command(row: Row) -> Change[None]:
 def add_reply(row: Row) -> Change[None]:
     """A reply; a second one under the same key is refused."""
 
-    def change(connection: JournalConnection) -> None:
+    def change(connection: Connection) -> None:
         try:
             *small, request, reply = row
             stored = connection.put(request), connection.put(reply)
             connection.execute(sql.INSERT_REPLY, (*small, *stored))
-        except sqlite3.IntegrityError as error:
-            _refuse_unknown_run(error, row[0])
-            if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+        except connection.IntegrityError as error:
+            _refuse_unknown_run(connection, error, row[0])
+            if connection.violation(error) != "duplicate":
                 raise
             raise ReplayMismatch(
                 f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
@@ -97,7 +97,7 @@ def add_reply(row: Row) -> Change[None]:
 def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
     """Answer a query with all pending guidance; marked as taken in the same transaction."""
 
-    def change(connection: JournalConnection) -> str:
+    def change(connection: Connection) -> str:
         guides = pending(connection, run, GUIDE)
         text = "\n\n".join(guide.text for guide in guides)
         add_reply(answer_row(run, query, text))(connection)
@@ -110,7 +110,7 @@ def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
 def take(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
     """Mark commands as taken; returns the last of them."""
 
-    def change(connection: JournalConnection) -> Command | None:
+    def change(connection: Connection) -> Command | None:
         commands = pending(connection, run, kinds)
         _mark_taken(connection, commands, by)
         return commands[-1] if commands else None
@@ -118,32 +118,30 @@ def take(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | 
     return change
 
 
-def pending(
-    connection: sqlite3.Connection, run: str, kinds: Collection[CommandKind]
-) -> list[Command]:
+def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[Command]:
     """Pending commands, oldest first."""
     return [
-        Command(number, kind, text, datetime.fromisoformat(at))
+        Command(number, kind, unescape(text), datetime.fromisoformat(at))
         for number, kind, text, at in connection.execute(sql.PENDING, (run,))
         if kind in kinds
     ]
 
 
-def _mark_taken(connection: sqlite3.Connection, commands: list[Command], by: str) -> None:
+def _mark_taken(connection: Connection, commands: list[Command], by: str) -> None:
     connection.executemany(sql.TAKE, [(by, command.id) for command in commands])
 
 
 def _insert(statement: str, row: Row) -> Change[None]:
-    def change(connection: JournalConnection) -> None:
+    def change(connection: Connection) -> None:
         try:
             connection.execute(statement, row)
-        except sqlite3.IntegrityError as error:
-            _refuse_unknown_run(error, row[0])
+        except connection.IntegrityError as error:
+            _refuse_unknown_run(connection, error, row[0])
             raise
 
     return change
 
 
-def _refuse_unknown_run(error: sqlite3.IntegrityError, run: str) -> None:
-    if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+def _refuse_unknown_run(connection: Connection, error: Exception, run: str) -> None:
+    if connection.violation(error) == "unknown run":
         raise UnknownRun(f"no run {run!r}; see `autoreason runs`") from None

@@ -287,5 +287,5 @@ class _Drive(Struct, frozen=True):
             spent=budget_tracker.spent,
             story=story,
             seconds=working_time(self.run, journal=self.journal).seconds,
-            journal=self.journal.path,
+            journal=self.journal.place,
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
-from autoreason.journal import Journal
+from autoreason.journal import Journal, ServerUrl
 from autoreason.knowledge_records import JudgeOutcomes
 from autoreason.models.pool import ModelPool
 from autoreason.run.recall import OnEvent
@@ -17,8 +17,8 @@ from autoreason.settings import Budget, Protocol
 from autoreason.tournament.metric import MetricRole
 from autoreason.type_hints import check_call
 
-JournalPlace = Journal | str | Path | None
-"""An open journal, the file of one, or None for the user's own."""
+JournalPlace = Journal | str | Path | ServerUrl | None
+"""An open journal, the file or the URL of one, or None for the user's own."""
 RecordedRun = str | Result
 """The name of a run, a part of it that no other has, or the result of the run."""
 
@@ -27,7 +27,7 @@ class RunHooks(TypedDict, total=False):
     """Where a run is recorded, and how the process that drives it follows and stops it."""
 
     journal: JournalPlace
-    """An open journal, the file of one, or None for the user's own."""
+    """An open journal, the file or the URL of one, or None for the user's own."""
     pool: ModelPool | None
     """Open models; runs that share a pool share connections and limits."""
     on_ready: Callable[[], None] | None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.journal.location import locate
+from autoreason.journal.location import Place, locate
 from autoreason.paths import data_folder
 from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.result import Result
@@ -22,10 +23,10 @@ def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journa
     if isinstance(place, Journal):
         yield place
         return
-    url = str(place) if place else None
+    located = locate(place)
     if create:
-        _check_folder(url)
-    with Journal.open(url, create=create) as journal:
+        _check_folder(located)
+    with Journal.open(located, create=create) as journal:
         yield journal
 
 
@@ -36,9 +37,9 @@ def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, Journa
     return run, place
 
 
-def _check_folder(url: str | None) -> None:
+def _check_folder(place: Place) -> None:
     """Refuse a folder that is not there, which may be a typing error; the usual one is created."""
-    folder = locate(url).parent
+    folder = place.parent if isinstance(place, Path) else data_folder()
     if folder != data_folder() and not folder.is_dir():
         raise InvalidInput(f"no folder {folder} for the journal; make it first or correct its name")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import Violation, count_words
@@ -18,7 +17,7 @@ from autoreason.tournament import statements
 from autoreason.tournament.metric import Metric
 
 if TYPE_CHECKING:
-    from autoreason.journal import Journal, RunRow
+    from autoreason.journal import Journal, Place, RunRow
 
 _FIELDS = (
     *("run", "status", "reason", "text", "origin", "passes"),
@@ -45,8 +44,8 @@ class Result(Report):
     story: Story
     seconds: float | None = None
     """How long it was worked on, pauses left out; None where that is not known."""
-    journal: Path | None = None
-    """The file it is recorded in."""
+    journal: Place | None = None
+    """The file it is recorded in, or the server."""
 
     @property
     def text(self) -> str | None:
@@ -257,7 +256,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         spent=row.spent,
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,
-        journal=journal.path,
+        journal=journal.place,
     )
 
 

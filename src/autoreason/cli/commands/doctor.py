@@ -12,6 +12,7 @@ from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import AutoreasonError
 
 if TYPE_CHECKING:
+    from autoreason.journal import ServerUrl
     from autoreason.programs.sandbox.levels import DetectedLevel
 
 Level = Literal["ok", "warn", "fail"]
@@ -171,15 +172,30 @@ def _sandboxes(found: DetectedLevel) -> str:
             return "programs are not run here without --unsafe"
 
 
+def _server(place: ServerUrl, runs: int) -> Finding:
+    from autoreason.journal.store import open_store
+    from autoreason.report import numbers
+
+    store = open_store(place)
+    if not store.exists():
+        return Finding("journal", "ok", f"{place}, created by the first run")
+    store.open_writer().close()
+    size = numbers.megabytes(store.size())
+    return Finding("journal", "ok", f"{place}, {numbers.count(runs, 'run')}, {size}")
+
+
 def _journal(url: str | None) -> Iterator[Finding]:
     import os
 
-    from autoreason.journal import Journal, file
+    from autoreason.journal import Journal, ServerUrl, file
     from autoreason.report import numbers
 
     try:
         with Journal.open(url, create=False) as book:
-            path, runs = book.path, book.count()
+            path, runs = book.place, book.count()
+        if isinstance(path, ServerUrl):
+            yield _server(path, runs)
+            return
     except AutoreasonError as problem:
         yield Finding("journal", "fail", str(problem))
         return

@@ -16,19 +16,22 @@ from autoreason.errors import InvalidInput, JournalError
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
+    from autoreason.journal import Place
     from autoreason.journal.maintenance import Damage
 
 
 @click.group(cls=HelpfulGroup)
 def journal() -> None:
-    """Check, back up and compact the journal.
+    """Check, back up, copy and compact the journal.
 
     The journal is one SQLite file with every run in it: AUTOREASON_JOURNAL or journal.db in your
-    data folder, unless --journal names another.
+    data folder, unless --journal names another. For several machines it is a PostgreSQL database:
+    postgresql://user@host/database.
 
     \b
       autoreason journal check
       autoreason journal backup ~/backups/journal.db
+      autoreason journal copy ~/journal.db postgresql://ada@db.lab/runs
       autoreason runs prune --older-than 90d
       autoreason journal compact
     """
@@ -57,21 +60,29 @@ def check(journal: str | None, as_json: bool) -> int:
     return 1 if damages else 0
 
 
-def examine(url: str | None) -> tuple[Path, int, list[Damage]]:
+def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
     """Where a journal is, how many runs it has, and what is damaged in it."""
-    from autoreason.journal import location, maintenance
+    from autoreason.journal import maintenance
 
-    path = location.locate(url)
-    if not path.exists():
-        raise InvalidInput(
-            f"no journal at {path}; correct its name, or start with `autoreason run`"
-        )
+    place = _existing(url)
     with open_journal(url) as book, _show_progress() as progress:
         damages = maintenance.check(book, progress)
         try:
-            return book.path, book.count(), damages
+            return place, book.count(), damages
         except JournalError:
-            return book.path, 0, damages
+            return place, 0, damages
+
+
+def _existing(url: str | None) -> Place:
+    """Where a journal is; one that is not there may be a typing error."""
+    from autoreason.journal import location, store
+
+    place = location.locate(url)
+    if not (place.exists() if isinstance(place, Path) else store.open_store(place).exists()):
+        raise InvalidInput(
+            f"no journal at {place}; correct its name, or start with `autoreason run`"
+        )
+    return place
 
 
 @journal.command(cls=HelpfulCommand, short_help="Copy the journal, also while runs go on.")
@@ -118,6 +129,39 @@ def compact(journal: str | None, as_json: bool) -> None:
     else:
         sizes = f"{numbers.megabytes(before)} before, {numbers.megabytes(after)} after"
         click.echo(f"{path}: {sizes}", err=True)
+
+
+@journal.command(cls=HelpfulCommand, short_help="Copy runs to another journal.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@options.json_option
+def copy(source: str, target: str, as_json: bool) -> None:
+    """Copy every run of the journal FROM to the journal TO, which is created where it is not there.
+
+    Both are files or PostgreSQL databases. Runs keep their names; one that TO has already is
+    left as it is, and where the two differ nothing is copied. What has arrived is compared with
+    what was sent, record by record. Interrupted, it goes on with the next run when it is repeated.
+    No run of FROM may be live.
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.journal.transfer import copy_runs
+    from autoreason.run.record import use_journal
+
+    place = _existing(source)
+    with (
+        open_journal(source) as book,
+        use_journal(target, create=True) as other,
+        _show_progress() as progress,
+    ):
+        copied, there = copy_runs(book, other, progress)
+        destination = other.place
+    if as_json:
+        ends = {"from": str(place), "to": str(destination)}
+        print_json({**ends, "copied": copied, "already_there": there})
+    else:
+        more = f", {len(there):,} already there" if there else ""
+        copies = f"{numbers.count(len(copied), 'run')} copied and compared"
+        click.echo(f"{place} to {destination}: {copies}{more}", err=True)
 
 
 @contextmanager

@@ -1,0 +1,284 @@
+"""A journal on a server: what only a server can do to it is one sentence, and nothing committed is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.journal.samples import RUN, a_process, a_reply, a_request, change, committed, create_run
+from tests.patience import PATIENCE
+from tools.postgres import Server
+
+from autoreason.errors import InvalidInput, JournalError, RunLocked, UnknownRun, WritingFailed
+from autoreason.events import PassStarted
+from autoreason.exchange import Spent
+from autoreason.journal import Journal, maintenance
+from autoreason.journal.location import locate
+from autoreason.journal.store import open_store
+
+
+def database_of(url: str) -> str:
+    """The name of a database."""
+    return url.partition("?")[0].rpartition("/")[2]
+
+
+def disconnect(server: Server, url: str) -> None:
+    """Cut every connection to a database, as a server that is stopped does."""
+    server.execute(
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database_of(url)}'"
+    )
+
+
+@pytest.fixture
+def url(postgres_url: str) -> str:
+    """On a server only."""
+    return postgres_url
+
+
+# Where it is.
+
+
+def test_reading_a_database_without_a_journal_shows_nothing_and_writes_nothing(url: str) -> None:
+    with Journal.open(url, create=False) as journal:
+        assert journal.runs() == []
+        assert journal.spent(RUN) == Spent()
+        assert journal.lock_owner(RUN) is None
+        assert journal.stamps() == {}
+        with pytest.raises(UnknownRun, match="there is none"):
+            journal.find("last")
+        with pytest.raises(InvalidInput, match="there is no journal"):
+            journal.command(RUN, "stop")
+    assert not open_store(locate(url)).exists()
+
+
+def test_it_has_no_file(journal: Journal, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is on a server and has no file"):
+        str(journal.path)
+    with pytest.raises(InvalidInput, match="is on a server; back it up with pg_dump"):
+        maintenance.back_up(journal.place, tmp_path / "copy.db")
+
+
+def test_a_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"start the server, or correct its address$") as raised:
+        Journal.open(f"postgresql://ada:s3cret@/runs?host={tmp_path}", create=True)
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.usefixtures("postgres")
+def test_what_is_no_url_is_one_sentence() -> None:
+    with pytest.raises(InvalidInput, match="is not a URL of PostgreSQL; write postgresql://"):
+        Journal.open("postgresql://ada:s3cret@host/runs?no_such_option=1", create=False)
+
+
+def test_an_unknown_database_is_one_sentence(postgres: Server) -> None:
+    with pytest.raises(JournalError, match='"nowhere" does not exist; create it with `createdb`'):
+        Journal.open(postgres.url("nowhere"), create=True)
+
+
+def test_a_wrong_password_is_one_sentence(postgres: Server, url: str) -> None:
+    postgres.execute("DROP ROLE IF EXISTS known", "CREATE ROLE known LOGIN PASSWORD 'right'")
+    wrong = postgres.url(database_of(url), "known", "wr0ng")
+    with pytest.raises(JournalError, match=r"authentication failed.*; correct user and") as raised:
+        Journal.open(wrong, create=True)
+    assert "wr0ng" not in str(raised.value)
+
+
+def test_an_unknown_user_is_one_sentence(postgres: Server, url: str) -> None:
+    with pytest.raises(JournalError, match='role "nobody" does not exist; correct user and'):
+        Journal.open(postgres.url(database_of(url), "nobody"), create=True)
+
+
+def test_without_the_right_to_write_a_journal_can_be_read(postgres: Server, url: str) -> None:
+    name = f"guest_{database_of(url)}"
+    postgres.execute(f"CREATE ROLE {name} LOGIN")
+    guest = postgres.url(database_of(url), name)
+    with pytest.raises(JournalError, match=r"is read-only \(permission denied"):
+        Journal.open(guest, create=True)
+    with Journal.open(url, create=True) as journal:
+        create_run(journal, RUN)
+    postgres.execute(
+        f"GRANT USAGE ON SCHEMA autoreason TO {name}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA autoreason TO {name}",
+        database=database_of(url),
+    )
+    with Journal.open(guest, create=False) as journal:
+        assert [run.id for run in journal.runs()] == [RUN]
+        with pytest.raises(JournalError, match="ask its owner for the right to write"):
+            journal.command(RUN, "stop")
+
+
+def test_a_newer_schema_asks_for_an_upgrade_and_is_left_as_it_is(url: str) -> None:
+    Journal.open(url, create=True).close()
+    change(url, "UPDATE schema_version SET version = 99")
+    for create in (True, False):
+        with pytest.raises(JournalError, match=r"\(schema 99, this one knows 1\); upgrade"):
+            Journal.open(url, create=create)
+
+
+def test_tables_of_another_program_are_left_as_they_are(postgres: Server, url: str) -> None:
+    postgres.execute(
+        "CREATE SCHEMA autoreason",
+        "CREATE TABLE autoreason.runs (x int)",
+        database=database_of(url),
+    )
+    for create in (True, False):
+        with pytest.raises(JournalError, match="that are no journal; name another"):
+            Journal.open(url, create=create)
+
+
+def test_an_empty_schema_that_was_made_for_us_is_used(postgres: Server, url: str) -> None:
+    postgres.execute("CREATE SCHEMA autoreason", database=database_of(url))
+    with Journal.open(url, create=True) as journal:
+        create_run(journal, RUN)
+        assert journal.count() == 1
+
+
+def test_tables_of_others_in_the_same_database_do_no_harm(postgres: Server, url: str) -> None:
+    postgres.execute("CREATE TABLE runs (distance int)", database=database_of(url))
+    with Journal.open(url, create=True) as journal:
+        create_run(journal, RUN)
+        assert [run.id for run in journal.runs()] == [RUN]
+
+
+# When something goes wrong.
+
+
+async def test_a_full_disk_is_one_sentence_and_the_next_reply_is_kept(
+    journal: Journal, url: str
+) -> None:
+    change(
+        url,
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE EXCEPTION USING ERRCODE = '53100'; END$$",
+        "CREATE TRIGGER full_disk BEFORE INSERT ON replies EXECUTE FUNCTION full_disk()",
+    )
+    with pytest.raises(WritingFailed, match=r"no space is left for .*; free some, then resume"):
+        await journal.record_reply(RUN, a_request(), a_reply())
+    change(url, "DROP TRIGGER full_disk ON replies")
+    await journal.record_reply(RUN, a_request(), a_reply())
+    assert len(journal.replies(RUN)) == 1
+
+
+async def test_a_lost_connection_reaches_everybody_who_waits_and_reading_goes_on(
+    postgres: Server, url: str
+) -> None:
+    journal = Journal.open(url, create=True)
+    create_run(journal, RUN)
+    await journal.record_reply(RUN, a_request("before"), a_reply())
+    disconnect(postgres, url)
+    results = await asyncio.gather(
+        *(journal.record_reply(RUN, a_request(str(n)), a_reply()) for n in range(5)),
+        return_exceptions=True,
+    )
+    assert {type(result) for result in results} == {WritingFailed}
+    sentence = r"the connection to .* was lost \(.*\); when the server can be reached again, resume"
+    assert re.fullmatch(sentence, str(results[0]))
+    with pytest.raises(WritingFailed, match=sentence):
+        journal.command(RUN, "stop")
+    with pytest.raises(WritingFailed, match="was lost"):
+        journal.runs()
+    assert list(journal.replies(RUN)) == ["before"]
+    journal.close()
+
+
+def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
+    postgres: Server, url: str
+) -> None:
+    lost, other = Journal.open(url, create=True), Journal.open(url, create=True)
+    create_run(lost, RUN)
+    with lost.lock(RUN):
+        lost.append(RUN, PassStarted(number=1, words=1))
+        with pytest.raises(RunLocked):
+            other.lock(RUN).__enter__()
+        disconnect(postgres, url)
+        other.close()
+        with Journal.open(url, create=False) as other, other.lock(RUN):
+            seen = len(other.events(RUN))
+            with pytest.raises(WritingFailed):
+                asyncio.run(lost.record_reply(RUN, a_request(), a_reply()))
+            assert len(other.events(RUN)) == seen
+            assert other.replies(RUN) == {}
+    lost._reader.close()
+
+
+def test_a_lock_taken_in_a_batch_that_was_undone_is_released(url: str) -> None:
+    journal = Journal.open(url, create=True)
+    create_run(journal, RUN)
+    # An event that is refused undoes the batch it is in.
+    journal.append("20261115-no-run", PassStarted(number=1, words=1))
+    with pytest.raises(UnknownRun), journal.lock(RUN):
+        pytest.fail("locked although something before it was not written")
+    with Journal.open(url, create=False) as other, other.lock(RUN):
+        assert other.lock_owner(RUN)
+    with pytest.raises(UnknownRun):
+        journal.close()
+
+
+def test_no_text_is_dropped_while_another_process_may_write(journal: Journal) -> None:
+    with pytest.raises(RunLocked, match=r"another process has .* open for writing; end it first"):
+        maintenance.compact(journal.place, lambda *_: None)
+
+
+def test_two_processes_store_the_same_texts_at_once(journal: Journal, url: str) -> None:
+    code = """
+    import asyncio
+    run, texts = sys.argv[2], [f"{n} is a text of some length. " * 10 for n in range(40)]
+    if run == "backwards":
+        texts.reverse()
+    with Journal.open(sys.argv[1], create=True) as journal:
+        create_run(journal, run)
+        async def main():
+            async with asyncio.TaskGroup() as group:
+                for key, text in enumerate(texts):
+                    request = a_request(str(key), text=text)
+                    group.create_task(journal.record_reply(run, request, a_reply()))
+        asyncio.run(main())
+    """
+    processes = [a_process(code, url, run) for run in ("forwards", "backwards")]
+    for process in processes:
+        process.communicate(timeout=PATIENCE)
+    assert [process.returncode for process in processes] == [0, 0]
+    assert committed(url, "pieces") == 40
+    assert len(journal.replies("forwards")) == len(journal.replies("backwards")) == 40
+
+
+# A server that is pulled the plug on.
+
+
+@pytest.fixture
+def durable(postgres: Server) -> Iterator[Server]:
+    """A server whose commits reach the disk."""
+    server = Server(Path(f"{postgres.folder}-durable"))
+    server.begin(durable=True)
+    yield server
+    server.remove()
+
+
+def test_what_was_awaited_survives_the_servers_crash(durable: Server) -> None:
+    url = durable.create()
+    journal = Journal.open(url, create=True)
+    create_run(journal, RUN)
+
+    async def write() -> int:
+        for number in range(20):
+            await journal.record_reply(RUN, a_request(str(number)), a_reply("x" * 500))
+        crash = asyncio.create_task(asyncio.to_thread(durable.stop, "immediate"))
+        while True:
+            number += 1
+            try:
+                await journal.record_reply(RUN, a_request(str(number)), a_reply("x" * 500))
+            except WritingFailed:
+                await crash
+                return number
+
+    awaited = asyncio.run(write())
+    with pytest.raises(JournalError, match="start the server"):
+        Journal.open(url, create=False)
+    durable.begin(durable=True)
+    with closing(Journal.open(url, create=False)) as again:
+        assert {str(number) for number in range(awaited)} <= set(again.replies(RUN))
+    journal._reader.close()

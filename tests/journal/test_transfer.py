@@ -1,0 +1,140 @@
+"""Runs are copied from journal to journal, whatever each is in; nothing is lost, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import asyncio
+import lzma
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.journal.samples import a_reply, a_request, change, create_run
+from tools.postgres import Server
+
+from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.events import GuidanceGiven
+from autoreason.exchange import GuidanceQuery
+from autoreason.journal import Journal, maintenance
+from autoreason.journal.transfer import Copied, copy_runs
+
+OLDER = Path(__file__).parent / "recorded" / "schema-1.db.xz"
+LONG = "Write about tides and boats. " * 30
+
+
+def quietly(*_: object) -> None:
+    """Says nothing of how far it is."""
+
+
+def write(journal: Journal, *runs: str) -> None:
+    """Runs with everything that can be recorded of one."""
+    for run in runs:
+        create_run(journal, run, title=f"\0 {run}", forked_from="another")
+        journal.append(run, GuidanceGiven(number=1, text=LONG))
+        journal.record_request(run, a_request("in flight"))
+        journal.command(run, "guide", "Shorter.")
+        asyncio.run(journal.record_guidance(run, GuidanceQuery(key="guidance")))
+        journal.command(run, "stop", "\0")
+        asyncio.run(journal.record_reply(run, a_request(text=f"\0{run}" + LONG), a_reply("\0é")))
+        journal.set_status(run, "capped")
+        asyncio.run(journal.flush())
+
+
+def everything(journal: Journal) -> list[Any]:
+    """What can be read of every run."""
+    return [
+        (
+            *(journal.row(run), journal.events(run), journal.replies(run), journal.answers(run)),
+            *(journal.in_flight(run), sorted(journal.times(run))),
+            [each._replace(rowid=0) for each in journal.calls(run)],
+            [each._replace(id=0) for each in journal.pending_commands(run)],
+        )
+        for run in journal.stamps()
+    ]
+
+
+def copied(source: str, target: str) -> Copied:
+    """Copy all runs."""
+    with Journal.open(source, create=False) as one, Journal.open(target, create=True) as other:
+        result = copy_runs(one, other, quietly)
+        assert everything(one) == everything(other)
+        assert maintenance.check(other, quietly) == []
+    return result
+
+
+def test_runs_move_to_a_server_and_back(tmp_path: Path, postgres: Server) -> None:
+    first, last = str(tmp_path / "first.db"), str(tmp_path / "last.db")
+    servers = [postgres.create(), postgres.create()]
+    with Journal.open(first, create=True) as journal:
+        write(journal, "b", "a", "c")
+    places = [first, *servers, last]
+    for source, target in pairwise(places):
+        assert copied(source, target) == Copied(["b", "a", "c"], [])
+    with Journal.open(first, create=False) as one, Journal.open(last, create=False) as other:
+        assert everything(one) == everything(other)
+        assert other.find("c").title == "\0 c"
+
+
+def test_an_older_journal_is_copied_with_its_texts_stored_once(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    path = tmp_path / "older.db"
+    path.write_bytes(lzma.decompress(OLDER.read_bytes()))
+    assert copied(str(path), postgres_url).copied
+    assert copied(postgres_url, str(tmp_path / "new.db")).copied
+    assert (tmp_path / "new.db").stat().st_size < path.stat().st_size
+
+
+def test_what_was_copied_before_is_left_as_it_is(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
+    with Journal.open(source, create=True) as journal:
+        write(journal, "a", "b")
+        assert copied(source, target) == Copied(["a", "b"], [])
+        write(journal, "c")
+    assert copied(source, target) == Copied(["c"], ["a", "b"])
+
+
+def test_interrupted_it_goes_on_with_the_next_run(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
+
+    def interrupt(_: str, done: int, __: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with Journal.open(source, create=True) as one, Journal.open(target, create=True) as other:
+        write(one, "a", "b", "c")
+        with pytest.raises(KeyboardInterrupt):
+            copy_runs(one, other, interrupt)
+        assert copy_runs(one, other, quietly) == Copied(["c"], ["a", "b"])
+
+
+def test_another_run_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
+    with Journal.open(source, create=True) as one, Journal.open(target, create=True) as other:
+        write(one, "new", "same")
+        write(other, "same")
+        before = everything(other)
+        with pytest.raises(InvalidInput, match="has another run same; delete one of them"):
+            copy_runs(one, other, quietly)
+        assert everything(other) == before
+
+
+def test_a_damaged_run_is_not_copied_by_half(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
+    with Journal.open(source, create=True) as one, Journal.open(target, create=True) as other:
+        write(one, "a", "b")
+        change(source, "DELETE FROM pieces")
+        with pytest.raises(JournalError, match=f"the record of a in {source} is damaged"):
+            copy_runs(one, other, quietly)
+        assert other.runs() == []
+
+
+def test_a_live_run_is_not_copied_nor_a_journal_to_itself(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
+    with Journal.open(source, create=True) as one, Journal.open(target, create=True) as other:
+        write(one, "a")
+        with one.lock("a"), pytest.raises(RunLocked, match="a is live; wait for it"):
+            copy_runs(one, other, quietly)
+        with pytest.raises(InvalidInput, match="is both; name another journal"):
+            copy_runs(one, one, quietly)
+        assert other.runs() == []

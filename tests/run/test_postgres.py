@@ -1,0 +1,104 @@
+"""Whole runs whose journal is on a server: the same as in a file, and a lost server is a pause."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.journal.test_postgres import disconnect
+from tests.run.leaving import told
+from tests.run.runs import go_on, open_journal, scripted, start_run
+from tools.postgres import Server
+
+import autoreason
+from autoreason.errors import WritingFailed
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+from autoreason.run.replay import replay
+
+
+class Recorder:
+    """The usual model, which notes what it was asked and may do something first."""
+
+    address = "scripted/scripted"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self._inner: ScriptedModel = scripted()
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Note it and answer."""
+        self.asked.append(request.key)
+        return await self._inner.ask(request, on_signal)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class Severing(Recorder):
+    """A model during whose answers the server goes away once."""
+
+    def __init__(self, server: Server, url: str, after: int) -> None:
+        super().__init__()
+        self._cut = lambda: disconnect(server, url)
+        self._after = after
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer; when that reply is to be recorded, the server is gone."""
+        if len(self.asked) == self._after:
+            await asyncio.to_thread(self._cut)
+        return await super().ask(request, on_signal)
+
+
+async def test_a_run_on_a_server_is_the_same_as_in_a_file(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    with (
+        open_journal(tmp_path) as file,
+        Journal.open(postgres_url, create=True) as server,
+    ):
+        here = await start_run(file, scripted())
+        there = await start_run(server, scripted())
+        assert (there.text, there.status, there.spent.calls) == (
+            here.text,
+            here.status,
+            here.spent.calls,
+        )
+        assert told(server, there.run) == told(file, here.run)
+        assert there.journal == server.place
+
+
+async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
+    postgres: Server, postgres_url: str
+) -> None:
+    with Journal.open(postgres_url, create=True) as journal:
+        whole = await start_run(journal, scripted())
+        story = told(journal, whole.run)
+    for after in (0, 3, 7):
+        model = Severing(postgres, postgres_url, after)
+        journal = Journal.open(postgres_url, create=True)
+        with (
+            pytest.raises(WritingFailed, match=r"was lost .*; when the server can be reached"),
+            journal,
+        ):
+            await start_run(journal, model)
+        with Journal.open(postgres_url, create=False) as journal:
+            run = journal.find("last").id
+            assert not journal.find(run).live
+            before = set(journal.replies(run))
+            assert len(before) == after
+            again = Recorder()
+            result = await go_on(journal, run, again)
+            assert not before.intersection(again.asked)
+            assert result.text == whole.text
+            assert told(journal, run) == story
+
+
+async def test_a_recorded_run_replays_and_a_result_knows_its_server(postgres_url: str) -> None:
+    with Journal.open(postgres_url, create=True) as journal:
+        result = await start_run(journal, scripted())
+    assert (await asyncio.to_thread(replay, result)).same
+    with autoreason.Journal(postgres_url) as journal:
+        assert journal.find("last").id == result.run
