@@ -91,6 +91,7 @@ from autoreason.knowledge_records import RecordedOutcome as RecordedOutcome
 from autoreason.knowledge_records import ShownOutcomes as ShownOutcomes
 from autoreason.knowledge_records import ShownRecord as ShownRecord
 from autoreason.models.pool import ModelPool as ModelPool
+from autoreason.paths import ServerUrl as ServerUrl
 from autoreason.programs.assignment import Assignment as Assignment
 from autoreason.programs.assignment import CodeVerdict as CodeVerdict
 from autoreason.programs.assignment import Examination as Examination

@@ -1,10 +1,33 @@
-"""Folders on the user's machine."""
+"""Folders on the user's machine, and servers elsewhere."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+
+_PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*(?=@)")
+_PASSWORD_OPTION = re.compile(r"([?&])(?:ssl)?password=[^&]*(&|$)")
+
+
+@dataclass(frozen=True)
+class ServerUrl:
+    """A database of PostgreSQL; shown without its password."""
+
+    url: str
+
+    def __str__(self) -> str:
+        shown = _PASSWORD_OPTION.sub(r"\1", _PASSWORD.sub(r"\1", self.url))
+        return shown.rstrip("?&")
+
+    def __repr__(self) -> str:
+        return f"ServerUrl({str(self)!r})"
+
+
+Place = Path | ServerUrl
+"""The file of a journal, or the server it is on."""
 
 
 def data_folder() -> Path:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Usage
 from autoreason.journal import Journal, sql
+from autoreason.journal.databases import open_store
 from autoreason.journal.location import locate
 from autoreason.journal.rows import now
-from autoreason.journal.store import open_store
 
 RUN = "20261115-amber-fox"
 SOURCE = Path(__file__).parents[2] / "src"

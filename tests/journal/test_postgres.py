@@ -17,8 +17,8 @@ from autoreason.errors import InvalidInput, JournalError, RunLocked, UnknownRun,
 from autoreason.events import PassStarted
 from autoreason.exchange import Spent
 from autoreason.journal import Journal, maintenance
+from autoreason.journal.databases import open_store
 from autoreason.journal.location import locate
-from autoreason.journal.store import open_store
 
 
 def database_of(url: str) -> str:

@@ -15,9 +15,10 @@ from tests.journal.samples import RUN, a_reply, a_request, create_run
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
-from autoreason.journal import Journal, ServerUrl, sql
+from autoreason.journal import Journal, sql
 from autoreason.journal.location import locate
 from autoreason.journal.run_names import new_name
+from autoreason.paths import ServerUrl
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 

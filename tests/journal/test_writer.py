@@ -16,8 +16,9 @@ from tests.patience import PATIENCE
 from autoreason.errors import JournalError, UnknownRun, WritingFailed
 from autoreason.events import PassStarted
 from autoreason.journal import Journal, sql
+from autoreason.journal.connections import Connection
+from autoreason.journal.databases import open_store
 from autoreason.journal.file import open_for_writing
-from autoreason.journal.store import Connection, open_store
 from autoreason.journal.writer import Writer
 
 

@@ -1,7 +1,6 @@
 """What happened: the durable record of every run, in one SQLite file or on a PostgreSQL server."""
 
 from autoreason.journal.journal import Journal
-from autoreason.journal.location import Place, ServerUrl
 from autoreason.journal.locks import LockOwner
 from autoreason.journal.rows import (
     Command,
@@ -22,7 +21,6 @@ __all__ = [
     "Journal",
     "LockOwner",
     "PendingRequest",
-    "Place",
     "RecordedAnswer",
     "RecordedCall",
     "RecordedEvent",
@@ -30,5 +28,4 @@ __all__ = [
     "RecordedTime",
     "ReplyText",
     "RunRow",
-    "ServerUrl",
 ]

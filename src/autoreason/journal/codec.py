@@ -11,9 +11,10 @@ from autoreason.errors import InvalidInput, JournalError, plainly
 from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
 from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
+from autoreason.journal.connections import PackedJson
 from autoreason.journal.migrations import STEPS, Step, upgrade_answer
 from autoreason.journal.rows import RecordedAnswer, escape, now
-from autoreason.journal.shared_texts import PackedJson, pack, pack_value
+from autoreason.journal.shared_texts import pack, pack_value
 from autoreason.task import Work
 
 _SMALL = 400

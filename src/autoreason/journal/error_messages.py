@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from autoreason.errors import JournalError, WritingFailed
-from autoreason.journal.location import Place
+from autoreason.paths import Place
 
 NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
 _MAX_DETAIL = 100

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -16,6 +17,8 @@ from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.journal import codec, location, locks, run_names, shared_texts, sql, writes
+from autoreason.journal.connections import Connection
+from autoreason.journal.databases import open_store
 from autoreason.journal.rows import (
     Command,
     CommandKind,
@@ -31,8 +34,9 @@ from autoreason.journal.rows import (
     run_from,
     spent_from,
 )
-from autoreason.journal.store import Connection, journal_errors, open_store
+from autoreason.journal.store import journal_errors
 from autoreason.journal.writer import Writer
+from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
 from autoreason.type_hints import check_type
@@ -49,8 +53,8 @@ _COMMAND_REFRESH = 0.1
 class Journal:
     """What happened in every run. Reads see what is committed; one process at a time locks a run."""
 
-    def __init__(self, path: str | location.Place) -> None:
-        if not isinstance(path, location.ServerUrl):
+    def __init__(self, path: str | Place) -> None:
+        if not isinstance(path, ServerUrl):
             check_type("path", path, str | Path)
         self.place = location.locate(path)
         self._store = open_store(self.place)
@@ -65,7 +69,7 @@ class Journal:
         self._checked_at = -inf
 
     @classmethod
-    def open(cls, url: str | location.Place | None = None, *, create: bool) -> Self:
+    def open(cls, url: str | Place | None = None, *, create: bool) -> Self:
         """Open a journal by URL or path, or the default one; an absent one is empty unless created."""
         place = location.locate(url)
         if create and not (store := open_store(place)).exists():
@@ -198,7 +202,7 @@ class Journal:
 
     @contextmanager
     def _locked(self, run: str, writer: Writer) -> Iterator[None]:
-        with self._store.lock_run(run, writer, self._read):
+        with self._store.lock_run(run, partial(writer.commit_now, ""), self._read):
             try:
                 yield
             except BaseException:

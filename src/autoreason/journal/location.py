@@ -8,31 +8,10 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import unquote
 
-from msgspec import Struct
-
 from autoreason.errors import InvalidInput
-from autoreason.paths import data_folder
+from autoreason.paths import Place, ServerUrl, data_folder
 
 _POSTGRES = ("postgresql", "postgres")
-_PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*(?=@)")
-_PASSWORD_OPTION = re.compile(r"([?&])(?:ssl)?password=[^&]*(&|$)")
-
-
-class ServerUrl(Struct, frozen=True):
-    """A database of PostgreSQL; shown without its password."""
-
-    url: str
-
-    def __str__(self) -> str:
-        shown = _PASSWORD_OPTION.sub(r"\1", _PASSWORD.sub(r"\1", self.url))
-        return shown.rstrip("?&")
-
-    def __repr__(self) -> str:
-        return f"ServerUrl({str(self)!r})"
-
-
-Place = Path | ServerUrl
-"""The file of a journal, or the server it is on."""
 
 
 def locate(url: str | Path | ServerUrl | None) -> Place:

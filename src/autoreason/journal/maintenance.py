@@ -12,11 +12,13 @@ import msgspec
 
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.journal import file, shared_texts, sql
+from autoreason.journal.connections import Connection, PackedJson
+from autoreason.journal.databases import open_store
 from autoreason.journal.error_messages import sqlite_errors
 from autoreason.journal.journal import Journal
-from autoreason.journal.location import Place
 from autoreason.journal.reader import Reader
-from autoreason.journal.store import Connection, Store, journal_errors, open_store
+from autoreason.journal.store import Store, journal_errors
+from autoreason.paths import Place
 
 OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is finished, and how much there is."""
@@ -184,7 +186,7 @@ def _store_once(connection: Connection, table: sql.PackedTable, on_progress: OnP
                 connection.execute(table.write, (*map(connection.put, packed), row))
 
 
-def pack(json: str) -> shared_texts.PackedJson | str:
+def pack(json: str) -> PackedJson | str:
     """JSON as a connection stores it."""
     try:
         return shared_texts.pack(json, shared_texts.long_texts(msgspec.json.decode(json)))

@@ -14,6 +14,7 @@ import msgspec
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError, RunLocked, WritingFailed
 from autoreason.journal import location, locks
 from autoreason.journal import postgres_sql as sql
+from autoreason.journal.connections import Change, Connection, Repeat, Row, Violation
 from autoreason.journal.error_messages import (
     NAME_ANOTHER,
     closed_error,
@@ -21,12 +22,11 @@ from autoreason.journal.error_messages import (
     driver_errors,
     newer_error,
 )
-from autoreason.journal.location import ServerUrl
 from autoreason.journal.reader import Reader
 from autoreason.journal.run_names import check_name
-from autoreason.journal.shared_texts import PieceWriter, Row, digest_of
-from autoreason.journal.store import Connection, Read, Repeat, Source, Violation
-from autoreason.journal.writer import Change, Writer
+from autoreason.journal.shared_texts import PieceWriter, digest_of
+from autoreason.journal.store import Commit, Read, Source
+from autoreason.paths import ServerUrl
 
 try:
     import psycopg
@@ -54,6 +54,9 @@ _OPTIONS = (
     " -c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
     " -c synchronous_commit=on -c lock_timeout=60s"
 )
+_MAX_ROWS = 1000
+"""Rows that are sent together."""
+_encode = msgspec.json.Encoder().encode
 _PATIENCE = 1.0
 """Seconds; the server notices a moment later that a process was killed."""
 _PAUSE = 0.02
@@ -86,7 +89,9 @@ class PostgresConnection(PieceWriter):
         self._pipeline: AbstractContextManager[psycopg.Pipeline] | None = None
         self._careful = False
         self._pieces: dict[str, str] = {}
-        """New in this transaction; sent before it is committed."""
+        self._rows: dict[str, list[Row]] = {}
+        """New in this transaction, by the statement that inserts them; sent before it is committed, as pieces are."""
+        self._nothing = raw.cursor()
 
     @property
     def IntegrityError(self) -> type[Exception]:
@@ -100,6 +105,12 @@ class PostgresConnection(PieceWriter):
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
         """Send a statement of `sql`."""
+        if self._pipeline and statement in sql.BULKS:
+            rows = self._rows.setdefault(statement, [])
+            rows.append(tuple(values))
+            if len(rows) == _MAX_ROWS:
+                self._send_rows()
+            return self._nothing
         return self.send(sql.translate(statement), values)
 
     def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Row]:
@@ -122,6 +133,7 @@ class PostgresConnection(PieceWriter):
         if self._remembers_too_much:
             self._forget()
         self._pieces.clear()
+        self._rows.clear()
         if self._raw.broken:
             raise psycopg.OperationalError("the server is gone")
         if not self._careful:
@@ -152,14 +164,25 @@ class PostgresConnection(PieceWriter):
     def commit(self) -> None:
         """Commit a transaction; on the server's disk when this returns."""
         with self._repeating():
-            if self._pieces:
-                self.send(sql.INSERT_PIECES, (list(self._pieces), list(self._pieces.values())))
+            self._send_rows()
             committed = self.send("COMMIT")
             self._leave_pipeline()
             # A transaction that has failed is undone, and that is no error.
             if committed.statusmessage != "COMMIT":
                 raise psycopg.OperationalError("the transaction was undone")
         self._careful = False
+
+    def _send_rows(self) -> None:
+        for statement, rows in self._rows.items():
+            self._insert(sql.BULKS[statement], rows)
+        if self._pieces:
+            self._insert(sql.PIECES_BULK, self._pieces.items())
+        self._rows.clear()
+        self._pieces.clear()
+
+    def _insert(self, bulk: sql.Bulk, rows: Iterable[Row]) -> None:
+        objects = [dict(zip(bulk.columns, row, strict=True)) for row in rows]
+        self.send(bulk.statement, (_encode(objects).decode(),))
 
     def roll_back(self) -> None:
         """Undo what was not committed."""
@@ -317,13 +340,13 @@ class PostgresStore:
     # Locks of runs.
 
     @contextmanager
-    def lock_run(self, run: str, writer: Writer, read: Read) -> Iterator[None]:
+    def lock_run(self, run: str, commit: Commit, read: Read) -> Iterator[None]:
         """Lock a run by the session that writes: where that is lost, so are the lock and the right to write."""
         check_name(run)
         try:
-            taken = run not in self._locked and self._take_lock(run, writer)
+            taken = run not in self._locked and self._take_lock(run, commit)
         except BaseException:
-            self._release(run, writer)
+            self._release(run, commit)
             raise
         if not taken:
             raise locks.locked_error(run, self.lock_owner(run, read))
@@ -332,18 +355,18 @@ class PostgresStore:
             yield
         finally:
             self._locked.discard(run)
-            self._release(run, writer)
+            self._release(run, commit)
 
-    def _release(self, run: str, writer: Writer) -> None:
+    def _release(self, run: str, commit: Commit) -> None:
         # What was sent is committed before another process can go on.
         for statement, value in ((sql.FORGET_OWNER, run), (sql.UNLOCK, _lock_key(run))):
             # A lost connection has lost the lock, too; another failure is that of an earlier change.
             with suppress(AutoreasonError):
-                writer.commit_now("", _send(statement, value))
+                commit(_send(statement, value))
 
-    def _take_lock(self, run: str, writer: Writer) -> bool:
+    def _take_lock(self, run: str, commit: Commit) -> bool:
         deadline = time.monotonic() + _PATIENCE
-        while not (taken := writer.commit_now("", _take(run))) and time.monotonic() < deadline:
+        while not (taken := bool(commit(_take(run)))) and time.monotonic() < deadline:
             time.sleep(_PAUSE)
         return taken
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import count
+from typing import NamedTuple
 
 from autoreason.journal import sql
 
@@ -136,13 +137,48 @@ LOCKED = f"SELECT run {_LOCKED}"
 # Writing.
 
 TOUCH = "UPDATE runs SET updated = $1 WHERE id = ANY($2)"
-# In one order everywhere, so that two processes that store the same pieces never wait for each other.
-INSERT_PIECES = """
-    INSERT INTO pieces (id, text)
-    SELECT * FROM unnest($1::text[], $2::text[]) AS new (id, text) ORDER BY id
-    ON CONFLICT DO NOTHING
-"""
 PIECES = "SELECT id, text FROM pieces WHERE id = ANY($1)"
+
+
+class Bulk(NamedTuple):
+    """How to insert many rows with one statement, which takes a fifth of the time."""
+
+    columns: tuple[str, ...]
+    statement: str
+    """Given the rows as JSON."""
+
+
+def _bulk(table: str, end: str = "", **columns: str) -> Bulk:
+    types = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    return Bulk(
+        tuple(columns),
+        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(columns)}"
+        f" FROM json_to_recordset($1::json) AS new ({types}) {end}",
+    )
+
+
+_BIG = "bigint"
+_CALL = {"run": "text", "key": "text", "role": "text", "model": "text"}
+_USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write", "reasoning"), _BIG)
+BULKS = {
+    sql.INSERT_EVENT: _bulk(
+        "events", run="text", seq=_BIG, type="text", version="integer", at="text", payload="text"
+    ),
+    sql.INSERT_ASKED: _bulk("asked", **_CALL, at="text"),
+    sql.INSERT_REPLY: _bulk(
+        "replies",
+        **_CALL,
+        outcome="text",
+        **_USAGE,
+        cost="text",
+        seconds="double precision",
+        at="text",
+        request="text",
+        reply="text",
+    ),
+}
+# In one order everywhere, so that two processes that store the same pieces never wait for each other.
+PIECES_BULK = _bulk("pieces", "ORDER BY id ON CONFLICT DO NOTHING", id="text", text="text")
 
 _SPENT = f"""
     SELECT count(r.id), coalesce(sum(r.input), 0), coalesce(sum(r.output), 0),

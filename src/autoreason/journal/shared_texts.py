@@ -9,17 +9,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from autoreason.journal import sql
-
-if TYPE_CHECKING:
-    from autoreason.journal.store import Connection, Violation
+from autoreason.journal.connections import Connection, PackedJson, Row, Violation
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
 _MARK = "\x01"
 """Encloses the reference to a piece; JSON escapes control characters, so it never contains one."""
 _MIN_LENGTH = 100
@@ -36,12 +33,6 @@ _BOUNDARY = re.compile(r"<<<[^\\<>]{1,100}>>>(?:\\n|\Z)(?:\\n<<<[^\\<>]{1,100}>>
 # All that differs between the schemas of two ballots.
 _LABELS = re.compile(r'"enum":\[[^\]]*+\]')
 _encode = msgspec.json.Encoder().encode
-
-
-class PackedJson(NamedTuple):
-    """JSON split into parts; every second part is a piece."""
-
-    parts: tuple[str, ...]
 
 
 class PieceWriter:

@@ -11,8 +11,7 @@ from autoreason.journal import file, location, locks, sql
 from autoreason.journal.error_messages import explain_sqlite_error
 from autoreason.journal.reader import Reader
 from autoreason.journal.shared_texts import JournalConnection
-from autoreason.journal.store import Read
-from autoreason.journal.writer import Writer
+from autoreason.journal.store import Commit, Read
 
 
 class SqliteStore:
@@ -51,7 +50,7 @@ class SqliteStore:
         """An error of SQLite as one sentence about this journal."""
         return explain_sqlite_error(error, self.place, run)
 
-    def lock_run(self, run: str, writer: Writer, read: Read) -> AbstractContextManager[None]:  # noqa: ARG002
+    def lock_run(self, run: str, commit: Commit, read: Read) -> AbstractContextManager[None]:  # noqa: ARG002
         """Lock a run for writing."""
         return locks.lock_run(self._locks, run)
 

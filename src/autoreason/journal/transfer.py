@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from hashlib import blake2b
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.journal import shared_texts, sql
+from autoreason.journal.connections import Change, Connection, Repeat, Row
+from autoreason.journal.databases import open_store
 from autoreason.journal.journal import Journal
 from autoreason.journal.maintenance import OnProgress, pack, refuse_live
 from autoreason.journal.rows import escape, unescape
-from autoreason.journal.shared_texts import Row
-from autoreason.journal.store import Connection, Repeat, Source, Store, journal_errors, open_store
+from autoreason.journal.store import Source, Store, journal_errors
 
 
 class Copied(NamedTuple):
@@ -82,7 +83,7 @@ def _write_run(connection: Connection, origin: _Side, run: str) -> None:
         raise
 
 
-def _commit(connection: Connection, change: Callable[[Connection], None]) -> None:
+def _commit(connection: Connection, change: Change[None]) -> None:
     connection.begin()
     connection.apply(change)
     connection.commit()

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoreason.errors import AutoreasonError, WritingFailed
+from autoreason.journal.connections import Change, Connection, Repeat
 from autoreason.journal.error_messages import closed_error
 from autoreason.journal.rows import now
-from autoreason.journal.store import Connection, Repeat, Store
+from autoreason.journal.store import Store
 
 if TYPE_CHECKING:
     # Callers that await have imported it already; those that only read should not pay for it.
     import asyncio
 
 T = TypeVar("T")
-Change = Callable[[Connection], T]
-"""Something to write, as a function run in the writer's transaction, twice if need be.
-
-It may raise an AutoreasonError as long as it has written nothing but pieces; other changes are committed.
-"""
-
 _LINGER = 0.02
 """Seconds to wait for more work before writing what no caller waits for."""
 

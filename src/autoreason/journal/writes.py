@@ -9,10 +9,8 @@ from autoreason.errors import InvalidInput, JournalError, ReplayMismatch, Unknow
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import sql
 from autoreason.journal.codec import answer_row
+from autoreason.journal.connections import Change, Connection, Row
 from autoreason.journal.rows import Command, CommandKind, unescape
-from autoreason.journal.shared_texts import Row
-from autoreason.journal.store import Connection
-from autoreason.journal.writer import Change
 
 GUIDE: tuple[CommandKind, ...] = ("guide",)
 

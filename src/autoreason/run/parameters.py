@@ -8,9 +8,10 @@ from typing import Any, Literal, TypedDict
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
-from autoreason.journal import Journal, ServerUrl
+from autoreason.journal import Journal
 from autoreason.knowledge_records import JudgeOutcomes
 from autoreason.models.pool import ModelPool
+from autoreason.paths import ServerUrl
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Protocol

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.journal.location import Place, locate
-from autoreason.paths import data_folder
+from autoreason.journal.location import locate
+from autoreason.paths import Place, data_folder
 from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.result import Result
 from autoreason.settings import Settings

@@ -10,6 +10,7 @@ from autoreason.contract import Violation, count_words
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
+from autoreason.paths import Place
 from autoreason.report.numbers import count, lines
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.story import Story
@@ -17,7 +18,7 @@ from autoreason.tournament import statements
 from autoreason.tournament.metric import Metric
 
 if TYPE_CHECKING:
-    from autoreason.journal import Journal, Place, RunRow
+    from autoreason.journal import Journal, RunRow
 
 _FIELDS = (
     *("run", "status", "reason", "text", "origin", "passes"),

@@ -12,7 +12,7 @@ from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import AutoreasonError
 
 if TYPE_CHECKING:
-    from autoreason.journal import ServerUrl
+    from autoreason.paths import ServerUrl
     from autoreason.programs.sandbox.levels import DetectedLevel
 
 Level = Literal["ok", "warn", "fail"]
@@ -173,7 +173,7 @@ def _sandboxes(found: DetectedLevel) -> str:
 
 
 def _server(place: ServerUrl, runs: int) -> Finding:
-    from autoreason.journal.store import open_store
+    from autoreason.journal.databases import open_store
     from autoreason.report import numbers
 
     store = open_store(place)
@@ -187,7 +187,8 @@ def _server(place: ServerUrl, runs: int) -> Finding:
 def _journal(url: str | None) -> Iterator[Finding]:
     import os
 
-    from autoreason.journal import Journal, ServerUrl, file
+    from autoreason.journal import Journal, file
+    from autoreason.paths import ServerUrl
     from autoreason.report import numbers
 
     try:

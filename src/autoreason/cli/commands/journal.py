@@ -16,8 +16,8 @@ from autoreason.errors import InvalidInput, JournalError
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
-    from autoreason.journal import Place
     from autoreason.journal.maintenance import Damage
+    from autoreason.paths import Place
 
 
 @click.group(cls=HelpfulGroup)
@@ -75,10 +75,11 @@ def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
 
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
-    from autoreason.journal import location, store
+    from autoreason.journal import location
+    from autoreason.journal.databases import open_store
 
     place = location.locate(url)
-    if not (place.exists() if isinstance(place, Path) else store.open_store(place).exists()):
+    if not (place.exists() if isinstance(place, Path) else open_store(place).exists()):
         raise InvalidInput(
             f"no journal at {place}; correct its name, or start with `autoreason run`"
         )
