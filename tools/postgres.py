@@ -15,10 +15,14 @@ _SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
     "shared_buffers": "64MB",
-    "autovacuum": "off",
 }
 _CLUSTER = ("--no-sync", "--auth=trust", "--username=tests", "--no-locale", "--encoding=UTF8")
-_QUICKLY = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+_QUICKLY = {
+    "autovacuum": "off",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+}
 _names = count(1)
 
 

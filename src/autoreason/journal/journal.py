@@ -124,7 +124,7 @@ class Journal:
 
     def new_run_id(self) -> str:
         """A free name for a run, short and sorted by day."""
-        name = run_names.new_name(self._reserved_names.union(self._ids()))
+        name = run_names.new_name(lambda name: name in self._reserved_names or self._has(name))
         # Not on the disk yet, but reserved.
         self._reserved_names.add(name)
         return name
@@ -140,7 +140,10 @@ class Journal:
 
     def find(self, name: str) -> RunRow:
         """The run named by a whole name, its beginning, its last words, `last` or `@2`."""
-        return self.row(run_names.match_name(name, self._ids()))
+        if self._has(name):
+            return self.row(name)
+        newest = self._read(sql.NEWEST_IDS, (run_names.age_of(name) or _MAX_INTEGER,))
+        return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
     def row(self, run: str) -> RunRow:
         """One run as a list shows it."""
@@ -361,8 +364,8 @@ class Journal:
             return ""
         return await self._get_writer().commit(run, writes.answer_with_guidance(run, query))
 
-    def _ids(self) -> list[str]:
-        return [run for (run,) in self._read(sql.RUN_IDS)]
+    def _has(self, run: str) -> bool:
+        return bool(self._read(sql.HAS_RUN, (run,)))
 
     def _read(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         return self._with_reader(lambda c: c.execute(statement, values).fetchall())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from random import SystemRandom
 
@@ -29,7 +29,7 @@ _ANIMALS = (
 )
 
 
-def new_name(used: Container[str]) -> str:
+def new_name(is_used: Callable[[str], bool]) -> str:
     """A name such as `20261115-amber-fox` that is not used yet."""
     # Not from the run's seed: two runs of one seed need two names.
     chance = SystemRandom()
@@ -38,7 +38,7 @@ def new_name(used: Container[str]) -> str:
         name = f"{today}-{chance.choice(_ADJECTIVES.split())}-{chance.choice(_ANIMALS.split())}"
         if attempt >= 10:
             name += str(chance.randrange(2, 10_000))
-        if name not in used:
+        if not is_used(name):
             return name
     raise InvalidInput("no free name for a run is left today; start it with another journal")
 
@@ -51,13 +51,18 @@ def check_name(name: str) -> None:
         )
 
 
+def age_of(given: str) -> int | None:
+    """Which of the newest runs is meant by `last` or `@2`; None where a name is given."""
+    back = _NEWEST.fullmatch("@1" if given == "last" else given)
+    return int(back[1]) if back else None
+
+
 def match_name(given: str, newest_first: Sequence[str]) -> str:
-    """The run named by a whole name, its beginning, its last words, `last` or `@2`."""
+    """The run named by a whole name, its beginning, its last words, `last` or `@2`; for these, the newest will do."""
     if given in newest_first:
         return given
-    back = _NEWEST.fullmatch("@1" if given == "last" else given)
-    if back:
-        return _by_age(given, int(back[1]), newest_first)
+    if age := age_of(given):
+        return _by_age(given, age, newest_first)
     found = [
         name
         for name in newest_first

@@ -166,6 +166,8 @@ DELETE_RUN = (
     "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
+NEWEST_IDS = f"{RUN_IDS} LIMIT ?"
+HAS_RUN = "SELECT 1 FROM runs WHERE id = ?"
 STAMPS = """
     SELECT id, (SELECT max(seq) FROM events WHERE run = runs.id),
         (SELECT max(id) FROM replies WHERE run = runs.id), (SELECT max(id) FROM asked WHERE run = runs.id)

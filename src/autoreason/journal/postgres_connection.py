@@ -1,0 +1,291 @@
+"""A session on a PostgreSQL server, and its errors as sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, TypeVar
+
+import msgspec
+
+from autoreason.errors import InvalidInput, JournalError, WritingFailed
+from autoreason.journal import postgres_sql as sql
+from autoreason.journal.connections import Repeat, Row, Violation
+from autoreason.journal.error_messages import NAME_ANOTHER, closed_error, damage_error
+from autoreason.journal.shared_texts import PieceWriter, digest_of
+from autoreason.paths import ServerUrl
+
+try:
+    import psycopg
+    from psycopg.pq import TransactionStatus
+except ImportError:
+    raise InvalidInput(
+        "a journal on PostgreSQL needs psycopg; install autoreason[postgres], or name a file"
+    ) from None
+
+T = TypeVar("T")
+_PARAMETERS = {
+    "application_name": "autoreason",
+    "client_encoding": "utf8",
+    "connect_timeout": "10",
+    # A server that is cut off is noticed within seconds; an idle connection would wait for hours.
+    "keepalives_idle": "3",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+"""Unless the URL says otherwise."""
+_OPTIONS = (
+    f"-c search_path={sql.SCHEMA}"
+    # The same from the other side: a host that died loses its locks.
+    " -c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+    " -c synchronous_commit=on -c lock_timeout=60s"
+)
+_MAX_ROWS = 1000
+"""Rows that are sent together."""
+_encode = msgspec.json.Encoder().encode
+_STREAMED = 1000
+
+
+class _Never(Exception):
+    """What is never raised."""
+
+
+class PostgresConnection(PieceWriter):
+    """A connection to a server. Statements of a batch are sent without waiting for one another.
+
+    An error in such a batch may be that of any of its changes; the batch is then undone and applied
+    again carefully: each change waits for its statements, and is undone alone if it fails.
+    """
+
+    def __init__(self, raw: psycopg.Connection[Row]) -> None:
+        super().__init__()
+        self._raw = raw
+        self._pipeline: AbstractContextManager[psycopg.Pipeline] | None = None
+        self._careful = False
+        self._pieces: dict[str, str] = {}
+        self._rows: dict[str, list[Row]] = {}
+        """New in this transaction, by the statement that inserts them; sent before it is committed, as pieces are."""
+        self._nothing = raw.cursor()
+
+    @property
+    def IntegrityError(self) -> type[Exception]:
+        """What is raised where a row breaks a rule of its table."""
+        return _Never if self._pipeline else psycopg.IntegrityError
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, or lost."""
+        return self._raw.closed
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
+        """Send a statement of `sql`."""
+        if self._pipeline and statement in sql.BULKS:
+            rows = self._rows.setdefault(statement, [])
+            rows.append(tuple(values))
+            if len(rows) == _MAX_ROWS:
+                self._send_rows()
+            return self._nothing
+        return self.send(sql.translate(statement), values)
+
+    def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Row]:
+        """Send a statement as it is."""
+        return self._raw.execute(statement, values or None)
+
+    def executemany(self, statement: str, rows: Iterable[Row], /) -> None:
+        """Send a statement for each row."""
+        for row in rows:
+            self.execute(statement, row)
+
+    def stream(self, statement: str) -> Iterator[Row]:
+        """Rows of a whole table, a few at a time."""
+        with self._raw.cursor("streamed") as cursor:
+            cursor.itersize = _STREAMED
+            yield from cursor.execute(statement)
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        if self._remembers_too_much:
+            self._forget()
+        self._pieces.clear()
+        self._rows.clear()
+        if self._raw.broken:
+            raise psycopg.OperationalError("the server is gone")
+        if not self._careful:
+            self._pipeline = self._raw.pipeline()
+            self._pipeline.__enter__()
+        self.send("BEGIN")
+
+    def apply(self, change: Callable[[PostgresConnection], T]) -> T:
+        """Apply one change of several."""
+        if self._pipeline:
+            with self._repeating():
+                return change(self)
+        self.send("SAVEPOINT one")
+        try:
+            result = change(self)
+        except BaseException:
+            self.send("ROLLBACK TO one")
+            raise
+        self.send("RELEASE one")
+        return result
+
+    def touch(self, at: str, runs: Collection[str]) -> None:
+        """Note when these runs were last written to."""
+        if written := sorted(filter(None, runs)):
+            with self._repeating():
+                self.send(sql.TOUCH, (at, written))
+
+    def commit(self) -> None:
+        """Commit a transaction; on the server's disk when this returns."""
+        with self._repeating():
+            self._send_rows()
+            committed = self.send("COMMIT")
+            self._leave_pipeline()
+            # A transaction that has failed is undone, and that is no error.
+            if committed.statusmessage != "COMMIT":
+                raise psycopg.OperationalError("the transaction was undone")
+        self._careful = False
+
+    def _send_rows(self) -> None:
+        for statement, rows in self._rows.items():
+            self._insert(sql.BULKS[statement], rows)
+        if self._pieces:
+            self._insert(sql.PIECES_BULK, self._pieces.items())
+        self._rows.clear()
+        self._pieces.clear()
+
+    def _insert(self, bulk: sql.Bulk, rows: Iterable[Row]) -> None:
+        objects = [dict(zip(bulk.columns, row, strict=True)) for row in rows]
+        self.send(bulk.statement, (_encode(objects).decode(),))
+
+    def roll_back(self) -> None:
+        """Undo what was not committed."""
+        self._forget()
+        self._careful = False
+        with suppress(psycopg.Error):
+            self._leave_pipeline()
+        if not self.closed and self._raw.info.transaction_status != TransactionStatus.IDLE:
+            self.send("ROLLBACK")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything within is committed together, or undone."""
+        self._careful = True
+        self.begin()
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.roll_back()
+            raise
+
+    def violation(self, error: Exception) -> Violation | None:
+        """Which rule of its table a row broke."""
+        match error:
+            case psycopg.errors.ForeignKeyViolation():
+                return "unknown run"
+            case psycopg.errors.UniqueViolation():
+                return "duplicate"
+        return None
+
+    def fetch_pieces(self, references: Collection[str]) -> dict[str, str]:
+        """Texts by their digests."""
+        return dict(self.send(sql.PIECES, (list(references),)).fetchall())
+
+    def shrink(self) -> None:
+        """Rewrite the tables."""
+        for table in sql.TABLES:
+            self.send(f"VACUUM FULL {table}")
+
+    def close(self) -> None:
+        """End the session, and with it every lock of its runs."""
+        self._raw.close()
+
+    @contextmanager
+    def _repeating(self) -> Iterator[None]:
+        """In a batch that is sent without waiting, any error asks for the careful way."""
+        careful = self._pipeline is None
+        try:
+            yield
+        except psycopg.Error:
+            if careful or self.closed:
+                raise
+            self.roll_back()
+            self._careful = True
+            raise Repeat from None
+
+    def _leave_pipeline(self) -> None:
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline:
+            pipeline.__exit__(None, None, None)
+
+    def _store(self, piece: str) -> str:
+        reference = digest_of(piece).hex()
+        self._pieces[reference] = piece
+        return reference
+
+
+def connect(place: ServerUrl) -> PostgresConnection:
+    """A new session, or a sentence on why there is none."""
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(place.url)
+    except psycopg.ProgrammingError:
+        raise InvalidInput(
+            f"{place} is not a URL of PostgreSQL; write postgresql://user@host/database"
+        ) from None
+    parameters: dict[str, Any] = {**_PARAMETERS, **given}
+    parameters["options"] = f"{given.get('options', '')} {_OPTIONS}".strip()
+    try:
+        raw = psycopg.connect(**parameters, autocommit=True, cursor_factory=psycopg.RawCursor)
+    except psycopg.Error as error:
+        raise _explain_refusal(place, str(error)) from None
+    raw.server_cursor_factory = psycopg.RawServerCursor
+    return PostgresConnection(raw)
+
+
+def explain_postgres_error(
+    error: Exception, place: ServerUrl, run: str | None = None
+) -> JournalError:
+    """An error of the server as one sentence about this journal, with the remedy."""
+    code = getattr(error, "sqlstate", None) or ""
+    said = _first_line(str(error))
+    if code == "53100":
+        return WritingFailed(f"no space is left for {place}; free some, then resume")
+    if code in ("42501", "25006"):
+        return JournalError(
+            f"{place} is read-only ({said}); ask its owner for the right to write, or"
+            f" {NAME_ANOTHER}"
+        )
+    if code == "55P03":
+        return JournalError(f"{place} is locked by another program; close that, then try again")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        if "connection is closed" in said:
+            return closed_error(place)
+        return WritingFailed(
+            f"the connection to {place} was lost ({said}); when the server can be reached again,"
+            " resume"
+        )
+    return damage_error(place, str(error), run)
+
+
+def _explain_refusal(place: ServerUrl, message: str) -> JournalError:
+    """Why there is no connection; the server says it in words alone."""
+    said = _first_line(message.rpartition("FATAL:")[2] or message)
+    if re.search(r"^database .* does not exist", said):
+        remedy = "create it with `createdb`, or correct its name"
+    elif re.search(r"password|authentication|pg_hba|role .* does not exist", said):
+        remedy = "correct user and password, in the URL, PGPASSWORD or ~/.pgpass"
+    elif re.search(r"permission denied", said):
+        remedy = f"ask its owner for the right to use it, or {NAME_ANOTHER}"
+    elif re.search(r"too many|connection slots", said):
+        remedy = "end other processes, or allow more with max_connections"
+    else:
+        remedy = "start the server, or correct its address"
+    return JournalError(f"cannot open {place}: {said}; {remedy}")
+
+
+def _first_line(message: str) -> str:
+    lines = [line.strip() for line in message.strip().splitlines()]
+    return lines[0] if lines else "it did not say why"
