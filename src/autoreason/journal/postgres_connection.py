@@ -40,6 +40,7 @@ _OPTIONS = (
     f"-c search_path={sql.SCHEMA}"
     # The same from the other side: a host that died loses its locks.
     " -c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+    " -c tcp_user_timeout=10000"
     " -c synchronous_commit=on -c lock_timeout=60s"
 )
 _MAX_ROWS = 1000
