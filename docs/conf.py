@@ -60,6 +60,7 @@ docs/studies
 docs/extending
 docs/protocol
 docs/real-models
+docs/scale
 docs/benchmarks
 docs/glossary
 ```
