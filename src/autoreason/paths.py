@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-_PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*(?=@)")
+_PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^?#]*(?=@)")
 _PASSWORD_OPTION = re.compile(r"([?&])(?:ssl)?password=[^&]*(&|$)")
 
 
@@ -19,8 +19,7 @@ class ServerUrl:
     url: str
 
     def __str__(self) -> str:
-        shown = _PASSWORD_OPTION.sub(r"\1", _PASSWORD.sub(r"\1", self.url))
-        return shown.rstrip("?&")
+        return hide_password(self.url)
 
     def __repr__(self) -> str:
         return f"ServerUrl({str(self)!r})"
@@ -28,6 +27,13 @@ class ServerUrl:
 
 Place = Path | ServerUrl
 """The file of a journal, or the server it is on."""
+
+
+def hide_password(word: str) -> str:
+    """A word as it may be shown: where it is a URL, without its password."""
+    if "://" not in word:
+        return word
+    return _PASSWORD_OPTION.sub(r"\1", _PASSWORD.sub(r"\1", word)).rstrip("?&")
 
 
 def data_folder() -> Path:

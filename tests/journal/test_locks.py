@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -152,6 +153,17 @@ def test_a_lock_that_says_nothing_is_still_a_lock(file_journal: Journal, locks: 
         assert journal.lock_owner(RUN) == LockOwner()
         with pytest.raises(RunLocked, match="is locked by another process; wait for it"):
             journal.lock(RUN).__enter__()
+
+
+def test_the_owners_command_shows_no_password(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["/bin/autoreason", "run", "--journal=postgresql://ada:s3cret@db.lab/runs"]
+    monkeypatch.setattr(sys, "argv", words)
+    with journal.lock(RUN):
+        who = journal.lock_owner(RUN)
+        assert who is not None
+        assert who.command == "autoreason run --journal=postgresql://ada@db.lab/runs"
 
 
 def test_an_error_inside_lets_go(journal: Journal) -> None:

@@ -114,6 +114,8 @@ def test_no_other_kind_of_database_is_known(place: str) -> None:
     [
         ("postgresql://ada:s3cret@db.lab/runs", "postgresql://ada@db.lab/runs"),
         ("postgres://ada:s:3@db.lab:5433/runs", "postgres://ada@db.lab:5433/runs"),
+        ("postgresql://ada:p@s/s@db.lab/runs", "postgresql://ada@db.lab/runs"),
+        ("postgresql://db.lab:5433/runs", "postgresql://db.lab:5433/runs"),
         ("postgresql:///runs?user=ada&password=s3cret", "postgresql:///runs?user=ada"),
         ("postgresql:///runs?password=s3cret&user=ada", "postgresql:///runs?user=ada"),
         ("postgresql:///runs?sslpassword=s3cret", "postgresql:///runs"),

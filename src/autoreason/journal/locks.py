@@ -17,6 +17,7 @@ from msgspec import Struct
 from autoreason.errors import JournalError, RunLocked
 from autoreason.journal.error_messages import explain_disk_error
 from autoreason.journal.run_names import check_name
+from autoreason.paths import hide_password
 
 _PATIENCE = 0.2
 """Seconds; a process that looks for the owner takes the lock for an instant."""
@@ -171,7 +172,9 @@ def _read_owner(lock: int) -> LockOwner:
 
 def this_process() -> LockOwner:
     """Us, as an owner of locks."""
-    words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
+    words = (
+        " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
+    )
     # The shell may have passed bytes that are no text.
     command = words.encode("utf-8", "replace").decode()
     if len(command) > _MAX_COMMAND_LENGTH:
