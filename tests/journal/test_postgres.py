@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -74,6 +75,14 @@ def test_what_is_no_url_is_one_sentence() -> None:
         Journal.open("postgresql://ada:s3cret@host/runs?no_such_option=1", create=False)
 
 
+def test_without_its_driver_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("autoreason.journal.postgres", "autoreason.journal.postgres_connection"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(InvalidInput, match=r"needs psycopg; install autoreason\[postgres\]"):
+        Journal.open("postgresql:///runs", create=False)
+
+
 def test_an_unknown_database_is_one_sentence(postgres: Server) -> None:
     with pytest.raises(JournalError, match='"nowhere" does not exist; create it with `createdb`'):
         Journal.open(postgres.url("nowhere"), create=True)
@@ -96,7 +105,7 @@ def test_without_the_right_to_write_a_journal_can_be_read(postgres: Server, url:
     name = f"guest_{database_of(url)}"
     postgres.execute(f"CREATE ROLE {name} LOGIN")
     guest = postgres.url(database_of(url), name)
-    with pytest.raises(JournalError, match=r"is read-only \(permission denied"):
+    with pytest.raises(JournalError, match=r"does not allow it \(permission denied"):
         Journal.open(guest, create=True)
     with Journal.open(url, create=True) as journal:
         create_run(journal, RUN)
@@ -107,7 +116,7 @@ def test_without_the_right_to_write_a_journal_can_be_read(postgres: Server, url:
     )
     with Journal.open(guest, create=False) as journal:
         assert [run.id for run in journal.runs()] == [RUN]
-        with pytest.raises(JournalError, match="ask its owner for the right to write"):
+        with pytest.raises(JournalError, match="ask its owner for the right, or name another"):
             journal.command(RUN, "stop")
 
 
@@ -216,6 +225,20 @@ def test_a_lock_taken_in_a_batch_that_was_undone_is_released(url: str) -> None:
         assert other.lock_owner(RUN)
     with pytest.raises(UnknownRun):
         journal.close()
+
+
+def test_giving_up_on_a_lock_leaves_its_owner_known(
+    journal: Journal, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with journal.lock(RUN), Journal.open(url, create=False) as other:
+        monkeypatch.setattr("autoreason.journal.postgres.time.sleep", interrupt)
+        with pytest.raises(KeyboardInterrupt), other.lock(RUN):
+            pytest.fail("locked twice")
+        assert journal.lock_owner(RUN)
+        assert other.locked_runs() == {RUN}
 
 
 def test_no_text_is_dropped_while_another_process_may_write(journal: Journal) -> None:

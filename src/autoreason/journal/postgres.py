@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
 
 import msgspec
-import psycopg
 
 from autoreason.errors import AutoreasonError, JournalError, RunLocked
 from autoreason.journal import location, locks
@@ -16,6 +15,7 @@ from autoreason.journal import postgres_sql as sql
 from autoreason.journal.connections import Change, Connection
 from autoreason.journal.error_messages import NAME_ANOTHER, driver_errors, newer_error
 from autoreason.journal.postgres_connection import (
+    DriverError,
     PostgresConnection,
     connect,
     explain_postgres_error,
@@ -65,7 +65,7 @@ class _PostgresReader:
 class PostgresStore:
     """A database of PostgreSQL."""
 
-    Error = psycopg.Error
+    Error = DriverError
     older = ()
 
     def __init__(self, place: ServerUrl) -> None:
@@ -134,7 +134,8 @@ class PostgresStore:
         try:
             taken = run not in self._locked and self._take_lock(run, commit)
         except BaseException:
-            self._release(run, commit)
+            # It may have been taken; the name of its owner may be that of another.
+            _try(commit, sql.UNLOCK, _lock_key(run))
             raise
         if not taken:
             raise locks.locked_error(run, self.lock_owner(run, read))
@@ -143,14 +144,9 @@ class PostgresStore:
             yield
         finally:
             self._locked.discard(run)
-            self._release(run, commit)
-
-    def _release(self, run: str, commit: Commit) -> None:
-        # What was sent is committed before another process can go on.
-        for statement, value in ((sql.FORGET_OWNER, run), (sql.UNLOCK, _lock_key(run))):
-            # A lost connection has lost the lock, too; another failure is that of an earlier change.
-            with suppress(AutoreasonError):
-                commit(_send(statement, value))
+            # What was sent is committed before another process can go on.
+            _try(commit, sql.FORGET_OWNER, run)
+            _try(commit, sql.UNLOCK, _lock_key(run))
 
     def _take_lock(self, run: str, commit: Commit) -> bool:
         deadline = time.monotonic() + _PATIENCE
@@ -226,7 +222,7 @@ class PostgresStore:
     # Errors.
 
     def _errors(self) -> AbstractContextManager[None]:
-        return driver_errors(psycopg.Error, self.explain, self.place)
+        return driver_errors(DriverError, self.explain, self.place)
 
     def explain(self, error: Exception, run: str | None = None) -> JournalError:
         """An error of the server as one sentence about this journal."""
@@ -248,8 +244,10 @@ def _take(run: str) -> Change[bool]:
     return change
 
 
-def _send(statement: str, value: str | int) -> Change[object]:
-    return lambda connection: connection.execute(statement, (value,))
+def _try(commit: Commit, statement: str, value: str | int) -> None:
+    # A lost connection has lost the lock, too; any other failure is that of an earlier change.
+    with suppress(AutoreasonError):
+        commit(lambda connection: connection.execute(statement, (value,)))
 
 
 def _read_owner(stored: str) -> locks.LockOwner:

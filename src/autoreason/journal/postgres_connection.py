@@ -24,6 +24,7 @@ except ImportError:
         "a journal on PostgreSQL needs psycopg; install autoreason[postgres], or name a file"
     ) from None
 
+DriverError = psycopg.Error
 T = TypeVar("T")
 _PARAMETERS = {
     "application_name": "autoreason",
@@ -256,14 +257,16 @@ def explain_postgres_error(
         return WritingFailed(f"no space is left for {place}; free some, then resume")
     if code in ("42501", "25006"):
         return JournalError(
-            f"{place} is read-only ({said}); ask its owner for the right to write, or"
-            f" {NAME_ANOTHER}"
+            f"{place} does not allow it ({said}); ask its owner for the right, or {NAME_ANOTHER}"
         )
     if code == "55P03":
         return JournalError(f"{place} is locked by another program; close that, then try again")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         if "connection is closed" in said:
             return closed_error(place)
+        # Of these classes of errors: connections, and a server that is stopped.
+        if code[:2] not in ("", "08", "57"):
+            return WritingFailed(f"{place} failed ({said}); when it works again, resume")
         return WritingFailed(
             f"the connection to {place} was lost ({said}); when the server can be reached again,"
             " resume"
