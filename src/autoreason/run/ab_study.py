@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.outcome_file import append_outcomes
 from autoreason.knowledge_records import Record
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import name_and_journal, use_journal
+from autoreason.story import Story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
 from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
+from autoreason.studies.ab.effect import effect_over_runs
 
 
 def plan_ab(
@@ -61,6 +66,8 @@ def report_ab(
     group: str = "",
     metric: str = "rate",
     knowledge: str | Path | None = None,
+    judged: Sequence[RecordedRun] = (),
+    journal: JournalPlace = None,
 ) -> AbReport:
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
@@ -70,6 +77,9 @@ def report_ab(
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
         knowledge: A folder of records that the outcomes are appended to; None for none.
+        judged: Runs whose fresh judges compared result and draft: the `effect` over them is estimated from
+            those of which the folder has outcomes of both texts, and from what judges say of the others.
+        journal: An open journal, the file of one, or None for the results' or the user's own.
 
     Returns:
         Whether the split was equal, which text does better by an interval that may be looked at any
@@ -77,6 +87,7 @@ def report_ab(
 
     Raises:
         InvalidInput: The table does not fit the plan, or a file cannot be read.
+        UnknownRun: No run has the name of one that was judged.
 
     Example:
         >>> from pathlib import Path
@@ -89,7 +100,14 @@ def report_ab(
         False
     """
     check_arguments(
-        report_ab, results=results, plan=plan, group=group, metric=metric, knowledge=knowledge
+        report_ab,
+        results=results,
+        plan=plan,
+        group=group,
+        metric=metric,
+        knowledge=knowledge,
+        judged=judged,
+        journal=journal,
     )
     file = Path(results)
     found = report_of(
@@ -100,7 +118,21 @@ def report_ab(
     )
     if knowledge and not found.is_unequal:
         append_outcomes(knowledge, _dated(found.records))
+    if judged and not found.is_unequal:
+        known = read_folder(knowledge).records if knowledge else found.records
+        found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
     return found
+
+
+def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[Story]:
+    """What is recorded of runs, each once."""
+    seen: set[str] = set()
+    for run in runs:
+        name, place = name_and_journal(run, journal)
+        with use_journal(place) as opened:
+            if (found := opened.find(name).id) not in seen:
+                seen.add(found)
+                yield opened.story(found)
 
 
 def _dated(records: tuple[Record, ...]) -> list[Record]:

@@ -21,6 +21,7 @@ from autoreason.stats.results import Estimate
 from autoreason.stats.sequential import always_valid_difference, unequal_split
 from autoreason.stats.shares import exact_share
 from autoreason.studies.ab.ab_plan import AbPlan, Arm
+from autoreason.studies.ab.effect import Effect
 
 _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
@@ -54,6 +55,8 @@ class AbReport(Report):
     planned: int
     records: tuple[Record, ...]
     """For a folder of records."""
+    effect: Effect | None = None
+    """Over runs, where judged ones were named."""
 
     @property
     def is_unequal(self) -> bool:
@@ -113,6 +116,8 @@ class AbReport(Report):
                 "rates drawn towards their mean by how few they rest on: winners are lucky",
             ),
         ]
+        if self.effect and not self.is_unequal:
+            sentences.append(("Over runs", self.effect.statement))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
     def to_dict(self) -> dict[str, Any]:
