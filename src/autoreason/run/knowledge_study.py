@@ -45,7 +45,8 @@ def measure_knowledge(
     Returns:
         Its `report` has how often each judge is right with the records, without them and with
         shuffled ones, and a verdict: helps, harms, not shown or too few. The verdict is kept in the
-        folder, and only where it is `helps` are judges of later runs shown outcomes.
+        folder, and only where it is `helps` are judges of later runs shown outcomes. So are the judges'
+        weights, by which a mixed panel counts ballots in the playoff of later runs.
 
     Raises:
         InvalidInput: Something cannot be used, or the folder has no pairs.
