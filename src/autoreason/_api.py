@@ -197,6 +197,7 @@ from autoreason.studies.ab.ab_plan import AbPlan as AbPlan
 from autoreason.studies.ab.ab_plan import Arm as Arm
 from autoreason.studies.ab.ab_report import AbReport as AbReport
 from autoreason.studies.ab.ab_report import ArmResult as ArmResult
+from autoreason.studies.ab.effect import AbEffect as AbEffect
 from autoreason.studies.advise.advice_report import AdviceReport as AdviceReport
 from autoreason.studies.advise.advice_report import Price as Price
 from autoreason.studies.advise.judge_check import JudgeScore as JudgeScore

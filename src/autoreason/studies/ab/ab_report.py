@@ -21,7 +21,7 @@ from autoreason.stats.results import Estimate
 from autoreason.stats.sequential import always_valid_difference, unequal_split
 from autoreason.stats.shares import exact_share
 from autoreason.studies.ab.ab_plan import AbPlan, Arm
-from autoreason.studies.ab.effect import Effect
+from autoreason.studies.ab.effect import AbEffect
 
 _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
@@ -55,7 +55,7 @@ class AbReport(Report):
     planned: int
     records: tuple[Record, ...]
     """For a folder of records."""
-    effect: Effect | None = None
+    effect: AbEffect | None = None
     """Over runs, where judged ones were named."""
 
     @property

@@ -19,7 +19,7 @@ Values = Mapping[str, Mapping[str, float]]
 """What texts came to by group, more is better."""
 
 
-class Effect(Struct, frozen=True, kw_only=True):
+class AbEffect(Struct, frozen=True, kw_only=True):
     """How much better results do than first drafts, over runs."""
 
     tests: int
@@ -51,7 +51,7 @@ class Effect(Struct, frozen=True, kw_only=True):
 
 def effect_over_runs(
     stories: Iterable[Story], records: Iterable[Record], metric: str = "rate"
-) -> Effect:
+) -> AbEffect:
     """The effect from runs whose fresh judges compared result and draft, and from records of those that were tested.
 
     Texts that were picked say nothing of others.
@@ -72,7 +72,7 @@ def effect_over_runs(
             else:
                 measured.append((gain, share))
     found = prediction_powered_mean(measured, predicted)
-    return Effect(tests=len(measured), judged=len(predicted), **found._asdict())
+    return AbEffect(tests=len(measured), judged=len(predicted), **found._asdict())
 
 
 def _gain(story: Story, values: Values) -> float | None:
