@@ -8,9 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autoreason.knowledge.outcome_file import append_outcomes
-from autoreason.knowledge_records import Record
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
-from autoreason.run.record import name_and_journal, use_journal
+from autoreason.run.record import find_story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
 from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
 
@@ -46,12 +45,9 @@ def plan_ab(
         2
     """
     check_arguments(plan_ab, run=run, arms=arms, base=base, lift=lift, journal=journal)
-    name, place = name_and_journal(run, journal)
-    with use_journal(place) as opened:
-        found = opened.find(name).id
-        story = opened.story(found)
+    name, story = find_story(run, journal)
     seed = story.settings.seed if story.settings else 0
-    return plan_of(story, found, arms, base=base, lift=lift, seed=seed)
+    return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 
 
 def report_ab(
@@ -99,10 +95,6 @@ def report_ab(
         metric=metric,
     )
     if knowledge and not found.is_unequal:
-        append_outcomes(knowledge, _dated(found.records))
+        today = datetime.now(UTC).date().isoformat()
+        append_outcomes(knowledge, [replace(record, when=today) for record in found.records])
     return found
-
-
-def _dated(records: tuple[Record, ...]) -> list[Record]:
-    today = datetime.now(UTC).date().isoformat()
-    return [replace(record, when=today) for record in records]
