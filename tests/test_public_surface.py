@@ -27,7 +27,7 @@ CALLED = {
     *("refine", "rejudge", "replay", "research", "resume", "solve"),
     *("prepare_certify", "prepare_compare", "prepare_fork", "prepare_judge", "prepare_refine"),
     *("prepare_rejudge", "prepare_research", "prepare_compare_rules"),
-    *("add_outcome", "check_knowledge", "evaluate_predictor"),
+    *("add_outcome", "check_knowledge", "evaluate_predictor", "search_knowledge"),
     *("measure_knowledge", "plan_ab", "prepare_knowledge_test", "report_ab"),
 }
 WITHOUT_WAITING = {
@@ -39,6 +39,7 @@ WITHOUT_WAITING = {
     "plan_ab",
     "read_task",
     "report_ab",
+    "search_knowledge",
     *(name for name in CALLED if name[:8] == "prepare_"),
 }
 """Functions that wait for nothing, and so have no twin for an event loop."""

@@ -82,9 +82,13 @@ from autoreason.jobs.job import Job as Job
 from autoreason.journal import Journal as Journal
 from autoreason.knowledge.folder import FileReading as FileReading
 from autoreason.knowledge.folder_report import FolderReport as FolderReport
+from autoreason.knowledge.folder_report import SearchReport as SearchReport
 from autoreason.knowledge.folder_report import check_knowledge as check_knowledge
+from autoreason.knowledge.folder_report import search_knowledge as search_knowledge
 from autoreason.knowledge.holdout import PredictorTest as PredictorTest
 from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predictor
+from autoreason.knowledge.index import IndexedRecord as IndexedRecord
+from autoreason.knowledge.standing import Standing as Standing
 from autoreason.knowledge_records import Knowledge as Knowledge
 from autoreason.knowledge_records import Record as Record
 from autoreason.knowledge_records import RecordedOutcome as RecordedOutcome
@@ -137,6 +141,7 @@ from autoreason.run.parameters import ForkOptions as ForkOptions
 from autoreason.run.parameters import JournalPlace as JournalPlace
 from autoreason.run.parameters import JudgeOptions as JudgeOptions
 from autoreason.run.parameters import KnowledgeTestOptions as KnowledgeTestOptions
+from autoreason.run.parameters import OutcomeOptions as OutcomeOptions
 from autoreason.run.parameters import PanelOptions as PanelOptions
 from autoreason.run.parameters import RecordedRun as RecordedRun
 from autoreason.run.parameters import RefineOptions as RefineOptions

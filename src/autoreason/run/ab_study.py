@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.outcome_file import append_outcomes
-from autoreason.knowledge_records import Record
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
-from autoreason.run.record import name_and_journal, use_journal
+from autoreason.run.record import find_story
 from autoreason.story import Story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
 from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
@@ -51,12 +50,9 @@ def plan_ab(
         2
     """
     check_arguments(plan_ab, run=run, arms=arms, base=base, lift=lift, journal=journal)
-    name, place = name_and_journal(run, journal)
-    with use_journal(place) as opened:
-        found = opened.find(name).id
-        story = opened.story(found)
+    name, story = find_story(run, journal)
     seed = story.settings.seed if story.settings else 0
-    return plan_of(story, found, arms, base=base, lift=lift, seed=seed)
+    return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 
 
 def report_ab(
@@ -117,24 +113,10 @@ def report_ab(
         metric=metric,
     )
     if knowledge and not found.is_unequal:
-        append_outcomes(knowledge, _dated(found.records))
+        today = datetime.now(UTC).date().isoformat()
+        append_outcomes(knowledge, [replace(record, when=today) for record in found.records])
     if judged and not found.is_unequal:
         known = read_folder(knowledge).records if knowledge else found.records
-        found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
+        stories: dict[str, Story] = dict(find_story(each, journal) for each in judged)
+        found = changed(found, effect=effect_over_runs(stories.values(), known, metric))
     return found
-
-
-def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[Story]:
-    """What is recorded of runs, each once."""
-    seen: set[str] = set()
-    for run in runs:
-        name, place = name_and_journal(run, journal)
-        with use_journal(place) as opened:
-            if (found := opened.find(name).id) not in seen:
-                seen.add(found)
-                yield opened.story(found)
-
-
-def _dated(records: tuple[Record, ...]) -> list[Record]:
-    today = datetime.now(UTC).date().isoformat()
-    return [replace(record, when=today) for record in records]

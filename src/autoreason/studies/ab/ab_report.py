@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
@@ -119,10 +118,6 @@ class AbReport(Report):
         if self.effect and not self.is_unequal:
             sentences.append(("Over runs", self.effect.statement))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
 
 
 def report_of(
