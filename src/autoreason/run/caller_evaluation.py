@@ -5,11 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from autoreason.artifacts.evaluation_service import EvaluationService
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
 from autoreason.artifacts.evaluator.saved_evaluation import SavedEvaluation
-from autoreason.artifacts.research_job import ResearchTerms
-from autoreason.artifacts.research_task import research_of
+from autoreason.artifacts.research_task import EvaluationSource, research_of
+from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.errors import InvalidInput
 from autoreason.jobs.job import read_options
 from autoreason.settings import Settings
