@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from autoreason.artifacts.artifact import Edit, ProposalError, file_meant
 from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.research_statements import shorten
 from autoreason.characters import without_controls
 from autoreason.programs.source import without_reasoning
 
@@ -283,5 +284,4 @@ def _first_paragraph(prose: list[str]) -> str:
 
 
 def _tidy(text: str) -> str:
-    line = " ".join(without_controls(text).split()).strip("*_ ")
-    return line if len(line) <= _MAX_WORDS else f"{line[: _MAX_WORDS - 1].rstrip()}…"
+    return shorten(" ".join(without_controls(text).split()).strip("*_ "), _MAX_WORDS)

@@ -13,6 +13,7 @@ from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.normal_form import fingerprint
 from autoreason.artifacts.proposals import read_proposal
 from autoreason.artifacts.refusals import Tried, refusal
+from autoreason.artifacts.research_statements import shorten
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import Effect, ProposalSource, TrialDecided
 from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
@@ -196,16 +197,11 @@ def _entry(trial: TrialDecided, *, tail: bool) -> str:
     if trial.effect:
         parts.append(f"{effect_in_words(trial.effect)} in {count(trial.effect.looks, 'look')}")
     else:
-        parts.append(_shorten(trial.reason, _MAX_WORDS))
-    idea = _shorten(trial.hypothesis, _MAX_WORDS) or ", ".join(trial.changes)
-    expected = f" (expected {_shorten(trial.expected, 60)})" if trial.expected else ""
+        parts.append(shorten(trial.reason, _MAX_WORDS))
+    idea = shorten(trial.hypothesis, _MAX_WORDS) or ", ".join(trial.changes)
+    expected = f" (expected {shorten(trial.expected, 60)})" if trial.expected else ""
     lines = ["; ".join(parts), f"  {idea}{expected}"]
     if tail and trial.tail.strip():
         output = trial.tail.strip()[-_MAX_TAIL:].splitlines()
         lines += ["  output:", *(f"  | {line}" for line in output)]
     return "\n".join(lines)
-
-
-def _shorten(text: str, limit: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

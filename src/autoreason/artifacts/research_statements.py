@@ -81,8 +81,15 @@ def decision(event: TrialDecided) -> str:
 
 def idea(event: TrialDecided) -> str:
     """What a proposal tries, in one line."""
-    words = " ".join(event.hypothesis.split()) or ", ".join(event.changes) or "no change"
-    return words if len(words) <= _MAX_IDEA else f"{words[: _MAX_IDEA - 1].rstrip()}…"
+    return shorten(event.hypothesis, _MAX_IDEA) or shorten(
+        ", ".join(event.changes) or "no change", _MAX_IDEA
+    )
+
+
+def shorten(text: str, limit: int) -> str:
+    """A text as one line of so many characters at most."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def artifact(trial: int) -> str:

@@ -35,7 +35,6 @@ from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
 from autoreason.jobs.runner import build_job
-from autoreason.run.caller_evaluation import caller_evaluator
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
@@ -48,7 +47,7 @@ from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.research_result import ResearchResult
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
-from autoreason.settings import DEFAULT_MODEL
+from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
 
 _TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
@@ -287,6 +286,36 @@ def measuring_parts(
     if measure:
         check_evaluate(measure)
     return {**asdict(prepared), "_source": source, "_evaluate": measure, "notes": notes}
+
+
+def caller_evaluator(
+    task: Task, settings: Settings, evaluate: Evaluate, source: EvaluationSource, run: str = ""
+) -> CallerEvaluator:
+    """The caller's function over the items of a task."""
+    research = research_of(task)
+    assert research is not None
+    source = replace(source, metric=research.metric)
+    parallel = read_options(settings, ResearchTerms).parallel
+    guards = tuple(research.guard)
+    return CallerEvaluator(evaluate, source, parallel=parallel, run=run, guards=guards)
+
+
+def caller_service(
+    task: Task, settings: Settings, evaluate: Evaluate | None, run: str
+) -> EvaluationService | None:
+    """What measures a run that goes on; None where its own evaluator is saved, or it measures nothing."""
+    research = research_of(task)
+    if research is None or research.evaluate:
+        if evaluate:
+            raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+        return None
+    if evaluate is None:
+        raise InvalidInput(
+            f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
+            f'`autoreason.resume("{run}", evaluate=function)`'
+        )
+    source = SavedEvaluation(research.evaluation).source
+    return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))
 
 
 def _read(
