@@ -22,11 +22,9 @@ from autoreason.artifacts.artifact_paths import (
     path_fault,
     read_bytes,
 )
-from autoreason.artifacts.constraints import broken_constraint, check_constraint
-from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.guards import check_guard
+from autoreason.artifacts.conditions import broken_constraint, check_constraint, check_guard
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_task import Better, LookLimits, ResearchTask
+from autoreason.artifacts.research_task import Better, EvaluationSource, LookLimits, ResearchTask
 from autoreason.artifacts.tuning import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.task import Task, check_keys, check_task, read_source, split_front_matter

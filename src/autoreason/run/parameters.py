@@ -234,8 +234,10 @@ class SolveOptions(RoleOptions, total=False):
 
 
 class MeasureOptions(PanelOptions, total=False):
-    """Who proposes changes, and what a research run may take."""
+    """What measures, who proposes changes, and what a research run may take."""
 
+    evaluate: Callable[[Path, int, list[Any]], Any] | str | None
+    """A function of the artifact's folder, a seed and the items; or a command or `file.py:function`."""
     author_model: str | Model
     """Proposes changes."""
     author_temperature: float | None
