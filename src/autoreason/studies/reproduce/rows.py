@@ -1,0 +1,136 @@
+"""Rows of the paper's tables, found in recorded results: a method's panels, a run, a strategy over programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from autoreason.studies.reproduce.figures import Answer, exactly, mean_within, percentage
+from autoreason.studies.reproduce.recording import PROBLEMS, PanelLine, Recording
+from autoreason.studies.reproduce.statements import describe_runs
+
+_TIERS = ("easy", "medium", "hard")
+
+
+class PanelRow(NamedTuple):
+    """What a method has in the panels of a table, by task; first places and words are of a table with one panel."""
+
+    place: str
+    tasks: Mapping[str, str]
+    method: str
+    """A pattern of its name."""
+
+    def find(self, recording: Recording) -> Answer:
+        """Its points, their average, and what else the panel has."""
+        panels = {label: recording.panel(self.place, task) for label, task in self.tasks.items()}
+        points = {label: self._of(panel.points if panel else {}) for label, panel in panels.items()}
+        here = [panel for panel in panels.values() if panel]
+        judges = max((panel.judges_requested or 0 for panel in here), default=0)
+        most = judges * max((len(panel.methods) for panel in here), default=0)
+        values = {label: exactly(each) for label, each in points.items()}
+        values["average"] = mean_within(points.values(), judges, most)
+        if len(here) == len(self.tasks) == 1:
+            values["first places"] = exactly(self._of(here[0].first_place or {}))
+            values["words"] = exactly(self._of(here[0].lengths))
+        return Answer(values, len(here), "; ".join(filter(None, map(_lost_ballots, here))))
+
+    def needs(self) -> str:
+        """What it is found in."""
+        return f"panels of {self.place} on {', '.join(self.tasks.values())}"
+
+    def _of(self, values: Mapping[str, float]) -> float | None:
+        found = (each for name, each in values.items() if re.fullmatch(self.method, name))
+        return next(found, None)
+
+
+class Duel(NamedTuple):
+    """Votes for two texts in a panel of two, under two labels."""
+
+    place: str
+    one: str
+    other: str
+    label: str
+    other_label: str
+
+    def find(self, recording: Recording) -> Answer:
+        """The votes, and how many judges saw the first of the two first."""
+        for panel in recording.panels_of(self.place):
+            votes = panel.first_place or {}
+            if {self.one, self.other} <= votes.keys():
+                shown = [each["label_map"] for each in panel.ballots or [] if each.get("label_map")]
+                first = sum(labels[min(labels)] == self.one for labels in shown)
+                note = f"{self.one} was shown first to {first} of {len(shown)} judges"
+                values = {self.label: votes[self.one], self.other_label: votes[self.other]}
+                found = {label: exactly(each) for label, each in values.items()}
+                return Answer(found, 1, note if shown else "")
+        return Answer({}, 0)
+
+    def needs(self) -> str:
+        """What it is found in."""
+        return f"the panel of {self.place} over {self.one} and {self.other}"
+
+
+class RunRow(NamedTuple):
+    """A run by its experiment, and a pattern of its name."""
+
+    experiment: str
+    name: str
+
+    def find(self, recording: Recording) -> Answer:
+        """How long it was, who won, whether it converged, and how long its text is."""
+        run = recording.run(self.experiment, self.name)
+        if run is None:
+            return Answer({}, 0)
+        values = {
+            **{slot: run.winners.count(slot) for slot in ("A", "AB", "B")},
+            "passes": len(run.passes),
+            "stop": run.stop(),
+            "converged": int(run.stop() is not None),
+            "words": run.words(),
+        }
+        found = {name: exactly(each) for name, each in values.items()}
+        return Answer(found, 1, describe_runs([run]))
+
+    def needs(self) -> str:
+        """What it is found in."""
+        return f"its run in {self.experiment}"
+
+
+class Arm(NamedTuple):
+    """A strategy and a model on a set of problems."""
+
+    experiment: str
+    strategy: str
+    model: str
+
+    def find(self, recording: Recording) -> Answer:
+        """Which percentage of problems passes public and private tests; a provider's failure is no result."""
+        arm = list(recording.arm(*self).values())
+        results = [each for each in arm if each.error is None]
+        of = PROBLEMS - (len(arm) - len(results))
+        values = {
+            "public": percentage([each.pass_public for each in results], of),
+            "private": percentage([each.pass_private for each in results], of),
+        }
+        for tier in _TIERS:
+            solved = [each.pass_private for each in results if each.difficulty == tier]
+            failures = sum(each.difficulty == tier for each in arm) - len(solved)
+            values[tier] = percentage(solved, PROBLEMS // len(_TIERS) - failures)
+        note = f"{PROBLEMS - of} left out, for which the provider failed" if of < PROBLEMS else ""
+        return Answer(values, len(arm), note)
+
+    def needs(self) -> str:
+        """What it is found in."""
+        return f"results of {self.experiment}, {self.strategy} with {self.model}"
+
+
+Row = PanelRow | Duel | RunRow | Arm
+
+
+def _lost_ballots(panel: PanelLine) -> str:
+    valid, asked = panel.judges_valid, panel.judges_requested
+    if valid is None or asked is None or valid >= asked:
+        return ""
+    most = valid * len(panel.methods)
+    return f"{panel.task}: {valid} of {asked} ballots are valid, and {most} points are the most"
