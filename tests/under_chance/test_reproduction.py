@@ -15,7 +15,7 @@ from autoreason.studies.reproduce.recording import Recording
 from autoreason.studies.reproduce.reproduction import judge_claim
 
 PARTS = 20
-ALL = ("points with which A wins", "panels over the pitch", "panels whose judges")
+ALL = ("wins of A with", "panels over the pitch", "panels whose judges")
 """Claims that all cases are so: true only where the figure is 100."""
 
 

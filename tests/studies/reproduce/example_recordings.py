@@ -124,9 +124,7 @@ def random_run(rng: Random, experiment: str, name: str, task: str, author: str, 
     size = int(name[7]) if name.startswith("judges/") else 3
     passes: list[PassLine] = []
     while len(passes) < 25 and [line.winner for line in passes[-2:]] != ["A", "A"]:
-        judges = [
-            Judge(tuple(rng.sample(SLOTS, 3)), tuple(rng.sample(SLOTS, 3))) for _ in range(size)
-        ]
+        judges = [Judge(tuple(rng.sample(SLOTS, 3))) for _ in range(size)]
         line = PassLine(
             experiment=experiment, run=name, number=len(passes) + 1, winner="", task=task, author_model=author,
             judge_style=style, panel_size=size, k=2, pass_cap=25, tie_order="A>B>AB", judges=judges,

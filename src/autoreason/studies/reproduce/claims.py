@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from autoreason.studies.reproduce import rows, statements
+from autoreason.studies.reproduce import rows, single_claims
 from autoreason.studies.reproduce.figures import Answer
 from autoreason.studies.reproduce.recording import PROBLEMS, TASKS, Recording
 
@@ -48,8 +48,9 @@ def _claims(text: str) -> Iterator[Claim]:
         elif len(parts) > 4:
             ref, about, how, rests, figures, *needs = parts
             unit, whole = rests.split()
-            name, *arguments = how.split()
-            find = partial(getattr(statements, name), *map(_given, arguments))
+            name, *names = how.split()
+            find = getattr(single_claims, name)
+            find = partial(find, names, int(whole)) if names else find
             pairs = (each.rpartition(" ") for each in figures.split(", "))
             paper = {each: _given(value) for each, _, value in pairs}
             yield Claim(section, ref, about, paper, find, unit, int(whole), *needs or [""])

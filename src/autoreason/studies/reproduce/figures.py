@@ -112,11 +112,6 @@ def conclude(figures: Iterable[PaperFigure]) -> Verdict:
     return "agrees" if verdicts == {"agrees"} else "consistent"
 
 
-def exactly(value: float | None) -> Found:
-    """A figure that is known or not."""
-    return Found(value)
-
-
 def tally(hits: Iterable[bool | None]) -> Found:
     """How many of some cases; None is a case that is not here, and may be one or not."""
     known = list(hits)

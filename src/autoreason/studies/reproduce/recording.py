@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,17 @@ TASKS = {**{f"T{number}": f"task_0{number}" for number in range(1, 6)}, **BRIEFS
 OPEN = ("v2_task01", "multi_task", "monte_carlo")
 """The ten runs of Sonnet 4 on open tasks."""
 PROBLEMS = 150
+_ROLES = 3
+"""Calls of a pass that are not a judge's."""
 _PLACES = re.compile(
     r"(Table|Sec|Fig)s?\.? (\d[\d.]*(?:(?:, | and | & |/|-)\d[\d.]*)*)|(Discussion)"
 )
 
 
 class Judge(Struct):
-    """What one judge was shown and answered."""
+    """What one judge answered."""
 
     ranking: tuple[str, ...] | None = None
-    order: tuple[str, ...] | None = None
 
 
 class PassLine(Struct, kw_only=True, dict=True):
@@ -57,11 +59,6 @@ class PassLine(Struct, kw_only=True, dict=True):
     valid_ballots_implied: int | None = None
     words: dict[str, int | None] | None = None
     flags: list[str] = []
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What no other line has."""
-        return self.experiment, self.run, self.number
 
     @cached_property
     def rankings(self) -> list[tuple[str, ...]]:
@@ -107,11 +104,6 @@ class PanelLine(Struct, kw_only=True, dict=True):
     ballots: list[dict[str, Any]] | None = None
     paper_table: str | None = None
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What no other line has."""
-        return (self.panel_id,)
-
     @cached_property
     def rankings(self) -> list[list[str]]:
         """Ballots by method, where it is known which text was which and none is missing."""
@@ -154,19 +146,14 @@ class ResultLine(Struct, kw_only=True):
     pass_public: bool | None = None
     pass_private: bool | None = None
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What no other line has."""
-        return self.experiment, self.problem_id, self.strategy, self.model
-
 
 Line = PassLine | PanelLine | ResultLine
-KINDS: dict[str, type[Line]] = {
-    "ballots": PassLine,
-    "panels": PanelLine,
-    "code_results": ResultLine,
+KINDS: dict[str, tuple[type[Line], tuple[str, ...]]] = {
+    "ballots": (PassLine, ("experiment", "run", "number")),
+    "panels": (PanelLine, ("panel_id",)),
+    "code_results": (ResultLine, ("experiment", "problem_id", "strategy", "model")),
 }
-"""What a file has by a word in its name."""
+"""What a file has, by a word in its name, and which fields no two of its lines share."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +188,10 @@ class Run:
         """The passes that ended it; none where A never survives twice."""
         return self.passes[stop - 2 : stop] if (stop := self.stop()) else ()
 
+    def calls(self) -> int:
+        """Critic, revision, synthesis and judges of every pass."""
+        return sum(_ROLES + (line.panel_size or 0) for line in self.passes)
+
     def words(self) -> int | None:
         """How long the text is that won the last pass, or that with which A survived twice."""
         last = self.passes[(self.stop() or len(self.passes)) - 1]
@@ -223,6 +214,11 @@ class Recording:
         """The run of an experiment whose name a pattern describes."""
         found = (run for run in self.runs_of(experiment) if re.fullmatch(name, run.first.run))
         return next(found, None)
+
+    def runs_like(self, patterns: Iterable[str]) -> list[Run]:
+        """All runs whose experiment and name one of these patterns describes."""
+        names = re.compile("|".join(patterns))
+        return [run for name, run in self.runs.items() if names.fullmatch("/".join(name))]
 
     def runs_of(self, *experiments: str) -> list[Run]:
         """All runs of some experiments."""
@@ -261,7 +257,7 @@ def read_recording(folder: Path) -> Recording:
         )
     unread: dict[str, list[str]] = {kind: [] for kind in KINDS}
     lines: dict[str, list[Any]] = {
-        kind: list(_lines(files[kind], KINDS[kind], unread[kind])) for kind in KINDS
+        kind: list(_lines(files[kind], *KINDS[kind], unread[kind])) for kind in KINDS
     }
     return Recording(
         runs=_runs(lines["ballots"], unread["ballots"]),
@@ -272,10 +268,12 @@ def read_recording(folder: Path) -> Recording:
     )
 
 
-def _lines(files: Sequence[Path], kind: type[Line], unread: list[str]) -> Iterator[Line]:
+def _lines(
+    files: Sequence[Path], kind: type[Line], fields: tuple[str, ...], unread: list[str]
+) -> Iterator[Line]:
     """Every line once; what is no such line is named, and so is a second one that differs."""
     decode = msgspec.json.Decoder(kind).decode
-    known: dict[tuple[object, ...], Line] = {}
+    key, known = attrgetter(*fields), dict[object, Line]()
     for file in files:
         try:
             content = file.read_bytes()
@@ -290,7 +288,7 @@ def _lines(files: Sequence[Path], kind: type[Line], unread: list[str]) -> Iterat
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 unread.append(f"{file.name} line {number} is not what the file has")
                 continue
-            before = known.setdefault(line.key, line)
+            before = known.setdefault(key(line), line)
             if before is line:
                 yield line
             elif before != line:

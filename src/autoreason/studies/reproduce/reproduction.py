@@ -133,8 +133,8 @@ def reproduce(folder: str | Path) -> Reproduction:
         >>> from autoreason import reproduce
         >>> line = '{"panel_id": "p", "paper_table": "Sec 4.3", "first_place": {"pass15": 6, "pass25": 1}}'
         >>> _ = Path("panels.jsonl").write_text(line)
-        >>> [line.claim for line in reproduce(".").lines if line.verdict == "agrees" and line.unit == "panel"]
-        ['votes']
+        >>> [line.claim for line in reproduce(".").lines if line.here and line.unit == "panel"]
+        ['votes, pass 15 against pass 25']
     """
     check_call(reproduce, folder=folder)
     recording = read_recording(Path(folder))

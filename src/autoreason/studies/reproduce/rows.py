@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import comb
 from typing import NamedTuple
 
-from autoreason.studies.reproduce.figures import Answer, exactly, mean_within, percentage
+from autoreason.studies.reproduce.figures import Answer, Found, mean_within, percentage
 from autoreason.studies.reproduce.recording import PROBLEMS, PanelLine, Recording
-from autoreason.studies.reproduce.statements import describe_runs
+from autoreason.studies.reproduce.single_claims import describe_runs, solved
 
 _TIERS = ("easy", "medium", "hard")
 
@@ -28,11 +29,11 @@ class PanelRow(NamedTuple):
         here = [panel for panel in panels.values() if panel]
         judges = max((panel.judges_requested or 0 for panel in here), default=0)
         most = judges * max((len(panel.methods) for panel in here), default=0)
-        values = {label: exactly(each) for label, each in points.items()}
+        values = {label: Found(each) for label, each in points.items()}
         values["average"] = mean_within(points.values(), judges, most)
         if len(here) == len(self.tasks) == 1:
-            values["first places"] = exactly(self._of(here[0].first_place or {}))
-            values["words"] = exactly(self._of(here[0].lengths))
+            values["first places"] = Found(self._of(here[0].first_place or {}))
+            values["words"] = Found(self._of(here[0].lengths))
         return Answer(values, len(here), "; ".join(filter(None, map(_lost_ballots, here))))
 
     def needs(self) -> str:
@@ -62,7 +63,7 @@ class Duel(NamedTuple):
                 first = sum(labels[min(labels)] == self.one for labels in shown)
                 note = f"{self.one} was shown first to {first} of {len(shown)} judges"
                 values = {self.label: votes[self.one], self.other_label: votes[self.other]}
-                found = {label: exactly(each) for label, each in values.items()}
+                found = {label: Found(each) for label, each in values.items()}
                 return Answer(found, 1, note if shown else "")
         return Answer({}, 0)
 
@@ -88,8 +89,9 @@ class RunRow(NamedTuple):
             "stop": run.stop(),
             "converged": int(run.stop() is not None),
             "words": run.words(),
+            "calls": run.calls(),
         }
-        found = {name: exactly(each) for name, each in values.items()}
+        found = {name: Found(each) for name, each in values.items()}
         return Answer(found, 1, describe_runs([run]))
 
     def needs(self) -> str:
@@ -106,17 +108,21 @@ class Arm(NamedTuple):
 
     def find(self, recording: Recording) -> Answer:
         """Which percentage of problems passes public and private tests; a provider's failure is no result."""
-        arm = list(recording.arm(*self).values())
+        found = recording.arm(*self)
+        arm, private = list(found.values()), solved(found)
         results = [each for each in arm if each.error is None]
         of = PROBLEMS - (len(arm) - len(results))
+        low, high = (_percentile(private, tail) for tail in (0.025, 0.975))
         values = {
             "public": percentage([each.pass_public for each in results], of),
-            "private": percentage([each.pass_private for each in results], of),
+            "private": percentage(private, of),
+            "from": Found(low, whole=len(private) >= of),
+            "to": Found(high, whole=len(private) >= of),
         }
         for tier in _TIERS:
-            solved = [each.pass_private for each in results if each.difficulty == tier]
-            failures = sum(each.difficulty == tier for each in arm) - len(solved)
-            values[tier] = percentage(solved, PROBLEMS // len(_TIERS) - failures)
+            hits = [each.pass_private for each in results if each.difficulty == tier]
+            failures = sum(each.difficulty == tier for each in arm) - len(hits)
+            values[tier] = percentage(hits, PROBLEMS // len(_TIERS) - failures)
         note = f"{PROBLEMS - of} left out, for which the provider failed" if of < PROBLEMS else ""
         return Answer(values, len(arm), note)
 
@@ -134,3 +140,16 @@ def _lost_ballots(panel: PanelLine) -> str:
         return ""
     most = valid * len(panel.methods)
     return f"{panel.task}: {valid} of {asked} ballots are valid, and {most} points are the most"
+
+
+def _percentile(hits: Sequence[bool], tail: float) -> float | None:
+    """The percentage below which so much of a bootstrap lies; for a share it is binomial."""
+    trials, below = len(hits), 0.0
+    if not trials:
+        return None
+    share = sum(hits) / trials
+    for number in range(trials):
+        below += comb(trials, number) * share**number * (1 - share) ** (trials - number)
+        if below >= tail:
+            return 100 * number / trials
+    return 100.0
