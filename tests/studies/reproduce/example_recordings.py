@@ -9,6 +9,7 @@ from autoreason.studies.reproduce.recording import (
     SONNET_4,
     SONNET_46,
     TASKS,
+    Ballot,
     Judge,
     PanelLine,
     PassLine,
@@ -147,7 +148,7 @@ def random_panel(rng: Random, name: str, place: str, task: str, methods: list[st
     firsts = [ranking[0] for ranking in rankings]
     return PanelLine(
         panel_id=name, kind="rank", task=task, methods=methods, judges_requested=7, judges_valid=7,
-        label_map_status="recorded", paper_table=place, ballots=[{"methods": each} for each in rankings],
+        label_map_status="recorded", paper_table=place, ballots=[Ballot(methods=each) for each in rankings],
         first_place={method: firsts.count(method) for method in methods},
         words={method: rng.randint(800, 2200) for method in methods},
     )  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,9 +79,7 @@ def test_other_files_are_not_opened(tmp_path: Path, name: str) -> None:
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     shutil.copy(SAMPLE / "panels.jsonl", tmp_path)
     (tmp_path / "ballots.jsonl").symlink_to("/nowhere")
-    assert read_recording(tmp_path).unread["ballots"] == [
-        "ballots.jsonl: No such file or directory"
-    ]
+    assert read_recording(tmp_path).unread["ballots"] == ["ballots.jsonl cannot be read"]
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
@@ -131,5 +131,20 @@ def test_taking_ab_for_a_never_stops_later(won: list[str], k: int) -> None:
 def test_points_are_counted_where_rankings_are_recorded() -> None:
     line = json.loads((SAMPLE / "panels.jsonl").read_text().splitlines()[1])
     wrong = {**line, "borda": dict.fromkeys(line["methods"], 0)}
-    counted = PanelLine(**{name: wrong[name] for name in PanelLine.__struct_fields__})
-    assert counted.points == line["borda"]
+    assert msgspec.convert(wrong, PanelLine).points == line["borda"]
+
+
+def test_a_ranking_with_a_name_twice_is_no_ranking() -> None:
+    scores = {"A": 5, "B": 5, "AB": 5}
+    judges = [{"ranking": ["A", "A", "B"]}, {"ranking": ["B"]}, {"ranking": None}]
+    line = {"experiment": "e", "run": "r", "pass": 1, "winner": "A", "judges": judges}
+    assert msgspec.convert({**line, "scores": scores}, PassLine).points == scores
+    panel = {"panel_id": "p", "methods": ["x", "y"], "judges_valid": 1, "borda": {"x": 2}}
+    twice = {"ballots": [{"methods": ["x", "x"]}], "label_map_status": "recorded"}
+    assert msgspec.convert({**panel, **twice}, PanelLine).points == {"x": 2}
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    shutil.copy(SAMPLE / "panels.jsonl", tmp_path)
+    os.mkfifo(tmp_path / "ballots.jsonl")
+    assert read_recording(tmp_path).unread["ballots"] == ["ballots.jsonl cannot be read"]

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import structs
 from tests.conftest import DATA
 
@@ -134,6 +136,26 @@ def test_what_lies_beside_the_results_changes_nothing(sample: Reproduction, tmp_
     assert reproduce(tmp_path).lines == sample.lines
 
 
+ODD = st.sampled_from([None, "", "A", -1, 0, 7, 2.5, True, [], {}, ["A", "A"], {"A": 3}, [None]])
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_no_record_stops_the_report(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("odd")
+    for file in SAMPLE.iterdir():
+        texts = file.read_text("utf-8").splitlines()
+        lines = [json.loads(line) for line in texts if line.endswith("}")]
+        for line in data.draw(st.lists(st.sampled_from(lines), max_size=8)):
+            line[data.draw(st.sampled_from(sorted(line)))] = data.draw(ODD)
+        (folder / file.name).write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    report = reproduce(folder)
+    assert len(report.lines) == len(read_claims())
+    assert report.to_text()
+
+
 def test_claims_have_a_place_figures_and_something_to_rest_on() -> None:
     claims = read_claims()
     assert len(claims) > 120
@@ -199,7 +221,10 @@ AUDITED: dict[tuple[str, str], list[Expected]] = {
     ("Sec 7.5", ""): [("Sec 7.5", "majority votes", "frequent 0")],
     ("Table 16", ""): [("Table 16", "", AS_CLAIMED)],
     ("Table 17", ""): [("Table 17", "", AS_CLAIMED), ("Sec 11", "", "votes 22")],
-    ("Table 18", ""): [("Table 18", "", AS_CLAIMED), ("Sec 7.8", CALLS + "policy", "calls 18"), ("Sec 7.8", CALLS + "GTM", "calls 48")],
+    ("Table 18", ""): [
+        ("Table 18", "", AS_CLAIMED),
+        ("Sec 7.8", CALLS + "policy", "calls 18"), ("Sec 7.8", CALLS + "GTM", "calls 48"),
+    ],
     ("Table 19", ""): [
         ("Table 19", "% solved, Haiku", AS_CLAIMED),
         ("Table 19", "% solved without", "best of 6 41.1, autoreason 44.6, p 0.45"),

@@ -25,6 +25,7 @@ OPEN = ("v2_task01", "multi_task", "monte_carlo")
 PROBLEMS = 150
 _ROLES = 3
 """Calls of a pass that are not a judge's."""
+_CANDIDATES = 3
 _PLACES = re.compile(
     r"(Table|Sec|Fig)s?\.? (\d[\d.]*(?:(?:, | and | & |/|-)\d[\d.]*)*)|(Discussion)"
 )
@@ -34,6 +35,13 @@ class Judge(Struct):
     """What one judge answered."""
 
     ranking: tuple[str, ...] | None = None
+
+
+class Ballot(Struct):
+    """A ballot over finished texts: what stood under each label, and the methods, the best first."""
+
+    methods: list[str] | None = None
+    label_map: dict[str, str] | None = None
 
 
 class PassLine(Struct, kw_only=True, dict=True):
@@ -64,7 +72,7 @@ class PassLine(Struct, kw_only=True, dict=True):
     def rankings(self) -> list[tuple[str, ...]]:
         """Every full ranking; none where judges are not recorded one by one."""
         answers = [judge.ranking or () for judge in self.judges or []]
-        return [ranking for ranking in answers if len(ranking) > 1]
+        return [ranking for ranking in answers if len(set(ranking)) == len(ranking) == _CANDIDATES]
 
     @cached_property
     def points(self) -> Mapping[str, float]:
@@ -101,15 +109,16 @@ class PanelLine(Struct, kw_only=True, dict=True):
     borda: dict[str, float] | None = None
     first_place: dict[str, float] | None = None
     words: dict[str, int | None] | None = None
-    ballots: list[dict[str, Any]] | None = None
+    ballots: list[Ballot] | None = None
     paper_table: str | None = None
 
     @cached_property
     def rankings(self) -> list[list[str]]:
         """Ballots by method, where it is known which text was which and none is missing."""
-        cast = [each["methods"] for each in self.ballots or [] if each.get("methods")]
-        known = self.label_map_status != "unknown" and len(cast) == self.judges_valid
-        return cast if known and self.kind == "rank" else []
+        cast = [each.methods for each in self.ballots or [] if each.methods]
+        whole = [each for each in cast if sorted(each) == sorted(self.methods)]
+        known = self.label_map_status != "unknown" and len(whole) == self.judges_valid
+        return whole if known and self.kind == "rank" else []
 
     @property
     def lengths(self) -> dict[str, int]:
@@ -257,7 +266,7 @@ def read_recording(folder: Path) -> Recording:
         )
     unread: dict[str, list[str]] = {kind: [] for kind in KINDS}
     lines: dict[str, list[Any]] = {
-        kind: list(_lines(files[kind], *KINDS[kind], unread[kind])) for kind in KINDS
+        kind: list(_lines(folder, files[kind], *KINDS[kind], unread[kind])) for kind in KINDS
     }
     return Recording(
         runs=_runs(lines["ballots"], unread["ballots"]),
@@ -269,16 +278,20 @@ def read_recording(folder: Path) -> Recording:
 
 
 def _lines(
-    files: Sequence[Path], kind: type[Line], fields: tuple[str, ...], unread: list[str]
+    folder: Path, files: list[Path], kind: type[Line], fields: tuple[str, ...], unread: list[str]
 ) -> Iterator[Line]:
     """Every line once; what is no such line is named, and so is a second one that differs."""
-    decode = msgspec.json.Decoder(kind).decode
-    key, known = attrgetter(*fields), dict[object, Line]()
+    decode, key = msgspec.json.Decoder(kind).decode, attrgetter(*fields)
+    known: dict[object, Line] = {}
     for file in files:
+        name = file.relative_to(folder)
         try:
-            content = file.read_bytes()
-        except OSError as error:
-            unread.append(f"{file.name}: {error.strerror}")
+            # What is no file may be a pipe, which never ends.
+            content = file.read_bytes() if file.is_file() else None
+        except OSError:
+            content = None
+        if content is None:
+            unread.append(f"{name} cannot be read")
             continue
         for number, text in enumerate(content.splitlines(), 1):
             if not text.strip():
@@ -286,13 +299,13 @@ def _lines(
             try:
                 line = decode(text)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                unread.append(f"{file.name} line {number} is not what the file has")
+                unread.append(f"{name} line {number} is not what the file has")
                 continue
             before = known.setdefault(key(line), line)
             if before is line:
                 yield line
             elif before != line:
-                unread.append(f"{file.name} line {number} contradicts an earlier one")
+                unread.append(f"{name} line {number} contradicts an earlier one")
 
 
 def _runs(lines: Iterable[PassLine], unread: list[str]) -> dict[tuple[str, str], Run]:

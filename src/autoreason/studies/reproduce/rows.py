@@ -28,7 +28,7 @@ class PanelRow(NamedTuple):
         points = {label: self._of(panel.points if panel else {}) for label, panel in panels.items()}
         here = [panel for panel in panels.values() if panel]
         judges = max((panel.judges_requested or 0 for panel in here), default=0)
-        most = judges * max((len(panel.methods) for panel in here), default=0)
+        most = judges * max((len(panel.points) for panel in here), default=0)
         values = {label: Found(each) for label, each in points.items()}
         values["average"] = mean_within(points.values(), judges, most)
         if len(here) == len(self.tasks) == 1:
@@ -59,7 +59,7 @@ class Duel(NamedTuple):
         for panel in recording.panels_of(self.place):
             votes = panel.first_place or {}
             if {self.one, self.other} <= votes.keys():
-                shown = [each["label_map"] for each in panel.ballots or [] if each.get("label_map")]
+                shown = [each.label_map for each in panel.ballots or [] if each.label_map]
                 first = sum(labels[min(labels)] == self.one for labels in shown)
                 note = f"{self.one} was shown first to {first} of {len(shown)} judges"
                 values = {self.label: votes[self.one], self.other_label: votes[self.other]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
@@ -213,7 +214,7 @@ def points_of_wins(names: Names, whole: int, recording: Recording) -> Answer:
     low, high, *patterns = names
     runs = recording.runs_like(patterns)
     wins = (line.points for run in runs for line in run.passes if line.winner == "A")
-    points = Counter(round(each["A"]) for each in wins if each)
+    points = Counter(round(each["A"]) for each in wins if "A" in each)
     inside = points[int(low)] + points[int(high)]
     note = ", ".join(
         f"{count(number, 'time')} {each} points" for each, number in sorted(points.items())
@@ -398,7 +399,7 @@ def longest_failure(results: Iterable[ResultLine]) -> list[str]:
     """The problems of the longest row, within a difficulty, on which not one test passes."""
 
     def number(line: ResultLine) -> tuple[str, int]:
-        return line.difficulty, int("".join(filter(str.isdigit, line.problem_id)) or 0)
+        return line.difficulty, int((re.findall(r"\d{1,18}", line.problem_id) or ["0"])[-1])
 
     def failed(line: ResultLine) -> tuple[str, bool]:
         return line.difficulty, not (line.public_passed or line.private_passed)
