@@ -116,7 +116,7 @@ def random_recording(rng: Random) -> Recording:
         runs=runs,
         panels=panels,
         results=tuple(result for arm in ARMS for result in random_results(rng, *arm)),
-        files={"ballots": 1, "panels": 1, "code_results": 1},
+        files=3,
     )
 
 

@@ -91,6 +91,8 @@ def test_nothing_is_known_of_nothing() -> None:
         ("88", Found(87.33), "differs"),
         ("87", Found(87.33), "agrees"),
         ("0.21", Found(0.2101), "agrees"),
+        ("69", Found(70, 69.3, 70.7), "agrees"),
+        ("83", Found(85, 84.3, 85.7), "differs"),
         ("0.32", Found(0.3785), "differs"),
         ("33.7", Found(101 / 3), "agrees"),
         ("4", Found(2, 2, 3, whole=False), "differs"),
@@ -129,7 +131,8 @@ def test_what_is_claimed_of_all_is_contradicted_by_one() -> None:
 @pytest.mark.parametrize(
     ("paper", "found", "shown"),
     [
-        ("88", Found(87.33), "87.3"),
+        ("88", Found(87.33), "87"),
+        ("69", Found(70, 69.3, 70.7), "70 (69 to 71)"),
         ("35", Found(35), "35"),
         ("1.4", Found(4 / 3, 1.2, 2.8, whole=False), "1.3 (1.2 to 2.8)"),
         ("33.7", Found(101 / 3), "33.7"),

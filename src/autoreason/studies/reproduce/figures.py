@@ -22,7 +22,7 @@ class Found(NamedTuple):
 
     value: float | None
     low: float | None = None
-    """What all of the data may give at least, where only a part is here; None is no limit."""
+    """What all of the data may give at least; None is no limit where only a part is here, else the value."""
     high: float | None = None
     whole: bool = True
     """All that the figure rests on is here."""
@@ -63,22 +63,23 @@ class PaperFigure(Struct, frozen=True, kw_only=True):
         if self.paper is None:
             return None
         rounding = 0.5 * 10**-self.digits + 1e-9
-        if self.whole:
-            return "agrees" if abs(self.value - self.paper) <= rounding else "differs"
-        too_low = self.low is not None and self.paper < self.low - rounding
-        too_high = self.high is not None and self.paper > self.high + rounding
-        return "differs" if too_low or too_high else "consistent"
+        known = self.value if self.whole else None
+        low, high = (known if end is None else end for end in (self.low, self.high))
+        too_low = low is not None and self.paper < low - rounding
+        too_high = high is not None and self.paper > high + rounding
+        if too_low or too_high:
+            return "differs"
+        return "agrees" if self.whole else "consistent"
 
     def shown(self) -> str:
-        """What the data give, with its limits; with a decimal more where that is the difference."""
+        """What the data give, with its limits."""
         if self.value is None:
             return UNKNOWN
-        digits = self.digits + (self.whole and self.verdict == "differs")
         value, low, high = (
-            "" if each is None else f"{each:.{digits}f}"
+            "" if each is None else f"{each:.{self.digits}f}"
             for each in (self.value, self.low, self.high)
         )
-        if self.whole or not (low or high):
+        if not (low or high) or (self.whole and value in (low, high)):
             return value
         if low and high:
             return f"{value} ({low} to {high})"

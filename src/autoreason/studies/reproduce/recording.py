@@ -20,8 +20,6 @@ SONNET_4, SONNET_46 = "claude-sonnet-4-2025", "claude-sonnet-4-6"
 BRIEFS = {"pitch": "task_01_constrained", "policy": "task_03_constrained", "GTM": "task_01"}
 TASKS = {**{f"T{number}": f"task_0{number}" for number in range(1, 6)}, **BRIEFS}
 """How the record calls what the paper calls otherwise."""
-OPEN = ("v2_task01", "multi_task", "monte_carlo")
-"""The ten runs of Sonnet 4 on open tasks."""
 PROBLEMS = 150
 _ROLES = 3
 """Calls of a pass that are not a judge's."""
@@ -214,24 +212,18 @@ class Recording:
     runs: Mapping[tuple[str, str], Run]
     panels: tuple[PanelLine, ...]
     results: tuple[ResultLine, ...]
-    files: Mapping[str, int]
-    """How many files there are by kind."""
+    files: int
     unread: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What could not be used, in a sentence each, by kind."""
 
     def run(self, experiment: str, name: str) -> Run | None:
         """The run of an experiment whose name a pattern describes."""
-        found = (run for run in self.runs_of(experiment) if re.fullmatch(name, run.first.run))
-        return next(found, None)
+        return next(iter(self.runs_like([f"{experiment}/(?:{name})"])), None)
 
     def runs_like(self, patterns: Iterable[str]) -> list[Run]:
         """All runs whose experiment and name one of these patterns describes."""
         names = re.compile("|".join(patterns))
         return [run for name, run in self.runs.items() if names.fullmatch("/".join(name))]
-
-    def runs_of(self, *experiments: str) -> list[Run]:
-        """All runs of some experiments."""
-        return [run for (experiment, _), run in self.runs.items() if experiment in experiments]
 
     def panel(self, place: str, task: str, word: str = "") -> PanelLine | None:
         """The panel on a task that the paper has in this place."""
@@ -244,15 +236,12 @@ class Recording:
 
     def arm(self, experiment: str, strategy: str, model: str) -> dict[str, ResultLine]:
         """The results of a strategy by problem, provider failures among them."""
-        found = self._arms.get((experiment, strategy), ())
+        found = [
+            each
+            for each in self.results
+            if (each.experiment, each.strategy) == (experiment, strategy)
+        ]
         return {each.problem_id: each for each in found if model in each.model}
-
-    @cached_property
-    def _arms(self) -> Mapping[tuple[str, str], list[ResultLine]]:
-        arms: dict[tuple[str, str], list[ResultLine]] = {}
-        for each in self.results:
-            arms.setdefault((each.experiment, each.strategy), []).append(each)
-        return arms
 
 
 def read_recording(folder: Path) -> Recording:
@@ -272,7 +261,7 @@ def read_recording(folder: Path) -> Recording:
         runs=_runs(lines["ballots"], unread["ballots"]),
         panels=tuple(lines["panels"]),
         results=tuple(lines["code_results"]),
-        files={kind: len(found) for kind, found in files.items()},
+        files=sum(map(len, files.values())),
         unread=unread,
     )
 

@@ -143,7 +143,7 @@ def reproduce(folder: str | Path) -> Reproduction:
         passes=sum(len(run.passes) for run in recording.runs.values()),
         panels=len(recording.panels),
         results=len(recording.results),
-        files=sum(recording.files.values()),
+        files=recording.files,
         unread=tuple(each for kind in recording.unread.values() for each in kind),
         recounted=_recount(recording),
         lines=tuple(judge_claim(claim, recording) for claim in read_claims()),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import comb
 from typing import NamedTuple
 
-from autoreason.studies.reproduce.figures import Answer, Found, mean_within, percentage
+from autoreason.studies.reproduce.figures import NOTHING, Answer, Found, mean_within, percentage
 from autoreason.studies.reproduce.recording import PROBLEMS, PanelLine, Recording
 from autoreason.studies.reproduce.single_claims import describe_runs, solved
 
@@ -25,24 +25,23 @@ class PanelRow(NamedTuple):
     def find(self, recording: Recording) -> Answer:
         """Its points, their average, and what else the panel has."""
         panels = {label: recording.panel(self.place, task) for label, task in self.tasks.items()}
-        points = {label: self._of(panel.points if panel else {}) for label, panel in panels.items()}
+        points = {
+            label: _matching(panel.points if panel else {}, self.method)
+            for label, panel in panels.items()
+        }
         here = [panel for panel in panels.values() if panel]
         judges = max((panel.judges_requested or 0 for panel in here), default=0)
         most = judges * max((len(panel.points) for panel in here), default=0)
         values = {label: Found(each) for label, each in points.items()}
         values["average"] = mean_within(points.values(), judges, most)
         if len(here) == len(self.tasks) == 1:
-            values["first places"] = Found(self._of(here[0].first_place or {}))
-            values["words"] = Found(self._of(here[0].lengths))
+            values["first places"] = Found(_matching(here[0].first_place or {}, self.method))
+            values["words"] = Found(_matching(here[0].lengths, self.method))
         return Answer(values, len(here), "; ".join(filter(None, map(_lost_ballots, here))))
 
     def needs(self) -> str:
         """What it is found in."""
         return f"panels of {self.place} on {', '.join(self.tasks.values())}"
-
-    def _of(self, values: Mapping[str, float]) -> float | None:
-        found = (each for name, each in values.items() if re.fullmatch(self.method, name))
-        return next(found, None)
 
 
 class Duel(NamedTuple):
@@ -51,6 +50,7 @@ class Duel(NamedTuple):
     place: str
     one: str
     other: str
+    """Patterns of their names."""
     label: str
     other_label: str
 
@@ -58,18 +58,18 @@ class Duel(NamedTuple):
         """The votes, and how many judges saw the first of the two first."""
         for panel in recording.panels_of(self.place):
             votes = panel.first_place or {}
-            if {self.one, self.other} <= votes.keys():
+            one, other = (_matching(votes, name) for name in (self.one, self.other))
+            if one is not None and other is not None:
                 shown = [each.label_map for each in panel.ballots or [] if each.label_map]
                 first = sum(labels[min(labels)] == self.one for labels in shown)
                 note = f"{self.one} was shown first to {first} of {len(shown)} judges"
-                values = {self.label: votes[self.one], self.other_label: votes[self.other]}
-                found = {label: Found(each) for label, each in values.items()}
+                found = {self.label: Found(one), self.other_label: Found(other)}
                 return Answer(found, 1, note if shown else "")
         return Answer({}, 0)
 
     def needs(self) -> str:
         """What it is found in."""
-        return f"the panel of {self.place} over {self.one} and {self.other}"
+        return f"its panel in {self.place}"
 
 
 class RunRow(NamedTuple):
@@ -112,12 +112,11 @@ class Arm(NamedTuple):
         arm, private = list(found.values()), solved(found)
         results = [each for each in arm if each.error is None]
         of = PROBLEMS - (len(arm) - len(results))
-        low, high = (_percentile(private, tail) for tail in (0.025, 0.975))
         values = {
             "public": percentage([each.pass_public for each in results], of),
             "private": percentage(private, of),
-            "from": Found(low, whole=len(private) >= of),
-            "to": Found(high, whole=len(private) >= of),
+            "from": _percentile(private, 0.025, of),
+            "to": _percentile(private, 0.975, of),
         }
         for tier in _TIERS:
             hits = [each.pass_private for each in results if each.difficulty == tier]
@@ -134,6 +133,11 @@ class Arm(NamedTuple):
 Row = PanelRow | Duel | RunRow | Arm
 
 
+def _matching(values: Mapping[str, float], pattern: str) -> float | None:
+    """What the first name has that a pattern describes."""
+    return next((each for name, each in values.items() if re.fullmatch(pattern, name)), None)
+
+
 def _lost_ballots(panel: PanelLine) -> str:
     valid, asked = panel.judges_valid, panel.judges_requested
     if valid is None or asked is None or valid >= asked:
@@ -142,14 +146,17 @@ def _lost_ballots(panel: PanelLine) -> str:
     return f"{panel.task}: {valid} of {asked} ballots are valid, and {most} points are the most"
 
 
-def _percentile(hits: Sequence[bool], tail: float) -> float | None:
-    """The percentage below which so much of a bootstrap lies; for a share it is binomial."""
+def _percentile(hits: Sequence[bool], tail: float, of: int) -> Found:
+    """The percentage below which so much of a bootstrap lies: binomial, and one problem off in finitely many draws."""
     trials, below = len(hits), 0.0
     if not trials:
-        return None
+        return NOTHING
     share = sum(hits) / trials
-    for number in range(trials):
+    for number in range(trials + 1):
         below += comb(trials, number) * share**number * (1 - share) ** (trials - number)
         if below >= tail:
-            return 100 * number / trials
-    return 100.0
+            break
+    if trials < of:
+        return Found(100 * number / trials, whole=False)
+    low, high = 100 * (number - 1) / trials, 100 * (number + 1) / trials
+    return Found(100 * number / trials, low, high)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from math import erfc, sqrt
-from statistics import fmean
+from statistics import fmean, stdev
 
 from autoreason.report.numbers import UNKNOWN, count, p_statement
 from autoreason.stats.elections import cycles
@@ -29,7 +29,6 @@ from autoreason.studies.reproduce.figures import (
 )
 from autoreason.studies.reproduce.recording import (
     BRIEFS,
-    OPEN,
     PROBLEMS,
     SONNET_4,
     TASKS,
@@ -54,25 +53,21 @@ def not_recorded(_: Recording) -> Answer:
 # ---- panels ------------------------------------------------------------------------------------
 
 
-def third_places(recording: Recording) -> Answer:
-    """Where one pass of autoreason comes."""
-    places = [_place(recording.panel("Table 1", task)) for task in _OPEN_TASKS]
-    shown = ", ".join(UNKNOWN if place is None else f"{place}" for place in places)
-    hits = tally(None if place is None else place == 3 for place in places)
-    return Answer({"third": hits}, _known(places), f"its places on T1 to T5 are {shown}")
-
-
-def average_place(recording: Recording) -> Answer:
-    """The mean place, equals sharing the best of their places."""
-    panels = [recording.panel("Table 2", task) for task in _OPEN_TASKS]
-    best, worst = (
+def places(names: Names, _: int, recording: Recording) -> Answer:
+    """Where autoreason comes in the panels of a table; equals share the best of their places."""
+    panels = [recording.panel(f"Table {names[0]}", task) for task in _OPEN_TASKS]
+    found = [_place(panel) for panel in panels]
+    mean, last = (
         mean_within([_place(panel, last) for panel in panels], 1, 5) for last in (False, True)
     )
-    note = ""
-    if best.value and worst.value and best != worst:
-        shared = (best.value + worst.value) / 2
-        note = f"{shared:.1f} if equals share their places, {worst.value:.1f} if it is last among equals"
-    return Answer({"place": best}, _known(panels), note)
+    shown = ", ".join(UNKNOWN if place is None else f"{place}" for place in found)
+    note = f"its places on T1 to T5 are {shown}"
+    if mean.value and last.value and mean != last:
+        shared = (mean.value + last.value) / 2
+        note += f"; the mean is {shared:.1f} if equals share theirs, {last.value:.1f} if it is the last of them"
+    third = tally(None if place is None else place == 3 for place in found)
+    here = sum(panel is not None for panel in panels)
+    return Answer({"third": third, "place": mean}, here, note)
 
 
 def dominance(recording: Recording) -> Answer:
@@ -166,7 +161,8 @@ def lengths(recording: Recording) -> Answer:
 def group(names: Names, whole: int, recording: Recording) -> Answer:
     """How some runs end, and how long their texts are."""
     runs = recording.runs_like(names)
-    stops, words = [stop for run in runs if (stop := run.stop())], [run.words() for run in runs]
+    stops = [stop for run in runs if (stop := run.stop())]
+    words = [length for run in runs if (length := run.words())]
     missing = [None] * (whole - len(runs))
     of = len(stops) + len(missing)
     voted = [bool(run.end()) and all(line.valid for line in run.end()) for run in runs]
@@ -177,12 +173,15 @@ def group(names: Names, whole: int, recording: Recording) -> Answer:
         "deviation": deviation_of(stops, of),
         "fewest": smallest(stops, of),
         "most": largest(stops, of),
-        **_lengths([each for each in words if each], whole),
+        **_lengths(words, whole),
     }
     open_ended = [winner for run in runs if not run.stop() for winner in run.winners]
-    note = f"where runs do not converge, A wins {open_ended.count('A')} of {len(open_ended)} passes"
-    notes = [describe_runs(runs), note if open_ended else ""]
-    return Answer(values, len(runs), "; ".join(filter(None, notes)))
+    notes = [
+        describe_runs(runs),
+        f"where runs do not converge, A wins {open_ended.count('A')} of {len(open_ended)} passes",
+        f"as of a sample, the deviation of words is {stdev(words):.1f}" if len(words) > 1 else "",
+    ]
+    return Answer(values, len(runs), "; ".join(filter(None, notes if open_ended else notes[::2])))
 
 
 def speed_of_reasoned_judges(recording: Recording) -> Answer:
@@ -223,19 +222,20 @@ def points_of_wins(names: Names, whole: int, recording: Recording) -> Answer:
     return Answer({"wins": found}, len(runs), note)
 
 
-def circles(recording: Recording) -> Answer:
-    """Passes without an order that majorities agree on."""
-    runs = recording.runs_of(*OPEN)
-    passes = [line for run in runs for line in run.passes if line.rankings]
-    circular = [line for line in passes if cycles(line.rankings)]
-    first = [line for line in passes if line.experiment in OPEN[:2]]
-    found = [line for line in first if line in circular]
-    missing = max(5 - len(recording.runs_of(*OPEN[:2])), 91 - len(first))
-    whole = len(recording.runs_of(*OPEN[:2])) >= 5
-    value = Found(len(found), len(found), len(found) + missing, whole=whole)
-    where = [f"{line.task} pass {line.number}" for line in found]
-    among = f"with the repeats {len(circular)} of {count(len(passes), 'pass', 'passes')}"
-    return Answer({"circles": value if first else NOTHING}, len(first), "; ".join([*where, among]))
+def circles(names: Names, whole: int, recording: Recording) -> Answer:
+    """Passes without an order that majorities agree on, in so many runs of the first patterns; the last are repeats."""
+    expected, *patterns, repeats = names
+    runs, others = recording.runs_like(patterns), recording.runs_like([repeats])
+    passes, more = (
+        [line for run in each for line in run.passes if line.rankings] for each in (runs, others)
+    )
+    where, again = ([line for line in each if cycles(line.rankings)] for each in (passes, more))
+    lacking = int(expected) - len(runs)
+    missing = max(lacking, whole - len(passes)) if lacking > 0 else 0
+    found = Found(len(where), len(where), len(where) + missing, whole=not missing)
+    total = f"{len(where) + len(again)} of {count(len(passes) + len(more), 'pass', 'passes')}"
+    notes = [*(f"{line.task} pass {line.number}" for line in where), f"with the repeats {total}"]
+    return Answer({"circles": found if passes else NOTHING}, len(passes), "; ".join(notes))
 
 
 def majority_ties(recording: Recording) -> Answer:
@@ -297,16 +297,18 @@ def lead(names: Names, whole: int, recording: Recording) -> Answer:
     points = 100 * (fmean(solved(one)) - fmean(solved(other)))
     differences = [1.0] * gained + [-1.0] * lost + [0.0] * (both - gained - lost)
     usual, wide = (paired_gain(differences, level) for level in (0.95, CONFIDENCE))
-    missing, complete = max(0, whole - both), min(len(one), len(other)) >= whole
+    complete = min(len(one), len(other)) >= whole
+    missing = 0 if complete else whole - both
     p = mcnemar(gained, lost).p_value
+    low, high = 100 * (wide.low or 0), 100 * (wide.high or 0)
     values = {
-        "lead": Found(points, 100 * (wide.low or 0), 100 * (wide.high or 0), complete),
+        "lead": Found(points) if complete else Found(points, low, high, whole=False),
         "first": Found(gained, gained, gained + missing, complete),
         "second": Found(lost, lost, lost + missing, complete),
         "p": Found(p, whole=complete),
     }
-    limits = f"95 %: {100 * (usual.low or 0):+.1f} to {100 * (usual.high or 0):+.1f}"
-    note = f"{points:+.1f} points ({limits}), {gained} problems against {lost}, {p_statement(p)}"
+    interval = f"95 %: {100 * (usual.low or 0):+.1f} to {100 * (usual.high or 0):+.1f}"
+    note = f"{points:+.1f} points ({interval}), {gained} problems against {lost}, {p_statement(p)}"
     return Answer(values, both, note)
 
 
@@ -441,7 +443,3 @@ def _lengths(words: list[int], of: int) -> dict[str, Found]:
         "words": mean_of(words, of),
         "deviation of words": deviation_of(words, of),
     }
-
-
-def _known(values: Iterable[object]) -> int:
-    return sum(value is not None for value in values)
