@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,6 +117,15 @@ def report_ab(
         append_outcomes(knowledge, [replace(record, when=today) for record in found.records])
     if judged and not found.is_unequal:
         known = read_folder(knowledge).records if knowledge else found.records
-        stories: dict[str, Story] = dict(find_story(each, journal) for each in judged)
-        found = changed(found, effect=effect_over_runs(stories.values(), known, metric))
+        found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
     return found
+
+
+def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[Story]:
+    """What is recorded of runs, each once, one after another: all there are may be many."""
+    seen: set[str] = set()
+    for run in runs:
+        name, story = find_story(run, journal)
+        if name not in seen:
+            seen.add(name)
+            yield story
