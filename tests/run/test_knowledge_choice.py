@@ -12,7 +12,7 @@ from tests.run.runs import go_on, scripted
 
 from autoreason import prepare_refine
 from autoreason.errors import InvalidInput
-from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.knowledge.holdout import Verdict
 from autoreason.knowledge.test_results import TestResult, record_test
@@ -146,7 +146,7 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
     folder: Path, journal: Journal
 ) -> None:
     weights = {"echo/echo": 0.5, "echo/other": 2.0}
-    judges = ["echo/echo", Other()]
+    judges: list[str | Model] = ["echo/echo", Other()]
     for judge, weight in weights.items():
         result = TestResult(
             judge=judge,

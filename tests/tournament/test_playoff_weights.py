@@ -11,14 +11,14 @@ from tests.cli import made_up
 from tests.tournament.stage import Played, play, vote
 
 from autoreason.cli.views import plain
-from autoreason.events import BallotCast, PanelDecided, PlayoffDecided
+from autoreason.events import BallotCast, MetricBallot, PanelDecided, PlayoffDecided
 from autoreason.exchange import Request
 from autoreason.knowledge_records import Knowledge
 from autoreason.settings import Models
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.panel import verdict_of
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.panel_size import QUARTERS, PanelSize
 from autoreason.tournament.voting import count_votes
 
 GOOD, POOR = "scripted/good", "scripted/poor"
@@ -135,6 +135,20 @@ def test_a_seat_without_a_ballot_has_no_part_in_the_chance() -> None:
     size = PanelSize(3, weights=(1, 6, 1))
     # Of two ballots that count once each, either all or nothing can be between the first and the next.
     assert chance_of_margin(size, 3, invalid=(1,)) < chance_of_margin(size, 3)
+
+
+def test_a_metric_counts_as_a_judge_of_whom_nothing_is_known() -> None:
+    size = PanelSize(2, weights=(1, 6)).with_metric(("z", "y", "x"), NAMES)
+    metric = MetricBallot(ranking=("z", "y", "x"), values={"x": 0.0, "y": 1.0, "z": 2.0})
+    found = verdict_of(cast([list(NAMES)] * 2), NAMES, "borda", size, metric=metric)
+    votes = [*[("z", "y", "x")] * QUARTERS, *[NAMES] * 7]
+    assert found.scores == count_votes("borda", votes, NAMES).scores
+    margins = [
+        count_votes("borda", [*votes[:QUARTERS], one, *[two] * 6], NAMES).margin
+        for one, two in product(permutations(NAMES), repeat=2)
+    ]
+    exact = sum(each >= found.margin for each in margins) / len(margins)
+    assert found.chance == pytest.approx(exact, abs=0.04)
 
 
 def test_a_playoff_of_an_older_record_has_no_weights() -> None:

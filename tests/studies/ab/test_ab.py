@@ -220,7 +220,11 @@ def test_a_report_joins_the_runs_that_were_judged(
     kb.mkdir()
     found = report_ab(file, knowledge=kb, judged=[result, result.run], journal=journal)
     assert found.effect is not None
-    assert found.effect.tests + found.effect.judged <= 1
+    assert (found.effect.tests, found.effect.judged) == (1, 0)
+    other = refine("Explain tides.", "echo/echo", passes=4, k=9, seed=3, journal=journal)
+    more = report_ab(file, knowledge=kb, judged=[result, other], journal=journal).effect
+    assert more is not None
+    assert (more.tests, more.judged) == (1, 1)
     assert "Over runs" in str(found)
     assert found.to_dict()["effect"]["tests"] == found.effect.tests
     assert report_ab(file).effect is None
