@@ -19,7 +19,6 @@ from autoreason.artifacts.normal_form import fingerprint
 from autoreason.artifacts.order import OrderQuery
 from autoreason.artifacts.proposer import MadeProposal, Proposer, View
 from autoreason.artifacts.race import LooksSoFar, Race, RaceResult, mean_metrics
-from autoreason.artifacts.refusals import nothing_tried
 from autoreason.artifacts.research_context import ResearchContext
 from autoreason.artifacts.research_terms import ResearchTerms, keep_rule
 from autoreason.artifacts.trial_events import TrialDecided, TrialStatus
@@ -230,9 +229,7 @@ class ArtifactSearch:
 
     def _view(self, number: int, state: SearchState) -> View:
         if self._terms.rule == "independent":
-            return View(
-                number, self._research.files, 0, (), nothing_tried, self._summary(self.states[0])
-            )
+            state = self.states[0]
 
         def tried(mark: str) -> str | None:
             place, what = self._tried.get(mark, (0, None))

@@ -18,10 +18,6 @@ _RUN = 8
 """Words in a row that no two texts share by accident."""
 
 
-def nothing_tried(mark: str) -> None:
-    """As if every artifact were new."""
-
-
 def refusal(
     before: Files, after: Files, tried: Tried, constraints: Iterable[str] = ()
 ) -> str | None:
