@@ -171,7 +171,9 @@ def test_marks_of_direction_are_spelled_out() -> None:
 
 
 def test_keys_that_come_from_merged_anchors_are_not_given_twice() -> None:
-    shared = "a: &a {seconds: 1}\nb: &b {<<: *a, seconds: 2}\nc: {<<: *b, seconds: 3}\nd: {<<: *b}"
+    shared = (
+        "a: &a {seconds: 1}\nb: {in: &b {<<: *a, seconds: 2}}\nc: {<<: *b, seconds: 3}\nd: {<<: *b}"
+    )
     keys, _ = split_front_matter("brief", f"---\n{shared}\n---\n", ("a",))
     assert (keys["c"], keys["d"]) == ({"seconds": 3}, {"seconds": 2})
 

@@ -190,8 +190,12 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
 
 
 def test_one_prepared_run_is_run_in_several_event_loops(task: Path) -> None:
+    def slow(folder: Path, seed: int, items: list[Any]) -> float:
+        sleep(0.002)
+        return measure(folder, seed, items)
+
     prepared = prepare_research(
-        task, up(), evaluate=measure, evaluations=30, patience=3, parallel=2, seed=1
+        task, up(), evaluate=slow, evaluations=30, patience=3, parallel=2, seed=1
     )
     with ThreadPoolExecutor(2) as threads:
         running = [threads.submit(prepared.run) for _ in range(2)]

@@ -242,7 +242,9 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
 def test_the_help_of_resume_names_the_status_of_a_start_that_cannot_be_measured(
     inside: Inside,
 ) -> None:
-    assert "6 where" in one_line(inside("resume", "--help").out)
+    said = one_line(inside("resume", "--help").out)
+    assert "6 where" in said
+    assert "where the start of research has no number or breaks a guard" in said
 
 
 def test_a_fork_takes_what_means_something_to_research_and_refuses_the_rest(
