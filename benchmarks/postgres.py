@@ -196,7 +196,7 @@ _READS: dict[str, Callable[[Journal], object]] = {
 def _timed(read: Callable[[Journal], object], journal: Journal) -> float:
     """The quickest of several."""
     times = []
-    for _ in range(15):
+    for _ in range(100):
         started = time.perf_counter()
         read(journal)
         times.append(time.perf_counter() - started)
