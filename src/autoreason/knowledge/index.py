@@ -276,7 +276,7 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path
                 record.kind,
                 record.group,
                 record.private,
-                bool(lines_to_models(record.text)),
+                not record.allowed and bool(lines_to_models(record.text)),
                 hashlib.sha256((words or record.text).encode("utf-8", "surrogatepass")).digest()[0]
                 % 2,
                 abs(own.score) if own else 0.0,
