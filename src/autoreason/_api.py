@@ -28,6 +28,7 @@ from autoreason.events import AnyEvent as AnyEvent
 from autoreason.events import BallotCast as BallotCast
 from autoreason.events import CandidateDropped as CandidateDropped
 from autoreason.events import CandidateReady as CandidateReady
+from autoreason.events import CodeBallot as CodeBallot
 from autoreason.events import CritiqueProblem as CritiqueProblem
 from autoreason.events import CritiqueWritten as CritiqueWritten
 from autoreason.events import Delivered as Delivered
@@ -39,7 +40,6 @@ from autoreason.events import Evidence as Evidence
 from autoreason.events import GuidanceGiven as GuidanceGiven
 from autoreason.events import Incumbent as Incumbent
 from autoreason.events import JobFinished as JobFinished
-from autoreason.events import MetricBallot as MetricBallot
 from autoreason.events import PanelDecided as PanelDecided
 from autoreason.events import PartEvent as PartEvent
 from autoreason.events import PassDecided as PassDecided

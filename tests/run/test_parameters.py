@@ -30,6 +30,7 @@ BESIDES = {
     "metric",
     "metric_better",
     "metric_role",
+    "predictor_seat",
     "prompts",
     *parameters.RunHooks.__annotations__,
 }

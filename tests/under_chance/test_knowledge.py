@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
 from tests.knowledge.test_holdout import make_records
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.knowledge.holdout import Answer, PredictorTest, measure_predictor, summarize
+from autoreason.knowledge.holdout import (
+    Answer,
+    PredictorTest,
+    evaluate_predictor,
+    measure_predictor,
+    summarize,
+)
+from autoreason.knowledge.outcome_file import encode_records
 from autoreason.knowledge.predictor import Use
 from autoreason.knowledge.standing import FoundPairs, Pair
+from autoreason.knowledge.test_results import choose_fitted
 from autoreason.knowledge_records import Record
 
 TIMES = 80
@@ -62,3 +71,15 @@ def test_records_whose_outcomes_are_shuffled_seldom_help() -> None:
     assert all(each.verdict != "too few" for each in found)
     assert sum(each.verdict == "helps" for each in found) <= most_often(times, 0.025)
     assert sum("Placebo" in each.to_text() for each in found) <= most_often(times)
+
+
+def test_outcomes_that_mean_nothing_seldom_give_a_predictor_a_seat(tmp_path: Path) -> None:
+    times, seated = 16, 0
+    for seed in range(times):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        records = make_records(80, telling=False, seed=seed)
+        (folder / "records.jsonl").write_bytes(encode_records(records))
+        assert evaluate_predictor(folder, "words").verdict != "too few"
+        seated += choose_fitted(folder, "tested") is not None
+    assert seated <= most_often(times, 0.025)

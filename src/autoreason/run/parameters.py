@@ -9,7 +9,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
-from autoreason.knowledge_records import JudgeOutcomes
+from autoreason.knowledge_records import WhenTested
 from autoreason.models.pool import ModelPool
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
@@ -157,8 +157,11 @@ class RefineOptions(TaskOptions, total=False):
     """A folder of your own records: texts with what became of them, facts and style."""
     knowledge_group: str
     """The campaign, test or list this text is for; nothing of it is shown."""
-    judge_outcomes: JudgeOutcomes
+    judge_outcomes: WhenTested
     """Whether judges are shown outcomes: `tested`, where `knowledge test` says that helps them; `yes` or `no`."""
+    predictor_seat: WhenTested
+    """Whether a predictor fitted on the outcomes has a seat next to the judges: `tested`, where `knowledge test` says
+    that it helps; `yes` or `no`."""
 
 
 class CompareOptions(TaskOptions, total=False):

@@ -41,6 +41,8 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
     forked_from: str | None = None
     service: Service | None = None
     """Runs programs or measures artifacts, where these are the task."""
+    _fit: bytes = b""
+    """A predictor with a seat, saved when the run starts."""
 
     def estimate(self) -> RunEstimate:
         """Calls, tokens and cost of the run, without calling anything."""
@@ -75,6 +77,10 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
             check_call_limit(self.task, self.settings)
             if on_ready := hooks.get("on_ready"):
                 on_ready()
+            if self._fit:
+                from autoreason.knowledge.ridge import save_ridge
+
+                save_ridge(self._fit)
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
             result = await start(
                 self.task,

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.keys import PAIR, PartName
-from autoreason.knowledge.holdout import MIN_PAIRS, TONES, Verdict, could_show, group_values
+from autoreason.knowledge.holdout import MIN_PAIRS, TONES, could_show, group_values
+from autoreason.knowledge.test_results import Verdict
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table

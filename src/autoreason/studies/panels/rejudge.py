@@ -67,10 +67,9 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
         undecided = len(self.decisions) - len(judged)
         exclusion = f"; {undecided} got too few valid ballots to say" if undecided else ""
-        metric = any(
-            each.recorded_verdict and each.recorded_verdict.metric for each in self.decisions
-        )
-        alone = "; a metric had a seat on those, and none on this one" if metric else ""
+        recorded = [each.recorded_verdict for each in self.decisions if each.recorded_verdict]
+        seats = " and a ".join(dict.fromkeys(name for each in recorded for name in each.code))
+        alone = f"; a {seats} had a seat on those, and none on this one" if seats else ""
         return (
             f"another panel would have decided {changed} of {len(judged)} "
             f"recorded panels otherwise{by}{exclusion}{alone}"
