@@ -86,6 +86,7 @@ from autoreason.knowledge.folder_report import check_knowledge as check_knowledg
 from autoreason.knowledge.holdout import PredictorTest as PredictorTest
 from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predictor
 from autoreason.knowledge_records import Knowledge as Knowledge
+from autoreason.knowledge_records import PredictorSeat as PredictorSeat
 from autoreason.knowledge_records import Record as Record
 from autoreason.knowledge_records import RecordedOutcome as RecordedOutcome
 from autoreason.knowledge_records import ShownOutcomes as ShownOutcomes
