@@ -57,6 +57,7 @@ docs/knowledge
 docs/advice
 docs/evidence
 docs/studies
+docs/laboratory
 docs/extending
 docs/protocol
 docs/real-models

@@ -136,6 +136,7 @@ USUAL: dict[str, Any] = {
     "value": 0.5,
     "problem": "nowhere.json",
     "source": "Write.",
+    "text": "Tea.",
     "model": "echo/echo",
 }
 

@@ -37,6 +37,7 @@ pytestmark = pytest.mark.timeout(600)
 
 RUNS = 180
 CODE = ["metric", "predictor"]
+WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
 ERRORS = 4
 """Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
 
@@ -74,8 +75,8 @@ class TextNumber(Metric):
         return answer
 
 
-def measured_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story:
-    """A run with a metric, or with a predictor that likes some texts for no reason, on its panels."""
+def own_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story:
+    """A run with a metric or a predictor of odd tastes on its panels, or judges of different weight in its playoff."""
     cast = Cast(world(), luck, row)
 
     async def ask(request: Request | Query[Any]) -> Any:
@@ -86,12 +87,14 @@ def measured_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> 
             return Prediction(random.Random(f"{row}/{newest}").random())
         return newest
 
-    seat = PredictorSeat(predictor="words", fit="0", records=100)
-    task = (
-        Task(brief="Write.", knowledge=Knowledge(source="kb", digest="", seat=seat))
-        if kind == "predictor"
-        else Task(brief="Write.", work=TextNumber())
-    )
+    task = Task(brief="Write.", work=TextNumber())
+    if kind == "predictor":
+        seat = PredictorSeat(predictor="words", fit="0", records=100)
+        task = Task(brief="Write.", knowledge=Knowledge(source="kb", digest="", seat=seat))
+    if kind == "weights":
+        known = Knowledge(source="kb/", digest="", weights=WEIGHTS)
+        task = Task(brief="Write.", knowledge=known)
+        settings = replace(settings, models=replace(settings.models, judges=tuple(WEIGHTS)))
     settings = replace(settings, seed=luck.seed * 1_000_003 + row)
     tournament = Tournament(JobContext(task, settings, PROMPTS, ask, lambda _: None))
     asyncio.run(tournament.run())
@@ -110,8 +113,8 @@ def played(kind: str) -> tuple[Story, ...]:
     }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
     luck = RandomDraws(20, RUNS).cached()
-    if kind in CODE:
-        return tuple(measured_run(kind, settings, luck, row) for row in range(RUNS))
+    if kind in (*CODE, "weights"):
+        return tuple(own_run(kind, settings, luck, row) for row in range(RUNS))
     biased = world(first=1.5) if kind == "position" else world()
     return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
 
@@ -152,8 +155,8 @@ def small(chances: Iterable[float], level: float) -> bool:
     return at_most(sum(chance <= level for chance in found), len(found), level)
 
 
-KINDS = ["robust", "paper", "position", "drafts", *CODE]
-UNBIASED = ["robust", "paper", *CODE]
+KINDS = ["robust", "paper", "position", "drafts", "weights", *CODE]
+UNBIASED = ["robust", "paper", "weights", *CODE]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -261,3 +264,12 @@ def test_convergence_on_a_tie_is_said_wherever_it_happened() -> None:
         tied = [d for d in last[-story.streak :] if d.verdict and d.verdict.tied]
         if story.delivered.status == "converged":
             assert ("on a tie" in story.delivered.reason) == bool(tied)
+
+
+def test_weights_count_in_the_playoff_and_are_said() -> None:
+    finals = [story.playoff for story in played("weights") if story.playoff]
+    assert len(finals) > RUNS / 3
+    assert all(each.weights == WEIGHTS for each in finals)
+    assert all("random/good 2.5" in statements.playoff(each) for each in finals if each.verdict)
+    # The panels of passes count every ballot once: three judges give six points each.
+    assert {sum(each.scores.values()) % 6 for each in verdicts("weights")} == {0}

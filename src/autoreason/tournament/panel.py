@@ -94,8 +94,12 @@ def verdict_of(
     """What ballots decide under a rule, ties in the order of `names`; agreement is that of the first `always`."""
     rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
     invalid = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
-    by_code = [each.ranking for each in (code or {}).values() if each.ranking]
-    result = count_votes(rule, [*by_code, *rankings], names)
+    seats = PanelSize(size) if isinstance(size, int) else size
+    votes = [
+        each.ranking for each in ballots if each.ranking for _ in range(seats.votes(each.seat))
+    ]
+    by_code = [each.ranking for each in (code or {}).values() if each.ranking] * seats.code_votes
+    result = count_votes(rule, [*by_code, *votes], names)
     return Verdict(
         winner=result.winner,
         scores=result.scores,

@@ -10,6 +10,9 @@ from autoreason.settings import Settings
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.voting import Ranking, next_wave
 
+QUARTERS = 4
+"""How often a ballot of weight 1 counts on a panel with weights, so that sums stay whole under every rule."""
+
 
 @dataclass(frozen=True)
 class PanelSize:
@@ -25,6 +28,8 @@ class PanelSize:
     """Requests all seats may take together, second tries included; None is no limit."""
     code: tuple[tuple[int, ...], ...] = ()
     """Ballots of seats that code fills, known before any judge is asked: places in the tie order, best first."""
+    weights: tuple[int, ...] = ()
+    """How often each seat's ballot counts, seats by turns, in quarters; empty where all count once."""
 
     def with_code(self, ballots: Iterable[CodeBallot], tie_order: Sequence[str]) -> PanelSize:
         """The same judges, next to those ballots of code that have a vote."""
@@ -32,8 +37,18 @@ class PanelSize:
         return replace(self, code=tuple(tuple(map(tie_order.index, each)) for each in cast))
 
     def code_rankings(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """What code votes."""
-        return tuple(tuple(tie_order[place] for place in each) for each in self.code)
+        """What code votes, each as often as it counts."""
+        cast = tuple(tuple(tie_order[place] for place in each) for each in self.code)
+        return cast * self.code_votes
+
+    @property
+    def code_votes(self) -> int:
+        """How often a ballot of code counts."""
+        return QUARTERS if self.weights else 1
+
+    def votes(self, seat: int) -> int:
+        """How often the ballot of a seat counts."""
+        return self.weights[seat % len(self.weights)] if self.weights else 1
 
     def requests(self, seat: int) -> int:
         """Requests a seat may take: an equal share, whatever the other seats need, so that a replay repeats it."""

@@ -30,7 +30,7 @@ from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.research_progress import ResearchProgress
+    from autoreason.artifacts.research_history import ResearchProgress
     from autoreason.programs.progress import SolveProgress
 
 State = Literal["waiting", "working", "done", "failed"]
@@ -204,7 +204,7 @@ class Live:
     @property
     def research(self) -> ResearchProgress:
         """How far a research run is."""
-        from autoreason.artifacts.research_progress import ResearchProgress
+        from autoreason.artifacts.research_history import ResearchProgress
 
         return ResearchProgress(self.story)
 
