@@ -15,7 +15,7 @@ SECTIONS = {
     "Look": ("runs", "show", "watch", "export", "replay"),
     "Compare and study": (
         *("advise", "judge", "compare", "rejudge", "certify"),
-        *("audit", "pairs", "rate", "simulate"),
+        *("audit", "pairs", "rate", "simulate", "lab"),
     ),
     "Learn from outcomes": ("knowledge", "outcome", "ab"),
     "Steer from another terminal": ("guide", "accept", "stop"),
