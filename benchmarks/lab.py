@@ -14,7 +14,7 @@ from autoreason.models.doubles import EchoModel
 from autoreason.run.cells import CellBudget, CellRun, LocalExecutor
 from autoreason.run.lab import lab_async
 from autoreason.run.lab_status import lab_status, report_of
-from autoreason.studies.lab.suite import CellResult
+from autoreason.studies.lab.lab_suite import CellResult
 from benchmarks.measure import Measure, at_most, for_information
 
 _TASKS, _REPEATS, _CELLS = 50, 8, 2000

@@ -57,6 +57,7 @@ docs/knowledge
 docs/advice
 docs/evidence
 docs/studies
+docs/lab
 docs/extending
 docs/protocol
 docs/real-models

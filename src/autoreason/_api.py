@@ -128,11 +128,13 @@ from autoreason.run.fork import prepare_fork as prepare_fork
 from autoreason.run.knowledge_study import measure_knowledge as measure_knowledge
 from autoreason.run.knowledge_study import measure_knowledge_async as measure_knowledge_async
 from autoreason.run.knowledge_study import prepare_knowledge_test as prepare_knowledge_test
-from autoreason.run.lab import PreparedLab as PreparedLab
 from autoreason.run.lab import lab as lab
 from autoreason.run.lab import lab_async as lab_async
-from autoreason.run.lab import prepare_lab as prepare_lab
+from autoreason.run.lab import plan_lab as plan_lab
+from autoreason.run.lab import plan_lab_async as plan_lab_async
 from autoreason.run.lab_plan import LabPlan as LabPlan
+from autoreason.run.lab_plan import PlannedArm as PlannedArm
+from autoreason.run.lab_plan import PlannedTest as PlannedTest
 from autoreason.run.outcome_record import add_outcome as add_outcome
 from autoreason.run.parameters import AdviseOptions as AdviseOptions
 from autoreason.run.parameters import CertifyOptions as CertifyOptions
@@ -217,8 +219,10 @@ from autoreason.studies.compare.comparison_report import ComparedStrategy as Com
 from autoreason.studies.compare.comparison_report import ComparisonReport as ComparisonReport
 from autoreason.studies.knowledge_test.knowledge_report import JudgeAnswers as JudgeAnswers
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
+from autoreason.studies.lab.lab_report import ArmPair as ArmPair
+from autoreason.studies.lab.lab_report import LabArm as LabArm
 from autoreason.studies.lab.lab_report import LabReport as LabReport
-from autoreason.studies.lab.lab_report import PairResult as PairResult
+from autoreason.studies.lab.lab_report import LeftOutCell as LeftOutCell
 from autoreason.studies.panels.panel_report import EntryDuel as EntryDuel
 from autoreason.studies.panels.panel_report import EntryStanding as EntryStanding
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport

@@ -14,7 +14,7 @@ from autoreason.errors import BudgetReached, InvalidInput, RunLocked
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
-from autoreason.run.lab import lab_async, prepare_add, prepare_lab_async
+from autoreason.run.lab import lab_async, prepare_add, prepare_lab
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
@@ -22,7 +22,7 @@ from autoreason.run.result import StopSwitch
 from autoreason.run.resume import resume_async
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
-from autoreason.studies.lab.suite import CellFinished
+from autoreason.studies.lab.lab_suite import CellFinished
 
 CELLS = 2 * 2 * (1 + 3 + 1)
 
@@ -158,18 +158,16 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
         await run_suite(tmp_path, journal, text, model=model, anyway=False)
     assert not model.asked
     assert not journal.runs()
-    prepared = await prepare_lab_async(write_suite(tmp_path), "echo/echo", repeats=9)
+    prepared = await prepare_lab(write_suite(tmp_path), "echo/echo", repeats=9)
     assert not (await prepared.plan_async()).refusal
-    poor = await prepare_lab_async(
-        write_suite(tmp_path), "echo/echo", repeats=9, budget=Budget(calls=30)
-    )
+    poor = await prepare_lab(write_suite(tmp_path), "echo/echo", repeats=9, budget=Budget(calls=30))
     plan = await poor.plan_async()
     assert plan.refusal
     assert plan.share_paid < 0.2
 
 
 async def test_a_plan_counts_every_call_that_is_made(tmp_path: Path, journal: Journal) -> None:
-    prepared = await prepare_lab_async(write_suite(tmp_path), "echo/echo")
+    prepared = await prepare_lab(write_suite(tmp_path), "echo/echo")
     plan = await prepared.plan_async()
     assert plan.cells == CELLS
     assert plan.calls is not None
@@ -184,7 +182,7 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     model = CountedModel()
     first = await run_suite(tmp_path, journal, text, model=model)
     before = len(model.asked)
-    prepared = prepare_add(first.run, journal=journal, models={"": model})
+    prepared = prepare_add(first.run, journal=journal, named_models={"": model})
     result = await prepared.run_async()
     report = result.report
     assert report.added == {"revising": 2, "length": 2}

@@ -135,6 +135,7 @@ USUAL: dict[str, Any] = {
     "value": 0.5,
     "problem": "nowhere.json",
     "source": "Write.",
+    "suite": "nowhere.yaml",
     "model": "echo/echo",
 }
 

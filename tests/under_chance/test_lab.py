@@ -11,8 +11,9 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.settings import Models, Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_report import answer, compare_arms, lab_report
-from autoreason.studies.lab.suite import (
+from autoreason.studies.lab.lab_report import compare_arms, lab_report
+from autoreason.studies.lab.lab_statements import answer
+from autoreason.studies.lab.lab_suite import (
     Ballot,
     CellFinished,
     CellResult,

@@ -10,7 +10,7 @@ from autoreason.events import BallotCast
 from autoreason.jobs.attempts import last_panel
 from autoreason.run.result import Result, result_fields
 from autoreason.story import Story
-from autoreason.studies.lab.suite import Ballot, CellResult
+from autoreason.studies.lab.lab_suite import Ballot, CellResult
 from autoreason.studies.panels.pairwise import votes_by_pair
 from autoreason.studies.panels.ranked import STAGE
 

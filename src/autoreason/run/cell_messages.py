@@ -11,7 +11,7 @@ from autoreason.events import EVENTS_VERSION, RunStarted
 from autoreason.exchange import Reply
 from autoreason.journal import codec
 from autoreason.run.cells import CellRun
-from autoreason.studies.lab.suite import CellResult
+from autoreason.studies.lab.lab_suite import CellResult
 
 
 class Message(Struct, frozen=True, tag_field="type", tag=True):

@@ -22,7 +22,7 @@ from autoreason.run.result import StopSwitch
 from autoreason.run.working_time import working_time
 from autoreason.settings import Budget, Settings
 from autoreason.studies.lab.lab_job import LabTerms
-from autoreason.studies.lab.suite import CellQuery, CellResult, Suite, prepare_cell, suite_of
+from autoreason.studies.lab.lab_suite import CellQuery, CellResult, Suite, prepare_cell, suite_of
 from autoreason.task import Task
 
 

@@ -29,7 +29,7 @@ from autoreason.run.cell_messages import (
 from autoreason.run.cells import CellBudget, CellRun
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
-from autoreason.studies.lab.suite import CellResult
+from autoreason.studies.lab.lab_suite import CellResult
 
 _LONGEST_LINE = 2**30
 _POLL_SECONDS = 0.2

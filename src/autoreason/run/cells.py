@@ -21,7 +21,7 @@ from autoreason.run.kinds import job_class
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.result import StopSwitch, recorded_result
 from autoreason.settings import Settings
-from autoreason.studies.lab.suite import CellResult
+from autoreason.studies.lab.lab_suite import CellResult
 from autoreason.task import Task
 
 LEFT_OUT = ("panel_failed", "metric_failed")

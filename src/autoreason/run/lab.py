@@ -32,7 +32,7 @@ from autoreason.run.sync import wait_for
 from autoreason.settings import Models, Settings
 from autoreason.studies.lab.lab_job import LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report, repeats_to_add
-from autoreason.studies.lab.suite import Suite, SuiteWork, arm_runs, suite_of
+from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
 from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Entry, Task
@@ -43,7 +43,7 @@ _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Anoth
 def lab(
     suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
 ) -> StudyResult[LabReport]:
-    """Run a suite: its tasks by its arms, each cell once, and report on what it asks.
+    r"""Run a suite: its tasks by its arms, each cell once, and report on what it asks.
 
     Args:
         suite: A YAML file; see `docs/lab.md`.
@@ -76,7 +76,7 @@ async def lab_async(
     suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
 ) -> StudyResult[LabReport]:
     """Like `lab`, in an event loop."""
-    return await (await prepare_lab_async(suite, model, **options)).run_async()
+    return await (await prepare_lab(suite, model, **options)).run_async()
 
 
 class PreparedLab(PreparedRun, frozen=True, kw_only=True):
@@ -92,12 +92,8 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
         assert suite is not None
         return suite
 
-    def plan(self) -> LabPlan:
-        """Cells, calls and cost, and what they can show; nothing is called."""
-        return wait_for(self.plan_async, "plan")
-
     async def plan_async(self) -> LabPlan:
-        """Like `plan`, in an event loop."""
+        """Cells, calls and cost, and what they can show; nothing is called."""
         return await plan_cells(self.suite, self.settings)
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
@@ -148,10 +144,10 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
             return cast(StudyResult[LabReport], reported_result(result, journal))
 
 
-def prepare_lab(
+def plan_lab(
     suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
-) -> PreparedLab:
-    """The run that `lab` with the same arguments would drive.
+) -> LabPlan:
+    r"""What `lab` with the same arguments would take, and what it could show; nothing is called.
 
     Args:
         suite: A YAML file.
@@ -159,22 +155,43 @@ def prepare_lab(
         options: See `LabOptions`.
 
     Returns:
-        The suite, to be looked at, planned and run.
+        Cells, calls and cost, and for every planned test what it would show.
 
     Raises:
         InvalidInput: Something is wrong with the suite.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import plan_lab
+        >>> _ = Path("suite.yaml").write_text(
+        ...     "name: tides\ntasks: {tides: Explain tides.}\nrepeats: 9\n"
+        ...     "arms: {single: {strategy: single}, revised: {strategy: critique_revise}}\n"
+        ...     "comparisons: [{name: a, question: Which, arms: [single, revised]}]\n"
+        ... )
+        >>> plan = plan_lab("suite.yaml", "echo/echo")
+        >>> plan.cells, plan.tests[0].units
+        (36, 9)
     """
-    return wait_for(lambda: prepare_lab_async(suite, model, **options), "prepare_lab")
+    return wait_for(lambda: plan_lab_async(suite, model, **options), "plan_lab")
 
 
-async def prepare_lab_async(
+async def plan_lab_async(
+    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
+) -> LabPlan:
+    """Like `plan_lab`, in an event loop."""
+    return await (await prepare_lab(suite, model, **options)).plan_async()
+
+
+async def prepare_lab(
     suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
 ) -> PreparedLab:
-    """Like `prepare_lab`, in an event loop."""
-    check_arguments(prepare_lab, options, suite=suite, model=model)
+    """The suite that `lab` with the same arguments would run; its problems are read by another process."""
+    check_arguments(lab, options, suite=suite, model=model)
     require_statistics()
     choice = ModelChoice()
-    models = {name: choice.address(each) for name, each in (options.get("models") or {}).items()}
+    models = {
+        name: choice.address(each) for name, each in (options.get("named_models") or {}).items()
+    }
     if model is not None:
         models[""] = choice.address(model)
     file = read_suite(
@@ -251,7 +268,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
         budget=change_budget(settings.budget, options.get("budget")),
     )
     choice = ModelChoice()
-    for each in (options.get("models") or {}).values():
+    for each in (options.get("named_models") or {}).values():
         choice.address(each)
     return PreparedLab(
         task=_suite_task(replace(suite, added={**suite.added, **added})),

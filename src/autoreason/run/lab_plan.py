@@ -17,7 +17,7 @@ from autoreason.run.cells import cell_prompts
 from autoreason.run.estimate import Number, RunEstimate, Span, estimate_run
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.studies.lab.suite import (
+from autoreason.studies.lab.lab_suite import (
     MANY_TASKS,
     Suite,
     draft_settings,

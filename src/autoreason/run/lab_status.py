@@ -17,8 +17,8 @@ from autoreason.run.working_time import working_time
 from autoreason.story import Story
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_report import LabReport, lab_report
+from autoreason.studies.lab.lab_suite import CellFinished, suite_of
 from autoreason.studies.lab.lab_tables import report_files
-from autoreason.studies.lab.suite import CellFinished, suite_of
 
 
 class LabStatus(Report, Struct, frozen=True, kw_only=True):

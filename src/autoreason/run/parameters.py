@@ -246,7 +246,7 @@ class CompareRulesOptions(MeasureOptions, total=False):
 class LabOptions(RunHooks, total=False):
     """Keyword arguments of `lab`."""
 
-    models: Mapping[str, str | Model]
+    named_models: Mapping[str, str | Model]
     """Models for the names that the suite leaves open."""
     repeats: int
     """How often each arm does each task, instead of what the suite says."""

@@ -9,7 +9,7 @@ from autoreason.errors import InvalidInput
 from autoreason.run.research import PreparedResearch, prepare_research
 from autoreason.run.solve import choose_problems, solving_task
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.lab.suite import SuiteTask
+from autoreason.studies.lab.lab_suite import SuiteTask
 from autoreason.studies.lab.suite_file import SuiteFile, TaskSource
 
 

@@ -91,14 +91,16 @@ def run(suite: Path, **values: Any) -> int:
     \b
       autoreason lab run suite.yaml -m openai/gpt-5-mini --cost-limit 5
       autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
-      autoreason lab run tiers.yaml -m strong=openai/gpt-5 -m weak=openai/gpt-5-nano
+      autoreason lab run tiers.yaml -m strong=openai/gpt-5 -m weak=local/smollm2
     """
+    import asyncio
+
     from autoreason.cli.runner import start_run
     from autoreason.files import check_output
     from autoreason.run.lab import prepare_lab
 
     check_output(values["html"], "--html")
-    prepared = prepare_lab(suite, **_options(values))
+    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
     return start_run(prepared.run_async, prepared, values)
 
 
@@ -117,10 +119,10 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
     """
     from autoreason.cli.views.outcome import show_report
     from autoreason.files import check_output
-    from autoreason.run.lab import prepare_lab
+    from autoreason.run.lab import plan_lab
 
     check_output(html, "--html")
-    found = prepare_lab(suite, **_options(values)).plan()
+    found = plan_lab(suite, **_options(values))
     show_report(found, as_json=as_json, html=html)
     return 1 if found.refusal else 0
 
@@ -214,4 +216,4 @@ def _options(values: dict[str, Any]) -> dict[str, Any]:
         named[name] = address
     if "" in named:
         chosen["model"] = named.pop("")
-    return chosen | ({"models": named} if named else {})
+    return chosen | ({"named_models": named} if named else {})

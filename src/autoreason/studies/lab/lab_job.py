@@ -18,7 +18,7 @@ from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.studies.compare.comparison import distinct, same_texts
-from autoreason.studies.lab.suite import (
+from autoreason.studies.lab.lab_suite import (
     DRAFT,
     Cell,
     CellFinished,

@@ -7,7 +7,7 @@ from functools import cached_property, reduce
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count, duration
 from autoreason.story import Story
-from autoreason.studies.lab.suite import CellFinished, count_cells, suite_of
+from autoreason.studies.lab.lab_suite import CellFinished, count_cells, suite_of
 
 
 class LabProgress:

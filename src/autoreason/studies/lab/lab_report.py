@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
-from autoreason.report.numbers import count, p_statement, percent
+from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
 from autoreason.story import Story
-from autoreason.studies.lab.suite import (
+from autoreason.studies.lab.lab_suite import (
     MANY_TASKS,
     SHARES,
     CellFinished,
@@ -34,7 +34,7 @@ Unit = tuple[str, int]
 Values = Mapping[Unit, float]
 
 
-class PairResult(Struct, frozen=True, kw_only=True):
+class ArmPair(Struct, frozen=True, kw_only=True):
     """Two arms of a comparison."""
 
     comparison: str
@@ -64,7 +64,7 @@ class PairResult(Struct, frozen=True, kw_only=True):
         return self.p_value_adjusted is not None and self.p_value_adjusted <= BEYOND_CHANCE
 
 
-class ArmResult(Struct, frozen=True, kw_only=True):
+class LabArm(Struct, frozen=True, kw_only=True):
     """What one arm did, over all its cells."""
 
     arm: str
@@ -86,7 +86,7 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     """Cells with the sign of each mode of failure."""
 
 
-class LeftOut(Struct, frozen=True, kw_only=True):
+class LeftOutCell(Struct, frozen=True, kw_only=True):
     """A cell without a result."""
 
     cell: str
@@ -101,11 +101,11 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     tasks: int
     repeats: int
     cells: int
-    pairs: tuple[PairResult, ...]
-    arms: tuple[ArmResult, ...]
+    pairs: tuple[ArmPair, ...]
+    arms: tuple[LabArm, ...]
     panels: dict[str, PanelReport]
     """Agreement, position and length, by the arms that were judged together."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutCell, ...]
     spent: Spent
     clusters: str
     """What was drawn again for intervals, and whose signs were flipped: `task` or `repeat`."""
@@ -137,50 +137,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return sections(self)
 
 
-def answer(pair: PairResult, clusters: str) -> str:
-    """One plain sentence for a question."""
-    if pair.difference.value is None:
-        return f"no answer: {pair.first} and {pair.second} have no result in common"
-    what = _finding(pair)
-    rests = f"{count(pair.difference.n, clusters)}"
-    if pair.test.p_value is None:
-        return f"not shown: {what}, over {rests}"
-    p = p_statement(pair.p_value_adjusted)
-    if not pair.shown:
-        return f"not shown: {what}, but that could be chance ({p}, over {rests})"
-    return f"{what}, which is more than chance gives ({p}, over {rests})"
-
-
-def _finding(pair: PairResult) -> str:
-    value = pair.difference.value or 0.0
-    first, second = pair.first, pair.second
-    if pair.measure == "preferred":
-        share = (1 + value) / 2
-        ahead, behind = (first, second) if value >= 0 else (second, first)
-        if not value:
-            return f"{first} and {second} are preferred equally often"
-        return f"{ahead} is preferred to {behind} by {percent(max(share, 1 - share))} of votes"
-    if not value:
-        return f"{first} and {second} are equal in {_NOUNS[pair.measure]}"
-    more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
-    size = f"{abs(value) * 100:.1f} points" if pair.measure in SHARES else f"{abs(value):,.3g}"
-    return f"{first} has {size} {more} {_NOUNS[pair.measure]} than {second}"
-
-
-_COUNTED = ("words", "calls", "passes", "seconds")
-_NOUNS = {
-    "words": "words",
-    "calls": "calls",
-    "cost": "cost in US dollars",
-    "seconds": "seconds",
-    "passes": "passes",
-    "converged": "of its tournaments converged",
-    "kept_contract": "of its texts within the contract",
-    "passed": "of the problems passed",
-    "value": "gain",
-}
-
-
 def lab_report(story: Story) -> LabReport:
     """The report of a suite's story."""
     suite = suite_of(story.task)
@@ -199,7 +155,7 @@ def lab_report(story: Story) -> LabReport:
         arms=tuple(_with_frontier(arms, costs)),
         panels=_panels(suite, values),
         left_out=tuple(
-            LeftOut(cell=each.cell.part, run=each.result.run, reason=each.result.reason)
+            LeftOutCell(cell=each.cell.part, run=each.result.run, reason=each.result.reason)
             for each in finished
             if not each.result.finished
         ),
@@ -212,7 +168,7 @@ def lab_report(story: Story) -> LabReport:
     )
 
 
-def compare_arms(suite: Suite, finished: Sequence[CellFinished]) -> list[PairResult]:
+def compare_arms(suite: Suite, finished: Sequence[CellFinished]) -> list[ArmPair]:
     """Every planned test of a suite."""
     return _pairs(suite, _Values(suite, finished))
 
@@ -296,7 +252,7 @@ def _votes(panel: CellFinished, one: str, other: str) -> Iterator[float]:
             yield 1.0 if ranking.index(one) < ranking.index(other) else -1.0
 
 
-def _pairs(suite: Suite, values: _Values) -> list[PairResult]:
+def _pairs(suite: Suite, values: _Values) -> list[ArmPair]:
     """Every planned test, corrected for all of them."""
     from autoreason.stats.bootstrap import cluster_bootstrap
     from autoreason.stats.paired import permutation_test
@@ -322,7 +278,7 @@ def _pairs(suite: Suite, values: _Values) -> list[PairResult]:
         found.append((comparison, second, means, interval, test, differences, planned, repeats))
     corrected = holm([each[4].p_value for each in found])
     return [
-        PairResult(
+        ArmPair(
             comparison=comparison.name,
             question=comparison.question,
             measure=comparison.measure,
@@ -368,7 +324,7 @@ def _effect(
     return fmean(differences) / spread if spread else None
 
 
-def _arm(suite: Suite, arm: str, values: _Values) -> ArmResult:
+def _arm(suite: Suite, arm: str, values: _Values) -> LabArm:
     cells = values.cells[arm]
     measures = dict.fromkeys(("words", "calls", "cost", *suite.measures))
     measures |= dict.fromkeys(each.measure for each in suite.comparisons if arm in each.arms)
@@ -379,7 +335,7 @@ def _arm(suite: Suite, arm: str, values: _Values) -> ArmResult:
             means[measure] = fmean(known.values()) if known else None
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
     is_contest = suite.arms[arm].settings.strategy == "autoreason"
-    return ArmResult(
+    return LabArm(
         arm=arm,
         cells=len(cells) + values.failed[arm],
         finished=len(cells),
@@ -421,14 +377,6 @@ def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
 
 
 _DRIFT, _FEW_SURVIVALS, _BROKEN = 1.5, 0.2, 0.2
-FAILURES = {
-    "drift": "A survives fewer than one pass in five, or the text grows by half",
-    "overfitting": "a program passes the public tests and fails private ones",
-    "no convergence": "the most passes were reached",
-    "broken judges": "one ballot in five or more has no vote",
-    "no challenge": "half of all challengers or more were not judged: clones, or beyond the contract",
-}
-"""Modes of failure, each with its sign in the record; a sign is no proof."""
 
 
 def _failures(cells: Iterable[CellResult], *, is_contest: bool) -> dict[str, int]:
@@ -447,7 +395,7 @@ def _failures(cells: Iterable[CellResult], *, is_contest: bool) -> dict[str, int
     return {name: number for name, number in found.items() if number}
 
 
-def _with_frontier(arms: Sequence[ArmResult], costs: str) -> Iterator[ArmResult]:
+def _with_frontier(arms: Sequence[LabArm], costs: str) -> Iterator[LabArm]:
     from msgspec.structs import replace
 
     known = [

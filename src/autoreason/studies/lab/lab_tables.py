@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,15 +20,12 @@ from autoreason.report.numbers import (
 from autoreason.report.report import Section
 from autoreason.report.table import Column, Table
 from autoreason.studies.lab.lab_plots import draw_frontier, draw_lines
-from autoreason.studies.lab.lab_report import (
-    FAILURES,
-    ArmResult,
-    LabReport,
-    PairResult,
-    answer,
-)
-from autoreason.studies.lab.suite import MANY_TASKS, SHARES, CellFinished
+from autoreason.studies.lab.lab_statements import FAILURES, answer
+from autoreason.studies.lab.lab_suite import MANY_TASKS, SHARES, CellFinished
 from autoreason.studies.panels.panel_tables import notes
+
+if TYPE_CHECKING:
+    from autoreason.studies.lab.lab_report import ArmPair, LabArm, LabReport
 
 _MAX_TRAJECTORIES = 20
 _MAX_LEFT_OUT = 20
@@ -72,7 +70,7 @@ def comparisons_table(found: LabReport) -> Table:
     return Table([*words, *map(Column, heads)], rows)
 
 
-def _mean(pair: PairResult, value: float | None) -> str:
+def _mean(pair: ArmPair, value: float | None) -> str:
     if value is None:
         return UNKNOWN
     return percent(value) if pair.measure in SHARES else f"{value:,.4g}"
@@ -181,7 +179,12 @@ def _details(found: LabReport) -> list[Section]:
     return parts
 
 
-def _by_pass(title: str, lines: dict[str, tuple[float, ...]], show, first: int) -> Table:  # type: ignore[no-untyped-def]
+def _by_pass(
+    title: str,
+    lines: Mapping[str, Sequence[float]],
+    show: Callable[[float], str],
+    first: int,
+) -> Table:
     longest = max(map(len, lines.values()))
     columns = [Column("arm", figures=False), *(Column(str(first + n)) for n in range(longest))]
     rows = [
@@ -191,7 +194,7 @@ def _by_pass(title: str, lines: dict[str, tuple[float, ...]], show, first: int) 
     return Table(columns, rows, title)
 
 
-def _trajectories(arms: Sequence[ArmResult]) -> Table:
+def _trajectories(arms: Sequence[LabArm]) -> Table:
     rows = [
         (each.arm, way, str(times))
         for each in arms
@@ -201,7 +204,7 @@ def _trajectories(arms: Sequence[ArmResult]) -> Table:
     return Table([*words, Column("cells")], rows)
 
 
-def _failures(arms: Sequence[ArmResult]) -> Section:
+def _failures(arms: Sequence[LabArm]) -> Section:
     rows = [
         (name, sign, *(f"{each.failures.get(name, 0)} of {each.finished}" for each in arms))
         for name, sign in FAILURES.items()

@@ -20,9 +20,7 @@ from autoreason.settings import (
     Settings,
     make_settings,
 )
-from autoreason.studies.lab.marked_yaml import MarkedYaml, require
-from autoreason.studies.lab.marked_yaml import Path as KeyPath
-from autoreason.studies.lab.suite import (
+from autoreason.studies.lab.lab_suite import (
     DRAFT,
     MEASURES,
     PANEL,
@@ -34,6 +32,8 @@ from autoreason.studies.lab.suite import (
     SuiteTask,
     servers_of,
 )
+from autoreason.studies.lab.marked_yaml import MarkedYaml, require
+from autoreason.studies.lab.marked_yaml import Path as KeyPath
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 
 MAX_REPEATS = 1000
