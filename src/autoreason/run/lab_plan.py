@@ -49,7 +49,7 @@ class PlannedTest(Struct, frozen=True, kw_only=True):
     arms: str
     measure: str
     units: int
-    """Tasks, or tasks times repeats where there are few tasks."""
+    """Tasks, or where they are few pairs: a task in a repeat by both arms."""
     detectable: Estimate
     """The share of units that must favour one arm for the test to show it four times out of five."""
 
@@ -85,6 +85,10 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         else:
             parts.append("free of charge")
         return f"{self.suite} takes about {', '.join(parts)}; nothing was called"
+
+    def names(self) -> Sequence[str]:
+        """That of the suite."""
+        return [self.suite]
 
     @property
     def refusal(self) -> str:
@@ -182,7 +186,7 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         tests=tuple(_tests(suite, problems, paid, alpha, many=many)),
         alpha=alpha,
         share_paid=paid,
-        clusters="task" if many else "repeat",
+        clusters="task" if many else "pair",
         budget=settings.budget,
     )
 
@@ -242,7 +246,7 @@ def _tests(
     for comparison, arm in suite.pairs:
         units = int(tasks * suite.repeats_of(comparison) * paid)
         units = min(tasks, units) if many else units
-        noun = "tasks" if many else "repeats"
+        noun = "tasks" if many else "pairs"
         detectable = detectable_share(units, alpha=alpha)
         # That function speaks of judges.
         reason = detectable.reason.replace("judges", noun)

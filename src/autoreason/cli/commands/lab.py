@@ -113,8 +113,8 @@ def run(suite: Path, **values: Any) -> int:
 def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
     """Say what a suite would take and what it could show; nothing is called.
 
-    For every planned test: the smallest share of repeats, or of tasks where there are six or more,
-    that must favour one arm for the test to show it four times out of five. Exit status 1 where
+    For every planned test: the smallest share of tasks, or with fewer than six of pairs (a task in a
+    repeat by both arms), that must favour one arm for the test to show it four times out of five. Exit status 1 where
     nothing could be shown.
     """
     from autoreason.cli.views.outcome import show_report

@@ -108,7 +108,7 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOutCell, ...]
     spent: Spent
     clusters: str
-    """What was drawn again for intervals, and whose signs were flipped: `task` or `repeat`."""
+    """What was drawn again, and whose signs were flipped: `task`, or `pair`, a task in a repeat by both arms."""
     costs: str
     """What quality is set against: `cost`, or `calls` where nothing costs anything or a price is not known."""
     added: dict[str, int] = {}
@@ -129,6 +129,10 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
             f"{len(shown)} of {count(len(self.pairs), 'planned test')} "
             f"{'shows' if len(shown) == 1 else 'show'} a difference beyond chance"
         )
+
+    def names(self) -> Sequence[str]:
+        """That of the suite."""
+        return [self.suite]
 
     def sections(self) -> list[Section]:
         """Answers first, then tables, then how the arms went about it."""
@@ -160,7 +164,7 @@ def lab_report(story: Story) -> LabReport:
             if not each.result.finished
         ),
         spent=spent,
-        clusters="task" if values.many_tasks else "repeat",
+        clusters="task" if values.many_tasks else "pair",
         costs=costs,
         added=suite.added,
         add_width=suite.add.width if suite.add else None,

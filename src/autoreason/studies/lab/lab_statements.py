@@ -26,7 +26,7 @@ def answer(pair: ArmPair, clusters: str) -> str:
         return f"no answer: {pair.first} and {pair.second} have no result in common"
     what = _finding(pair)
     rests = f"{count(pair.difference.n, clusters)}"
-    if pair.test.p_value is None:
+    if not pair.difference.value:
         return f"not shown: {what}, over {rests}"
     p = p_statement(pair.p_value_adjusted)
     if not pair.shown:
@@ -44,7 +44,7 @@ def _finding(pair: ArmPair) -> str:
             return f"{first} and {second} are preferred equally often"
         return f"{ahead} is preferred to {behind} by {percent(max(share, 1 - share))} of votes"
     if not value:
-        return f"{first} and {second} are equal in {_NOUNS[pair.measure]}"
+        return f"{first} and {second} come out equal in {pair.measure.replace('_', ' ')}"
     more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
     size = f"{abs(value) * 100:.1f} points" if pair.measure in SHARES else f"{abs(value):,.3g}"
     return f"{first} has {size} {more} {_NOUNS[pair.measure]} than {second}"

@@ -34,7 +34,7 @@ _MAX_LEFT_OUT = 20
 def sections(found: LabReport) -> list[Section]:
     """Answers, tables of comparisons and arms, how it was inferred, and on a page the rest."""
     parts = [
-        *([Section("Answers", tables=[_answers(found)])] if found.pairs else []),
+        *([Section("Answers", _answers(found))] if found.pairs else []),
         *([Section("Comparisons", tables=[comparisons_table(found)])] if found.pairs else []),
         Section("Arms", tables=[arms_table(found)]),
         Section(sentences=[*_method(found), *_left_out(found)]),
@@ -42,10 +42,13 @@ def sections(found: LabReport) -> list[Section]:
     return [*parts, *_details(found)]
 
 
-def _answers(found: LabReport) -> Table:
-    rows = [(each.comparison, each.question, answer(each, found.clusters)) for each in found.pairs]
-    columns = [Column(name, figures=False) for name in ("comparison", "question", "answer")]
-    return Table(columns, rows)
+def _answers(found: LabReport) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for each in found.pairs:
+        if (each.comparison, each.question) not in rows:
+            rows.append((each.comparison, each.question))
+        rows.append((f"  {each.second}", answer(each, found.clusters)))
+    return rows
 
 
 def comparisons_table(found: LabReport) -> Table:
@@ -78,7 +81,8 @@ def _mean(pair: ArmPair, value: float | None) -> str:
 
 def arms_table(found: LabReport) -> Table:
     """One row per arm: what it took and what it came to, on average for a cell with its draft."""
-    measures = list(dict.fromkeys(name for arm in found.arms for name in arm.means))
+    known = [name for arm in found.arms for name, mean in arm.means.items() if mean is not None]
+    measures = list(dict.fromkeys(known))
     columns = [
         Column("arm", figures=False),
         Column("cells"),
