@@ -243,9 +243,11 @@ def groups(suite: Suite) -> Iterator[Group]:
     last = max(map(suite.arm_repeats, suite.arms))
     for repeat in range(1, last + 1):
         arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
+        shared = _shared_drafts(suite, arms)
         for at, task in enumerate(suite.tasks, 1):
             named: list[tuple[CellKind, str, tuple[str, ...]]] = []
-            begins = [] if suite.tasks[task].job else _drafts(suite, task, arms)
+            given = suite.tasks[task]
+            begins = [] if given.job or given.task.draft is not None else shared
             for place, names in enumerate(begins, 1):
                 named.append((DRAFT, DRAFT if len(begins) == 1 else f"{DRAFT}-{place}", names))
             named += [("arm", arm, (arm,)) for arm in arms]
@@ -276,10 +278,8 @@ def count_cells(suite: Suite) -> int:
     return sum(len(cells) for group in groups(suite) for cells in group)
 
 
-def _drafts(suite: Suite, task: str, arms: list[str]) -> list[tuple[str, ...]]:
-    """Arms by the draft they share, which depends on who writes it and how; a given draft is written by none."""
-    if suite.tasks[task].task.draft is not None:
-        return []
+def _shared_drafts(suite: Suite, arms: list[str]) -> list[tuple[str, ...]]:
+    """Arms by the draft they share, which depends on who writes it and how."""
     together: list[tuple[Settings, list[str]]] = []
     for arm in arms:
         if not suite.arms[arm].shared_draft:
