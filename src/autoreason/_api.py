@@ -223,6 +223,7 @@ from autoreason.studies.lab.lab_report import ArmPair as ArmPair
 from autoreason.studies.lab.lab_report import LabArm as LabArm
 from autoreason.studies.lab.lab_report import LabReport as LabReport
 from autoreason.studies.lab.lab_report import LeftOutCell as LeftOutCell
+from autoreason.studies.lab.lab_suite import AddRule as AddRule
 from autoreason.studies.panels.panel_report import EntryDuel as EntryDuel
 from autoreason.studies.panels.panel_report import EntryStanding as EntryStanding
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport

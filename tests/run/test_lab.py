@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.run.runs import lend
 from tests.run.suites import SUITE, CountedModel, run_suite, write_suite
 
 from autoreason.errors import BudgetReached, InvalidInput, RunLocked
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.models.doubles import EchoModel
+from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.run.lab import lab_async, prepare_add, prepare_lab
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.replay import replay_async
@@ -241,3 +243,71 @@ def test_an_unknown_strategy_is_refused_at_its_place(tmp_path: Path) -> None:
     path = write_suite(tmp_path, SUITE.replace("strategy: single", "strategy: sinlge"))
     with pytest.raises(InvalidInput, match=r"suite\.yaml, line 7, column"):
         asyncio.run(lab_async(path, "echo/echo"))
+
+
+@pytest.mark.parametrize("flag", ["pairwise", "equal_length"])
+async def test_panels_may_be_in_pairs_or_at_equal_length(
+    tmp_path: Path, journal: Journal, flag: str
+) -> None:
+    text = SUITE.replace("panel: {judges: 3}", f"panel: {{judges: 3, {flag}: true}}")
+    result = await run_suite(tmp_path, journal, text)
+    pair = result.report.pairs[0]
+    assert pair.units + pair.missing == 4
+    strategies = set()
+    for row in journal.cells(result.run):
+        settings = journal.settings(row.id)
+        assert settings is not None
+        strategies.add(settings.strategy)
+        if settings.strategy.startswith("judge"):
+            assert bool(settings.strategy_options) == (flag == "equal_length")
+    assert ("judge_pairs" in strategies) == (flag == "pairwise")
+
+
+async def test_deleting_a_suite_deletes_its_cells(tmp_path: Path, journal: Journal) -> None:
+    result = await run_suite(tmp_path, journal)
+    journal.delete_run(result.run)
+    assert journal.runs(None, cells=True) == []
+
+
+def knobs(folder: Path) -> None:
+    """A research task and a suite that turns its knob."""
+    (folder / "knob.txt").write_text("knob = 0\n")
+    (folder / "evaluate.py").write_text(
+        "def score(artifact, seed, items):\n"
+        "    return {'score': float(artifact.text('knob.txt').split()[-1])}\n"
+    )
+    (folder / "task.md").write_text(
+        "---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n"
+    )
+
+
+@needs_jail
+async def test_research_is_a_task_of_a_suite(tmp_path: Path, journal: Journal) -> None:
+    knobs(tmp_path)
+    text = (
+        "name: knobs\nseed: 1\ntasks: {knob: {research: task.md}}\nrepeats: 1\n"
+        "arms:\n  race: {strategy: race, evaluations: 20, patience: 2}\n"
+        "  greedy: {strategy: greedy, evaluations: 20, patience: 2}\n"
+        "comparisons:\n  - {name: rules, question: Which, arms: [race, greedy], measure: value}\n"
+    )
+    reply = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\nknob = 5\n```\n"
+    model = ScriptedModel({"author": reply})
+    result = await run_suite(tmp_path, journal, text, model=model)
+    assert result.status == "done"
+    assert [each.means["value"] for each in result.report.arms] == [5.0, 5.0]
+
+
+async def test_sets_of_problems_are_tasks_of_a_suite(tmp_path: Path, journal: Journal) -> None:
+    problem = {"id": "double", "statement": "Double it.", "public_tests": [["2", "4"]]}
+    lines = [json.dumps({**problem, "id": f"p{n}"}) for n in range(6)]
+    (tmp_path / "set.jsonl").write_text("\n".join(lines))
+    text = (
+        "name: programs\nseed: 1\ntasks: {set: {problems: set.jsonl, limit: 6}}\nrepeats: 2\n"
+        "arms:\n  single: {strategy: single, calls: 2}\n  search: {strategy: search, calls: 3}\n"
+        "comparisons:\n  - {name: a, question: Which, arms: [search, single], measure: passed}\n"
+    )
+    model = ScriptedModel({"author": "```python\nprint(2 * int(input()))\n```"})
+    result = await run_suite(tmp_path, journal, text, model=model)
+    (pair,) = result.report.pairs
+    assert (pair.first_mean, pair.second_mean) == (1.0, 1.0)
+    assert (pair.units, pair.difference.n, result.report.clusters) == (12, 6, "task")

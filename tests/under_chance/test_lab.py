@@ -7,13 +7,15 @@ from functools import cache
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.settings import Models, Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_report import compare_arms, lab_report
+from autoreason.studies.lab.lab_report import compare_arms, lab_report, repeats_to_add
 from autoreason.studies.lab.lab_statements import answer
 from autoreason.studies.lab.lab_suite import (
+    AddRule,
     Ballot,
     CellFinished,
     CellResult,
@@ -124,3 +126,21 @@ def test_the_intervals_of_all_comparisons_hold_together(
     tasks: int, repeats: int, judges: int, alike: float
 ) -> None:
     assert said(tasks, repeats, judges, alike)["intervals"] <= most_often(TIMES)
+
+
+def test_repeats_that_are_added_by_the_width_of_an_interval_show_nothing_by_chance() -> None:
+    rng = np.random.default_rng(9)
+    rule = AddRule(width=0.7, repeats=9)
+    shown = added = 0
+    for _ in range(TIMES):
+        suite = random_suite(2, 3)
+        first = random_cells(rng, suite, 3, 1.0)
+        more = repeats_to_add(rule, compare_arms(suite, first))
+        later = replace(suite, added=more)
+        known = {each.cell.part: each for each in first}
+        # Cells that are there are not run again.
+        cells = [known.get(each.cell.part) or each for each in random_cells(rng, later, 3, 1.0)]
+        added += bool(more)
+        shown += any(each.shown for each in compare_arms(later, cells))
+    assert added > TIMES / 2
+    assert shown <= most_often(TIMES)

@@ -167,8 +167,10 @@ class Journal:
         return next((each.settings for each in events if isinstance(each, _WITH_SETTINGS)), None)
 
     def delete_run(self, run: str) -> None:
-        """Delete a run and the audit's cache of it; refused while another process has it locked."""
+        """Delete a run, its cells and the audit's cache of it; refused while another process has it locked."""
         with self.lock(run):
+            for cell in self.cells(run):
+                self.delete_run(cell.id)
             self._get_writer().commit_now("", writes.delete_run(run))
             self.readings.unlink(missing_ok=True)
 

@@ -254,7 +254,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
             f"the suite {suite.name} has no rule for more repeats, and one made up now would depend "
             "on what was found; write `add` into its file and run it anew"
         )
-    more = repeats_to_add(lab_report(story))
+    more = repeats_to_add(suite.add, lab_report(story).pairs)
     if not more:
         raise InvalidInput(
             f"{row.id} needs no more repeats: every interval is as narrow as its rule asks, "

@@ -20,6 +20,7 @@ from autoreason.story import Story
 from autoreason.studies.lab.lab_suite import (
     MANY_TASKS,
     SHARES,
+    AddRule,
     CellFinished,
     CellResult,
     Measure,
@@ -112,8 +113,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     costs: str
     """What quality is set against: `cost`, or `calls` where nothing costs anything or a price is not known."""
     added: dict[str, int] = {}
-    add_width: float | None = None
-    max_repeats: int | None = None
+    """Repeats that were added to a comparison by the rule of the suite."""
+    add: AddRule | None = None
 
     heading = "A suite"
 
@@ -167,8 +168,7 @@ def lab_report(story: Story) -> LabReport:
         clusters="task" if values.many_tasks else "pair",
         costs=costs,
         added=suite.added,
-        add_width=suite.add.width if suite.add else None,
-        max_repeats=suite.add.repeats if suite.add else None,
+        add=suite.add,
     )
 
 
@@ -464,20 +464,18 @@ def _panels(suite: Suite, values: _Values) -> dict[str, PanelReport]:
     return found
 
 
-def repeats_to_add(found: LabReport) -> dict[str, int]:
-    """Repeats for each comparison whose interval is wider than its rule allows, within the most in all.
+def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
+    """Repeats for each comparison with an interval wider than the rule allows, within the most in all.
 
     The width of an interval shrinks with the root of the number of repeats.
     """
-    if found.add_width is None or found.max_repeats is None:
-        return {}
     more: dict[str, int] = {}
-    for pair in found.pairs:
+    for pair in pairs:
         low, high = pair.difference.low, pair.difference.high
         width = None if low is None or high is None else high - low
-        needed = found.max_repeats
+        needed = rule.repeats
         if width is not None:
-            needed = min(needed, ceil(pair.repeats * (width / found.add_width) ** 2))
+            needed = min(needed, ceil(pair.repeats * (width / rule.width) ** 2))
         if needed > pair.repeats:
             more[pair.comparison] = max(more.get(pair.comparison, 0), needed - pair.repeats)
     return more

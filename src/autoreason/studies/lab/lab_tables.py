@@ -132,17 +132,19 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
         rows.append(
             (
                 "Tests",
-                f"signs flipped by {found.clusters}, corrected for all {len(found.pairs)} planned (Holm)",
+                f"signs flipped by {found.clusters}, corrected for {count(len(found.pairs), 'planned test')} "
+                "(Holm)",
             )
         )
-    for name, number in found.added.items():
-        rows.append(
+    if rule := found.add:
+        rows += [
             (
                 "Added",
                 f"{count(number, 'repeat')} to {name}, because its interval was wider than "
-                f"{found.add_width:g}, by the rule of the suite",
+                f"{rule.width:g}, by the rule of the suite",
             )
-        )
+            for name, number in found.added.items()
+        ]
     return rows
 
 
