@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from html import unescape
 from typing import Any
 
 import msgspec
@@ -195,6 +194,9 @@ def _with_upstream(provider_error: ProviderError, metadata: Any) -> ProviderErro
 
 def _page_title(page: str) -> str:
     """A web page by its title; its source would not help a reader."""
+    # Here, because its table of characters costs every run a quarter of a megabyte.
+    from html import unescape
+
     title = _TITLE.search(page)
     return f"a web page, {unescape(title[1]).strip()!r}" if title else "a web page without a title"
 
