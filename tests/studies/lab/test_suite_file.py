@@ -45,7 +45,7 @@ def test_a_suite_has_its_tasks_arms_and_comparisons(tmp_path: Path) -> None:
 WRONG = {
     "tasks:\n  tides: Explain tides.\n": ("", "line 1, column 1: there is no `tasks`"),
     "seed: 3": ("sead: 3", "line 2, column 1: unknown key `sead`"),
-    "repeats: 2": ("repeats: many", "line 8, column 1: `repeats` is 'many'; give a whole number"),
+    "repeats: 2": ("repeats: many", "line 8, column 1: `repeats` must be a whole number, not text"),
     "passes: 2": ("passes: 0", "line 7, column 40: `passes` is 0; give a number from 1 to 1000"),
     "strategy: single": ("strategi: x", "line 6, column 12: unknown key `strategi`"),
     "[revised, single]": ("[revised, other]", "line 12, column 21: there is no arm other"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from autoreason.events import Event, Status
@@ -29,9 +29,9 @@ Measure = Literal[
     "passed",
     "value",
 ]
-MEASURES: tuple[str, ...] = get_args(Measure)
 SHARES = ("preferred", "converged", "kept_contract", "passed")
 """Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
+MAX_REPEATS = 1000
 MANY_TASKS = 6
 """From so many tasks on a comparison speaks of tasks like these; with fewer, of these tasks."""
 CellKind = Literal["draft", "arm", "panel"]
@@ -67,21 +67,21 @@ class SuitePanel(Struct, frozen=True, kw_only=True):
     pairwise: bool = False
 
 
-class SuiteComparison(Struct, frozen=True, kw_only=True):
+class SuiteComparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is compared, and for which question; the first arm with each of the others."""
 
     name: str
     question: str
     arms: tuple[str, ...]
-    measure: Measure
+    measure: Measure = "preferred"
 
 
-class AddRule(Struct, frozen=True, kw_only=True):
+class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When repeats are added, fixed before the first call."""
 
-    width: float
+    width: Annotated[float, Meta(gt=0)]
     """A comparison whose interval is wider gets more repeats."""
-    repeats: int
+    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)]
     """The most repeats in all."""
 
 

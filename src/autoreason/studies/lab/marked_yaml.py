@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,8 +13,10 @@ from autoreason.errors import InvalidInput, plainly
 Path = tuple[str | int, ...]
 """Keys and numbers of items, from the outside in."""
 Kind = TypeVar("Kind")
-_FIRST = re.compile(r"\$\.(\w+)")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `([^`]+)`")
+_NO_SUCH = re.compile(r"Invalid enum value '(.*)'")
 _KEY = re.compile(r"`(\w+)`")
 
 
@@ -28,7 +29,7 @@ class MarkedYaml:
         loader = yaml.SafeLoader(text)
         try:
             node = loader.get_single_node()
-            self.value = self._read(loader, node, ()) if node else None
+            self.value = self._read(loader, node, ()) if node else {}
         except yaml.MarkedYAMLError as error:
             where = _place(error.problem_mark) if error.problem_mark else ""
             what = error.problem or "it cannot be read"
@@ -68,40 +69,29 @@ class MarkedYaml:
         named = [(*path, key) for key in _KEY.findall(str(error)) if (*path, key) in self._places]
         return self.fault(named[0] if named else path, str(error))
 
-    def mapping(self, path: Path, value: Any, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Keys and values; one that is not known is refused."""
-        if not isinstance(value, dict):
-            raise self.fault(path, f"{_title(path)} must be `key: value` lines")
-        names = list(known)
-        for key in value:
-            if names and key not in names:
-                raise self.fault((*path, key), f"unknown key `{key}`; known are {', '.join(names)}")
-        return value
-
     def convert(self, path: Path, value: Any, kind: type[Kind]) -> Kind:
-        """Keys and values as a struct has them."""
-        fields = self.mapping(path, value, kind.__struct_fields__)  # type: ignore[attr-defined]
+        """A value as a type has it; an unknown key, a missing one and a wrong value have their places."""
         try:
-            return msgspec.convert(fields, kind, strict=False)
+            return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
             if isinstance(error.__cause__, InvalidInput):
                 raise self.blame(path, error.__cause__) from None
-            if missing := _MISSING.match(str(error)):
-                raise self.fault(path, f"there is no `{missing[1]}`; add it") from None
-            first = _FIRST.search(str(error))
-            below = (*path, first[1]) if first else path
-            raise self.fault(below, f"{plainly(error)}; change it") from None
-
-
-def require(values: Mapping[str, Any], key: str, document: MarkedYaml, path: Path = ()) -> Any:
-    """The value of a key that must be there."""
-    if values.get(key) in (None, "", [], {}):
-        raise document.fault(path, f"there is no `{key}`; add it")
-    return values[key]
-
-
-def _title(path: Path) -> str:
-    return f"`{path[-1]}`" if path else "the file"
+            what, _, where = str(error).partition(" - at `$")
+            steps = [key or int(at) for key, at in _STEP.findall(where)]
+            below = (*path, *steps)
+            if missing := _MISSING.match(what):
+                sentence = f"there is no `{missing[1]}`; add it"
+            elif unknown := _UNKNOWN.match(what):
+                below = (*below, unknown[1])
+                known = [] if steps else list(getattr(kind, "__struct_fields__", ()))
+                also = f"; known are {', '.join(known)}" if known else "; leave it out"
+                sentence = f"unknown key `{unknown[1]}`{also}"
+            elif value_given := _NO_SUCH.match(what):
+                noun = next(step for step in reversed(steps) if isinstance(step, str))
+                sentence = f"there is no {noun} {value_given[1]}; check the name"
+            else:
+                sentence = f"{plainly(error)}; change it"
+            raise self.fault(below, sentence) from None
 
 
 def _place(mark: yaml.Mark) -> str:
