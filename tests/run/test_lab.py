@@ -12,7 +12,7 @@ from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.run.runs import lend
 from tests.run.suites import SUITE, CountedModel, run_suite, write_suite
 
-from autoreason.errors import BudgetReached, InvalidInput, RunLocked
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -311,3 +311,26 @@ async def test_sets_of_problems_are_tasks_of_a_suite(tmp_path: Path, journal: Jo
     (pair,) = result.report.pairs
     assert (pair.first_mean, pair.second_mean) == (1.0, 1.0)
     assert (pair.units, pair.difference.n, result.report.clusters) == (12, 6, "task")
+
+
+async def test_a_provider_that_fails_pauses_the_suite_which_goes_on_later(
+    tmp_path: Path, journal: Journal
+) -> None:
+    class Failing(CountedModel):
+        broken = True
+
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+            if self.broken and len(self.asked) == 15:
+                raise ProviderFailed("the server is gone")
+            return await super().ask(request, on_signal)
+
+    model = Failing()
+    paused = await run_suite(tmp_path, journal, model=model)
+    assert paused.status == "provider_failed"
+    assert "the server is gone" in paused.reason
+    assert f"{paused.run}." in paused.reason
+    model.broken = False
+    result = await _resume(journal, paused.run, model)
+    whole = await run_suite(tmp_path, journal)
+    assert result.report.pairs == whole.report.pairs
+    assert len(model.asked) == whole.calls

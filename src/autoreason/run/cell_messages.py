@@ -38,19 +38,12 @@ class StartCell(Message, frozen=True, kw_only=True):
 
 
 class Granted(Message, frozen=True, kw_only=True):
-    """A reservation is made."""
+    """A reservation is made, or cannot be made for a reason."""
 
     run: str
     number: int
-
-
-class Refused(Message, frozen=True, kw_only=True):
-    """A reservation cannot be made."""
-
-    run: str
-    number: int
-    reason: str
-    limit: str | None
+    refusal: str = ""
+    limit: str | None = None
 
 
 class StopCells(Message, frozen=True):
@@ -82,21 +75,15 @@ class Release(Message, frozen=True, kw_only=True):
 
 
 class CellEnded(Message, frozen=True, kw_only=True):
-    """A cell ended or paused."""
+    """A cell ended or paused, or could not be run for a reason."""
 
     run: str
-    result: CellResult
+    result: CellResult | None = None
+    refusal: str = ""
 
 
-class CellRefused(Message, frozen=True, kw_only=True):
-    """A cell could not be run."""
-
-    run: str
-    reason: str
-
-
-ToWorker = Opening | StartCell | Granted | Refused | StopCells
-FromWorker = Reserve | Settle | Release | CellEnded | CellRefused
+ToWorker = Opening | StartCell | Granted | StopCells
+FromWorker = Reserve | Settle | Release | CellEnded
 read_to_worker = msgspec.json.Decoder(ToWorker).decode
 read_from_worker = msgspec.json.Decoder(FromWorker).decode
 

@@ -16,16 +16,15 @@ from autoreason.models.budget import CostBound, Reservation
 from autoreason.models.pool import ModelPool
 from autoreason.run.cell_messages import (
     CellEnded,
-    CellRefused,
     FromWorker,
     Granted,
     Opening,
-    Refused,
     Release,
     Reserve,
     Settle,
     StartCell,
     StopCells,
+    ToWorker,
     line,
     read_cell,
     read_to_worker,
@@ -67,15 +66,15 @@ class _RemoteBudget:
         self._numbers[reservation] = number
         return reservation
 
-    def answer(self, message: Granted | Refused) -> None:
+    def answer(self, message: Granted) -> None:
         """What the scheduler says of a reservation."""
         waiting = self._waiting.pop(message.number)
         if waiting.done():
             return
-        if isinstance(message, Granted):
-            waiting.set_result(Reservation(CostBound(1, 0, None)))
+        if message.refusal:
+            waiting.set_exception(BudgetReached(message.refusal, message.limit))
         else:
-            waiting.set_exception(BudgetReached(message.reason, message.limit))
+            waiting.set_result(Reservation(CostBound(1, 0, None)))
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
         """Pay for a reply."""
@@ -96,14 +95,14 @@ class _Worker:
         self._budgets: dict[str, _RemoteBudget] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def take(self, message: StartCell | Granted | Refused | StopCells | Opening) -> None:
+    def take(self, message: ToWorker) -> None:
         """Act on a message."""
         match message:
             case StartCell():
                 task = asyncio.create_task(self._run(message))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            case Granted() | Refused():
+            case Granted():
                 self._budgets[message.run].answer(message)
             case StopCells():
                 self._switch.stop()
@@ -116,7 +115,7 @@ class _Worker:
                 read_cell(message), self._journal, self._pool, self._switch, None, shared
             )
         except AutoreasonError as error:
-            _send(CellRefused(run=message.run, reason=str(error)))
+            _send(CellEnded(run=message.run, refusal=str(error)))
         else:
             _send(CellEnded(run=message.run, result=result))
 

@@ -12,12 +12,10 @@ from autoreason.journal import Journal
 from autoreason.models.budget import CostBound, Reservation
 from autoreason.run.cell_messages import (
     CellEnded,
-    CellRefused,
     FromWorker,
     Granted,
     Message,
     Opening,
-    Refused,
     Release,
     Reserve,
     Settle,
@@ -99,10 +97,10 @@ class _WorkerProcess:
         if sent is None:
             return
         match message:
-            case CellEnded():
-                sent.result.set_result(message.result)
-            case CellRefused():
-                sent.result.set_exception(InvalidInput(message.reason))
+            case CellEnded(result=None):
+                sent.result.set_exception(InvalidInput(message.refusal))
+            case CellEnded(result=CellResult() as result):
+                sent.result.set_result(result)
             case Reserve():
                 asking = asyncio.create_task(self._reserve(sent, message))
                 sent.asking[message.number] = asking
@@ -122,7 +120,7 @@ class _WorkerProcess:
             sent.reserved[number] = await sent.budget.reserve(upper)
             self.send(Granted(run=run, number=number))
         except BudgetReached as reached:
-            self.send(Refused(run=run, number=number, reason=str(reached), limit=reached.limit))
+            self.send(Granted(run=run, number=number, refusal=str(reached), limit=reached.limit))
         finally:
             del sent.asking[number]
 

@@ -9,6 +9,7 @@ from math import ceil
 from statistics import fmean, stdev
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
@@ -400,23 +401,22 @@ def _failures(cells: Iterable[CellResult], *, is_contest: bool) -> dict[str, int
 
 
 def _with_frontier(arms: Sequence[LabArm], costs: str) -> Iterator[LabArm]:
-    from msgspec.structs import replace
-
     known = [
-        (each.means.get(costs), each.quality)
+        (price, each.quality)
         for each in arms
-        if each.means.get(costs) is not None and each.quality is not None
+        if (price := each.means.get(costs)) is not None and each.quality is not None
     ]
+    # The best for each price, if none is as good for less.
+    best = {
+        (price, quality)
+        for price, quality in known
+        if not any(
+            other >= quality and paid <= price and (paid, other) != (price, quality)
+            for paid, other in known
+        )
+    }
     for each in arms:
-        price, quality = each.means.get(costs), each.quality
-        dominated = price is None or quality is None
-        for other_price, other_quality in known:
-            if price is not None and quality is not None:
-                assert other_price is not None
-                assert other_quality is not None
-                better = other_quality >= quality and other_price <= price
-                dominated |= better and (other_quality, other_price) != (quality, price)
-        yield replace(each, frontier=not dominated)
+        yield replace(each, frontier=(each.means.get(costs), each.quality) in best)
 
 
 def _panels(suite: Suite, values: _Values) -> dict[str, PanelReport]:
