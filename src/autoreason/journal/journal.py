@@ -141,7 +141,8 @@ class Journal:
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
         (row,) = self._read(sql.RUN, (run,))
         with journal_errors(self.path, run):
-            return self._with_cells([run_from(row, live)])[0]
+            found = run_from(row, live)
+        return replace(found, spent=found.spent.joined(self.cells_spent(run)))
 
     def has(self, run: str) -> bool:
         """Whether there is a run of exactly this name."""
@@ -195,7 +196,7 @@ class Journal:
 
     def _with_cells(self, rows: list[RunRow]) -> list[RunRow]:
         """Runs with what their cells have spent, where they have any."""
-        suites = {suite for (suite,) in self._read(sql.SUITES)}
+        suites = {cell.partition(".")[0] for (cell,) in self._read(sql.CELL_IDS)}
         return [
             replace(row, spent=row.spent.joined(self.cells_spent(row.id)))
             if row.id in suites

@@ -74,7 +74,7 @@ def lab() -> None:
     """
 
 
-@lab.command(cls=HelpfulCommand, short_help="Run a suite, or what is left of it.")
+@lab.command(cls=HelpfulCommand, short_help="Run every cell of a suite.")
 @click.argument("suite", metavar="SUITE.yaml", type=options.FILE)
 @_models
 @_how

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 44
+_ROW, _NAMES = 18, 170
 
 
 def draw_frontier(found: LabReport) -> Plot:
@@ -68,6 +69,31 @@ def draw_lines(
         ]
     height = LEGEND * len(shades) + _HEIGHT
     return frame(title, _WIDTH, height, [*parts, "</g>"])
+
+
+def draw_trajectories(arms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
+    """One row for each way that tournaments went, one square for the winner of each pass, by arm."""
+    shades = colours(["A", "AB", "B", "?"])
+    named = {"A, the text before": shades["A"], "AB, a synthesis": shades["AB"]}
+    named |= {"B, a revision": shades["B"], "inconclusive": shades["?"]}
+    parts, y = list(legend(named)), LEGEND * len(named) + 8
+    widest = max(len(way.split()) for _, ways in arms for way in ways)
+    side = min(_ROW, (_WIDTH - _NAMES - _RIGHT) / widest)
+    for arm, ways in arms:
+        for at, (way, times) in enumerate(ways.items()):
+            title = arm if at == 0 else ""
+            parts += [
+                label(title, 10, y + 12, "title"),
+                label(f"{times} ×", _NAMES - 8, y + 12, "axis", "end"),
+            ]
+            parts += [
+                f'<rect x="{_NAMES + n * side:.1f}" y="{y}" width="{side - 2:.1f}" height="{_ROW - 2}" '
+                f'fill="{shades[winner]}"><title>pass {n + 1}: {in_markup(winner)}</title></rect>'
+                for n, winner in enumerate(way.split())
+            ]
+            y += _ROW
+        y += 8
+    return frame("Winners, pass by pass", _WIDTH, y + 8, parts)
 
 
 def _scale(values: Sequence[float], start: float, end: float) -> Scale:

@@ -27,6 +27,7 @@ from autoreason.studies.lab.lab_suite import (
     Measure,
     Suite,
     SuiteComparison,
+    draft_settings,
     suite_of,
 )
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
@@ -349,7 +350,8 @@ def _arm(suite: Suite, arm: str, values: _Values) -> LabArm:
         converged_by_pass=_converged_by_pass(contests) if is_contest else (),
         words_by_pass=_words_by_pass(contests),
         trajectories=dict(Counter(" ".join(each.trajectory) for each in contests).most_common()),
-        failures=_failures(cells.values(), is_contest=is_contest),
+        failures=_worse_than_draft(suite, arm, values)
+        | _failures(cells.values(), is_contest=is_contest),
     )
 
 
@@ -382,6 +384,23 @@ def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
 
 
 _DRIFT, _FEW_SURVIVALS, _BROKEN = 1.5, 0.2, 0.2
+
+
+def _worse_than_draft(suite: Suite, arm: str, values: _Values) -> dict[str, int]:
+    """Panels that prefer the draft itself, which is what an arm without a pass delivers."""
+    drafts = [name for name, each in suite.arms.items() if each.settings.strategy == "single"]
+    worse = {
+        unit
+        for arms in suite.judged
+        for draft in drafts
+        if arm in arms
+        and draft in arms
+        and draft != arm
+        and draft_settings(suite.arms[arm].settings) == draft_settings(suite.arms[draft].settings)
+        for unit, preference in values.preferences(arm, draft, arms).items()
+        if preference < 0
+    }
+    return {"worse than its draft": len(worse)} if worse else {}
 
 
 def _failures(cells: Iterable[CellResult], *, is_contest: bool) -> dict[str, int]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import ArmPair
 
 FAILURES = {
+    "worse than its draft": "judges prefer the draft that it began from",
     "drift": "A survives fewer than one pass in five, or the text grows by half",
     "overfitting": "a program passes the public tests and fails private ones",
     "no convergence": "the most passes were reached",

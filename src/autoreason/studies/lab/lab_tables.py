@@ -19,7 +19,7 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.report import Section
 from autoreason.report.table import Column, Table
-from autoreason.studies.lab.lab_plots import draw_frontier, draw_lines
+from autoreason.studies.lab.lab_plots import draw_frontier, draw_lines, draw_trajectories
 from autoreason.studies.lab.lab_statements import FAILURES, answer
 from autoreason.studies.lab.lab_suite import MANY_TASKS, SHARES, CellFinished
 from autoreason.studies.panels.panel_tables import notes
@@ -179,7 +179,9 @@ def _details(found: LabReport) -> list[Section]:
         plot = draw_lines(title, lines, first=0)
         parts.append(Section("Length", plots=[plot], tables=[table], detail=True))
     if any(each.trajectories for each in found.arms):
-        parts.append(Section("Trajectories", tables=[_trajectories(found.arms)], detail=True))
+        ways = [(each.arm, _common(each.trajectories)) for each in found.arms if each.trajectories]
+        plot, table = draw_trajectories(ways), _trajectories(ways)
+        parts.append(Section("Trajectories", plots=[plot], tables=[table], detail=True))
     if any(each.failures for each in found.arms):
         parts.append(_failures(found.arms))
     return parts
@@ -200,12 +202,13 @@ def _by_pass(
     return Table(columns, rows, title)
 
 
-def _trajectories(arms: Sequence[LabArm]) -> Table:
-    rows = [
-        (each.arm, way, str(times))
-        for each in arms
-        for way, times in list(each.trajectories.items())[:_MAX_TRAJECTORIES]
-    ]
+def _common(ways: Mapping[str, int]) -> dict[str, int]:
+    """The most frequent of many."""
+    return dict(list(ways.items())[:_MAX_TRAJECTORIES])
+
+
+def _trajectories(ways: Sequence[tuple[str, Mapping[str, int]]]) -> Table:
+    rows = [(arm, way, str(times)) for arm, each in ways for way, times in each.items()]
     words = [Column("arm", figures=False), Column("winners, pass by pass", figures=False)]
     return Table([*words, Column("cells")], rows)
 
