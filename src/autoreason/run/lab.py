@@ -11,21 +11,21 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
-from autoreason.exchange import Model
+from autoreason.exchange import Model, Service
 from autoreason.jobs.job import read_options
+from autoreason.journal import Journal
+from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.run.cell_service import open_cells
 from autoreason.run.cells import cell_prompts
-from autoreason.run.driver import start
 from autoreason.run.lab_plan import LabPlan, plan_cells
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks, check_arguments
-from autoreason.run.preflight import check, check_call_limit, check_models, check_settings
-from autoreason.run.prepared import PreparedRun, hooks_in, use_pool
+from autoreason.run.preflight import check_call_limit, check_models, check_settings
+from autoreason.run.prepared import PreparedRun, hooks_in
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
-from autoreason.run.reports import StudyResult, reported_result
+from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedResearch
-from autoreason.run.result import StopSwitch
 from autoreason.run.resume import change_budget
 from autoreason.run.suite_tasks import read_tasks
 from autoreason.run.sync import wait_for
@@ -98,8 +98,6 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
         """Check everything, then run all cells until the end or a pause; hooks given here come first."""
-        check_arguments(PreparedRun.run, hooks)
-        hooks = {**self.hooks, **hooks}
         if self.models and read_options(self.settings, LabTerms).workers:
             raise InvalidInput(
                 "a model that is given as an object stays in this process; give provider/model, "
@@ -107,41 +105,30 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
             )
         if not self.anyway and (refusal := (await self.plan_async()).refusal):
             raise InvalidInput(refusal)
-        async with AsyncExitStack() as exits:
-            pool = use_pool(hooks.get("pool"), self.settings, self.models, exits)
-            await check(self.task, self.settings, pool, self.prompts)
-            for _, task, settings in arm_runs(self.suite):
-                await check_models(task, settings, pool, cell_prompts(settings))
-            if on_ready := hooks.get("on_ready"):
-                on_ready()
-            for each in self.evaluators:
-                await each.save_evaluator()
-            journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
-            switch = hooks.get("stop_switch") or StopSwitch()
-            on_signal = hooks.get("on_signal")
-            service = await exits.enter_async_context(
-                open_cells(self.task, self.settings, journal, pool, switch, on_signal)
-            )
+        return cast(StudyResult[LabReport], await super().run_async(**hooks))
 
-            def started(run: str) -> None:
-                service.run = run
-                if on_started := hooks.get("on_started"):
-                    on_started(run)
+    async def _check(self, pool: ModelPool) -> None:
+        await super()._check(pool)
+        for _, task, settings in arm_runs(self.suite):
+            await check_models(task, settings, pool, cell_prompts(settings))
+        for each in self.evaluators:
+            await each.save_evaluator()
 
-            result = await start(
-                self.task,
-                self.settings,
-                journal=journal,
-                prompts=self.prompts,
-                pool=pool,
-                on_event=hooks.get("on_event"),
-                on_signal=on_signal,
-                switch=switch,
-                forked_from=self.forked_from,
-                on_started=started,
-                service=service,
-            )
-            return cast(StudyResult[LabReport], reported_result(result, journal))
+    async def _open_service(
+        self, journal: Journal, pool: ModelPool, hooks: RunHooks, exits: AsyncExitStack
+    ) -> Service:
+        switch, on_started = hooks["stop_switch"], hooks.get("on_started")
+        assert switch is not None
+        opened = open_cells(self.task, self.settings, journal, pool, switch, hooks.get("on_signal"))
+        service = await exits.enter_async_context(opened)
+
+        def started(run: str) -> None:
+            service.run = run
+            if on_started:
+                on_started(run)
+
+        hooks["on_started"] = started
+        return service
 
 
 def plan_lab(

@@ -160,7 +160,12 @@ def _left_out(found: LabReport) -> list[tuple[str, str]]:
 def _details(found: LabReport) -> list[Section]:
     """What a page shows beneath."""
     parts = [
-        Section(f"Judges of {arms}", sentences=notes(panel), detail=True)
+        # What could be shown is said by the plan, for the tests that were planned.
+        Section(
+            f"Judges of {arms}",
+            [row for row in notes(panel) if row[0] != "Power"],
+            detail=True,
+        )
         for arms, panel in found.panels.items()
     ]
     if any(each.quality is not None for each in found.arms):
