@@ -9,7 +9,6 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import UNKNOWN, count, money, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -18,7 +17,6 @@ from autoreason.run.estimate import Number, RunEstimate, Span, estimate_run
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.studies.lab.lab_suite import (
-    MANY_TASKS,
     Suite,
     draft_settings,
     groups,
@@ -174,8 +172,6 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
     planned = tuple(_planned(name, estimates) for name, estimates in by_name.items())
     calls, cost = _sum([each.calls for each in planned]), _sum([each.cost for each in planned])
     paid = _share_paid(settings.budget, calls, cost)
-    problems = sum(max(1, len(assignments_of(each.task))) for each in suite.tasks.values())
-    many = problems >= MANY_TASKS
     alpha = BEYOND_CHANCE / max(1, len(suite.pairs))
     return LabPlan(
         suite=suite.name,
@@ -183,10 +179,10 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         arms=planned,
         calls=calls,
         cost=cost,
-        tests=tuple(_tests(suite, problems, paid, alpha, many=many)),
+        tests=tuple(_tests(suite, paid, alpha)),
         alpha=alpha,
         share_paid=paid,
-        clusters="task" if many else "pair",
+        clusters="task" if suite.many_tasks else "pair",
         budget=settings.budget,
     )
 
@@ -238,15 +234,13 @@ def _share_paid(budget: Budget, calls: Span[int] | None, cost: Span[Decimal] | N
     return min(shares)
 
 
-def _tests(
-    suite: Suite, tasks: int, paid: float, alpha: float, *, many: bool
-) -> Iterator[PlannedTest]:
+def _tests(suite: Suite, paid: float, alpha: float) -> Iterator[PlannedTest]:
     from autoreason.stats.power import detectable_share
 
     for comparison, arm in suite.pairs:
-        units = int(tasks * suite.repeats_of(comparison) * paid)
-        units = min(tasks, units) if many else units
-        noun = "tasks" if many else "pairs"
+        units = int(suite.task_count * suite.repeats_of(comparison) * paid)
+        units = min(suite.task_count, units) if suite.many_tasks else units
+        noun = "tasks" if suite.many_tasks else "pairs"
         detectable = detectable_share(units, alpha=alpha)
         # That function speaks of judges.
         reason = detectable.reason.replace("judges", noun)

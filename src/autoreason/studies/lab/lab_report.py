@@ -19,7 +19,6 @@ from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
 from autoreason.story import Story
 from autoreason.studies.lab.lab_suite import (
-    MANY_TASKS,
     SHARES,
     AddRule,
     CellFinished,
@@ -167,7 +166,7 @@ def lab_report(story: Story) -> LabReport:
             if not each.result.finished
         ),
         spent=spent,
-        clusters="task" if values.many_tasks else "pair",
+        clusters="task" if suite.many_tasks else "pair",
         costs=costs,
         added=suite.added,
         add=suite.add,
@@ -199,14 +198,6 @@ class _Values:
                 self.panels.append(each)
             else:
                 self.cells[each.cell.arms[0]][unit] = each.result
-
-    @property
-    def many_tasks(self) -> bool:
-        """Whether there are enough tasks to speak of tasks like these."""
-        problems = {
-            name for cells in self.cells.values() for each in cells.values() for name in each.passed
-        }
-        return max(len(problems), len(self.suite.tasks)) >= MANY_TASKS
 
     def of(self, arm: str, measure: Measure) -> dict[Unit, float]:
         """A measure of an arm, where it is known."""
@@ -275,7 +266,7 @@ def _pairs(suite: Suite, values: _Values) -> list[ArmPair]:
             both = known[0].keys() & known[1].keys()
             differences = {u: known[0][u] - known[1][u] for u in sorted(both)}
         repeats = suite.repeats_of(comparison)
-        clusters = _clusters(differences, together=values.many_tasks)
+        clusters = _clusters(differences, together=suite.many_tasks)
         bounded = comparison.measure in SHARES
         interval = cluster_bootstrap(clusters, confidence, bounded=bounded)
         test = permutation_test(list(map(fmean, clusters)))

@@ -12,6 +12,7 @@ from autoreason.events import Event, Status
 from autoreason.exchange import Query, Spent
 from autoreason.jobs.randomness import draw
 from autoreason.keys import PartName
+from autoreason.programs.task import assignments_of
 from autoreason.settings import Models, Settings
 from autoreason.studies.compare.comparison import distinct
 from autoreason.studies.panels.entries import cut_options, cut_to_equal_length
@@ -107,6 +108,16 @@ class Suite(Struct, frozen=True, kw_only=True):
         """How often an arm is run: as often as any comparison needs it."""
         own = [self.repeats_of(each) for each in self.comparisons if arm in each.arms]
         return max(own, default=self.repeats)
+
+    @property
+    def task_count(self) -> int:
+        """How many tasks there are, every problem of a set counted."""
+        return sum(max(1, len(assignments_of(each.task))) for each in self.tasks.values())
+
+    @property
+    def many_tasks(self) -> bool:
+        """Whether there are enough tasks to speak of tasks like these; known before the first call."""
+        return self.task_count >= MANY_TASKS
 
     @property
     def judged(self) -> list[tuple[str, ...]]:
