@@ -59,7 +59,7 @@ _output = options.group(
 
 @click.group(cls=HelpfulGroup)
 def lab() -> None:
-    """Run experiments: tasks by arms, and what was asked about them.
+    """Run experiments: tasks by arms, planned and reported.
 
     A suite is a YAML file with tasks, arms, repeats, a panel, and comparisons that are fixed before
     the first call. Every cell, one task by one arm, is a run of its own; work that cells share is done
