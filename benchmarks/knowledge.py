@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from autoreason.knowledge.index import Index, IndexedRecord
-from autoreason.knowledge.retrieval import Query, retrieve
+from autoreason.knowledge.retrieval import Query, choose_knowledge
 from benchmarks.measure import Measure, at_most, for_information
 
 _RECORDS = 100_000
@@ -69,7 +69,7 @@ def _measure(folder: str) -> dict[str, float]:
     rng = Random(1)
     texts = [_text(rng, 4 if at % 2 else 40) for at in range(_SEARCHES)]
     took = [_time(partial(_search, index, text)) for text in texts]
-    shown = [_time(partial(retrieve, index, Query(text))) for text in texts]
+    shown = [_time(partial(choose_knowledge, index, Query(text))) for text in texts]
     unit = 1024 if sys.platform != "darwin" else 1024**2
     return {
         "index": built,

@@ -17,12 +17,11 @@ import msgspec
 from msgspec import Struct, to_builtins
 
 from autoreason.artifacts.evaluation_service import EvaluationService
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import LookQuery
-from autoreason.artifacts.research_job import ResearchTerms
-from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
+from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.exchange import OnSignal, QueryEnded, QueryStarted, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel

@@ -15,11 +15,10 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
-from autoreason.artifacts.research_job import ResearchTerms
-from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
+from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.artifacts.trial_events import NoiseMeasured, TrialDecided
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request, Service

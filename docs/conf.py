@@ -57,7 +57,7 @@ docs/knowledge
 docs/advice
 docs/evidence
 docs/studies
-docs/lab
+docs/laboratory
 docs/extending
 docs/protocol
 docs/real-models

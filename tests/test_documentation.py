@@ -57,6 +57,8 @@ from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, Pan
 from autoreason.studies.panels.rejudge import RejudgeReport
 from autoreason.studies.raters.agreement import TaskAgreement
 from autoreason.studies.raters.ratings import Person, RatingsReport, Standing, TaskResult
+from autoreason.studies.reproduce.figures import PaperFigure
+from autoreason.studies.reproduce.reproduction import ReproducedLine, Reproduction
 from autoreason.studies.simulate.fit import FitReport, FittedJudges
 from autoreason.studies.simulate.outcomes import Interval, Summary
 from autoreason.studies.simulate.protocol_search import RankedProtocol, SearchReport
@@ -246,6 +248,7 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("`certify`", (Certificate, CertificateFinding)),
         ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
         ("`audit`", (Audit, AuditFinding)),
+        ("`lab reproduce`", (Reproduction, ReproducedLine, PaperFigure)),
         (
             "`check` and `problems`",
             (ProgramResult, Trial, Share, BrokenRecord, Assignment, Example),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.task import Task, read_task, read_text
+from autoreason.task import Task, read_task, read_text, split_front_matter
 
 
 def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
@@ -168,6 +168,14 @@ _REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 def test_marks_of_direction_are_spelled_out() -> None:
     assert without_controls("a\u200e\u200f\u061c\u202e") == "a<U+200E><U+200F><U+061C><U+202E>"
+
+
+def test_keys_that_come_from_merged_anchors_are_not_given_twice() -> None:
+    shared = (
+        "a: &a {seconds: 1}\nb: {in: &b {<<: *a, seconds: 2}}\nc: {<<: *b, seconds: 3}\nd: {<<: *b}"
+    )
+    keys, _ = split_front_matter("brief", f"---\n{shared}\n---\n", ("a",))
+    assert (keys["c"], keys["d"]) == ({"seconds": 3}, {"seconds": 2})
 
 
 def test_a_key_that_is_given_twice_is_refused() -> None:

@@ -82,9 +82,13 @@ from autoreason.jobs.job import Job as Job
 from autoreason.journal import Journal as Journal
 from autoreason.knowledge.folder import FileReading as FileReading
 from autoreason.knowledge.folder_report import FolderReport as FolderReport
+from autoreason.knowledge.folder_report import SearchReport as SearchReport
 from autoreason.knowledge.folder_report import check_knowledge as check_knowledge
+from autoreason.knowledge.folder_report import search_knowledge as search_knowledge
 from autoreason.knowledge.holdout import PredictorTest as PredictorTest
 from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predictor
+from autoreason.knowledge.index import IndexedRecord as IndexedRecord
+from autoreason.knowledge.standing import Standing as Standing
 from autoreason.knowledge_records import Knowledge as Knowledge
 from autoreason.knowledge_records import Record as Record
 from autoreason.knowledge_records import RecordedOutcome as RecordedOutcome
@@ -145,6 +149,7 @@ from autoreason.run.parameters import JournalPlace as JournalPlace
 from autoreason.run.parameters import JudgeOptions as JudgeOptions
 from autoreason.run.parameters import KnowledgeTestOptions as KnowledgeTestOptions
 from autoreason.run.parameters import LabOptions as LabOptions
+from autoreason.run.parameters import OutcomeOptions as OutcomeOptions
 from autoreason.run.parameters import PanelOptions as PanelOptions
 from autoreason.run.parameters import RecordedRun as RecordedRun
 from autoreason.run.parameters import RefineOptions as RefineOptions
@@ -205,6 +210,7 @@ from autoreason.studies.ab.ab_plan import AbPlan as AbPlan
 from autoreason.studies.ab.ab_plan import Arm as Arm
 from autoreason.studies.ab.ab_report import AbReport as AbReport
 from autoreason.studies.ab.ab_report import ArmResult as ArmResult
+from autoreason.studies.ab.effect import AbEffect as AbEffect
 from autoreason.studies.advise.advice_report import AdviceReport as AdviceReport
 from autoreason.studies.advise.advice_report import Price as Price
 from autoreason.studies.advise.judge_check import JudgeScore as JudgeScore
@@ -229,6 +235,10 @@ from autoreason.studies.panels.panel_report import EntryStanding as EntryStandin
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport
 from autoreason.studies.panels.rejudge import Decision as Decision
 from autoreason.studies.panels.rejudge import RejudgeReport as RejudgeReport
+from autoreason.studies.reproduce.figures import PaperFigure as PaperFigure
+from autoreason.studies.reproduce.reproduction import ReproducedLine as ReproducedLine
+from autoreason.studies.reproduce.reproduction import Reproduction as Reproduction
+from autoreason.studies.reproduce.reproduction import reproduce as reproduce
 from autoreason.task import Entry as Entry
 from autoreason.task import Task as Task
 from autoreason.task import Work as Work

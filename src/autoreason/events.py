@@ -301,6 +301,9 @@ class PlayoffDecided(Event, frozen=True, kw_only=True):
     preferred: int | None
     """Judges who put the delivered text above the first draft; None where it is the first draft. They chose it, so
     that this is no evidence: judges who rank at random do it too."""
+    weights: dict[str, float] = {}
+    """How much a ballot of each judge counted, in the scores and in their chance; empty where all counted the same.
+    Scores are then sums of quarters."""
 
 
 class Survival(Struct, frozen=True, kw_only=True):

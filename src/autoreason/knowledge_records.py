@@ -105,6 +105,9 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     critic: ShownOutcomes = ShownOutcomes()
     judges: ShownOutcomes = ShownOutcomes()
     """Other records than the critic's; none where it is not shown that they help."""
+    weights: dict[str, float] = {}
+    """How much a ballot of each judge counts in the playoff, by how often it was right about pairs of the folder; none
+    unless every judge was tested."""
     leaks: int = 0
     """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}

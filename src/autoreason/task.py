@@ -272,12 +272,14 @@ def _loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            # Before merges, which put keys of one mapping into others.
+            node = super().compose_mapping_node(anchor)
             names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             twice = [name for name, times in Counter(names).items() if times > 1]
             if twice:
                 raise InvalidInput(f"`{twice[0]}` is given twice; remove one of them")
-            return super().construct_mapping(node, deep)
+            return node
 
     return Loader
 

@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
 from tests.run.runs import settings
 
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.exchange import Query, Request
+from autoreason.keys import Key
 from autoreason.models.doubles import ScriptedModel
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -49,6 +51,20 @@ class Meter:
         return Measurement(
             outcome=LookOutcome.OK, value=value, metrics={"score": value, "size": len(text)}
         )
+
+
+class SlowWhenFresh(Meter):
+    """A meter whose second number grows with the knob, on looks that decide nothing."""
+
+    def __init__(self, stage: str, noise: float = 0.0) -> None:
+        super().__init__(noise)
+        self.stage = stage
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """Take a look."""
+        found: Measurement = await super().answer(query)
+        slow = found.metrics["score"] if Key.parse(query.key).head == self.stage else 0.0
+        return replace(found, metrics={**found.metrics, "ms": slow})
 
 
 def research_task(**changes: Any) -> Task:

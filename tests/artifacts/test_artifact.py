@@ -110,6 +110,14 @@ def test_a_passage_that_is_indented_otherwise_is_not(search: str) -> None:
         apply_edits({"a.py": PROGRAM}, [Edit(path="a.py", search=search, text="pass")], ["a.py"])
 
 
+@pytest.mark.parametrize("search", ["pass\n" * 5_000 + "nope", "  pass\n" * 200_000])
+def test_a_passage_of_lines_that_repeat_is_looked_for_in_linear_time(search: str) -> None:
+    with pytest.raises(ProposalError, match="no such passage"):
+        apply_edits(
+            {"a.py": "    pass\n" * 10_000}, [Edit(path="a.py", search=search, text="")], ["a.py"]
+        )
+
+
 def test_a_passage_without_its_margin_that_occurs_twice_is_refused() -> None:
     twice = "if a:\n    go()\nif b:\n        go()\n"
     with pytest.raises(ProposalError, match=r"no such passage|occurs 2 times"):

@@ -146,11 +146,6 @@ def test_noise_is_pooled_over_artifacts_that_were_looked_at_more_than_once() -> 
     assert measure_noise([[1.0]]) == Noise()
 
 
-def test_a_candidate_shares_the_looks_that_did_not_choose_the_incumbent() -> None:
-    assert RULE.look_numbers([0, 1, 2, 7, 9], 3) == [9, 7, 2]
-    assert RULE.look_numbers([0], 4) == [0]
-
-
 def test_an_incumbent_is_measured_as_its_candidates_are_but_not_for_ever() -> None:
     needs = [RULE.incumbent_needs(number) for number in range(1, 20)]
     assert needs == sorted(needs)

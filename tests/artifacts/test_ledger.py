@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.artifacts.ledger import ledger_text
 from autoreason.artifacts.measurement import LookOutcome
+from autoreason.artifacts.proposer import ledger_text
 from autoreason.artifacts.trial_events import Effect, TrialDecided, TrialStatus
 from autoreason.prompts import built_in
 

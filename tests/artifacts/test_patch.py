@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoreason.artifacts.artifact import make_patch
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.patch import make_patch
 
 TEXTS = st.lists(
     st.sampled_from(["a\n", "b\n", "\n", "c", " d\r\n", "e\x0c\n", "\u2028f\n", "-- g\n", "@@\n"]),

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.artifacts.normal_form import fingerprint, normal_form
-from autoreason.artifacts.refusals import ItemWords, nothing_tried, refusal
+from autoreason.artifacts.refusals import ItemWords, refusal
 from autoreason.artifacts.tuning import find_knobs
 
+TRIED: dict[str, str] = {}
+"""Nothing, so that every artifact is new."""
 CODE = '''"""Packs."""
 import random
 SEED = 3
@@ -25,7 +27,7 @@ COMMENTED = CODE.replace('"""All of them."""', '"""Best."""').replace("SEED = 3"
 
 def reason(before: str, after: str, name: str = "pack.py") -> str | None:
     """Why a change of one file is refused."""
-    return refusal({name: before}, {name: after}, nothing_tried)
+    return refusal({name: before}, {name: after}, TRIED.get)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +109,12 @@ def test_a_change_that_was_tried_is_refused_also_with_another_seed() -> None:
 def test_what_is_too_large_is_refused() -> None:
     before = {"pack.py": CODE}
     assert "pack.py is over 100 kB" in (
-        refusal(before, {"pack.py": "x" * 100_001}, nothing_tried) or ""
+        refusal(before, {"pack.py": "x" * 100_001}, TRIED.get) or ""
     )
     many = {f"{each}.txt": "y" * 99_000 for each in range(11)}
-    assert "over 1 MB" in (refusal(before, many, nothing_tried) or "")
+    assert "over 1 MB" in (refusal(before, many, TRIED.get) or "")
     limits = ["pack.py <= 0.1 kB", "be kind"]
-    broken = refusal(before, {"pack.py": CODE + "x = 1\n"}, nothing_tried, limits)
+    broken = refusal(before, {"pack.py": CODE + "x = 1\n"}, TRIED.get, limits)
     assert broken == f"pack.py has {len(CODE) + 6} bytes, allowed are 0.1 kB"
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.artifacts.knob import Meter, proposal, research_settings, research_task, turning
+from tests.artifacts.knob import (
+    Meter,
+    SlowWhenFresh,
+    proposal,
+    research_settings,
+    research_task,
+    turning,
+)
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
@@ -107,6 +114,8 @@ async def test_a_trial_records_the_looks_at_the_incumbent_that_it_was_compared_w
     for each in decided:
         assert each.effect
         assert len(each.record) == each.effect.against
+        # The latest did not choose the incumbent.
+        assert len(each.seeds) > 1 or each.seeds[0] == max(each.record)
         if each.incumbent:
             before = kept[each.incumbent]
             assert (
@@ -141,20 +150,6 @@ async def test_a_start_that_reaches_the_target_is_the_result_and_nothing_is_aske
         story = await run(journal, Meter(), model, task)
         assert story[-1].reason == "the target of 0 is reached by the start"
     assert not model.requests
-
-
-class SlowWhenFresh(Meter):
-    """A meter whose second number grows with the knob, on looks that decide nothing."""
-
-    def __init__(self, stage: str, noise: float = 0.0) -> None:
-        super().__init__(noise)
-        self.stage = stage
-
-    async def answer(self, query: Query[Any]) -> Measurement:
-        """Take a look."""
-        found: Measurement = await super().answer(query)
-        slow = found.metrics["score"] if query.key.startswith(self.stage) else 0.0
-        return replace(found, metrics={**found.metrics, "ms": slow})
 
 
 async def test_a_guard_is_checked_in_the_end_test(journal: Journal) -> None:
@@ -329,19 +324,43 @@ async def test_a_candidate_that_is_raced_again_is_measured_and_charged_once_for_
     assert repeated
 
 
+async def test_artifacts_that_are_proposed_side_by_side_are_measured_and_decided_once(
+    journal: Journal,
+) -> None:
+    twins = 0
+    for seed in range(4):
+        meter, again = Uneven(seed, noise=0.02), Uneven(seed)
+        model = turning(lambda number: 0.1 * (number // 3))
+        terms = research_settings(evaluations=60, parallel=3, patience=1000)
+        meter.left = 12 + 9 * seed
+        result = await start_run(
+            journal, model, task=research_task(), settings=terms, service=meter
+        )
+        assert result.status == "provider_failed"
+        result = await go_on(journal, result.run, model, service=again)
+        assert result.status == "done"
+        assert (await replay_async(result.run, journal=journal)).same
+        looks = [(str(look.files), look.seed) for _, look in (*meter.looks, *again.looks)]
+        assert len(set(looks)) == len(looks)
+        decided = trials(told(journal, result.run))
+        search = [key for key in meter.asked + again.asked if key.startswith(("trial", "inc"))]
+        assert sum(each.evaluations for each in decided) >= len(search)
+        same = [each for each in decided if each.reason.startswith("it was tried before: trial")]
+        assert all(each.status == "refused" for each in same)
+        twins += len(same)
+    assert twins
+
+
 async def test_a_record_in_which_looks_were_measured_twice_is_replayed_and_resumed(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured_twice = 0
-    look = Looker.look
     for seed in range(6):
         model = turning(lambda number: 0.5 + number / 1000)
         first = Uneven(seed, noise=0.02)
         first.left = 50
         with monkeypatch.context() as without:
-            without.setattr(
-                Looker, "look", lambda self, key, files, at, _=None: look(self, key, files, at)
-            )
+            without.setattr(Looker, "look_once", lambda self, *look: self.look(*look[:3]))
             paused = await start_run(
                 journal,
                 model,

@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.artifacts.knob import Meter, knob_of, research_settings, research_task, turning
+from tests.artifacts.knob import (
+    Meter,
+    SlowWhenFresh,
+    knob_of,
+    research_settings,
+    research_task,
+    turning,
+)
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
-from autoreason.artifacts.research_job import RuleName
+from autoreason.artifacts.research_terms import RuleName
 from autoreason.artifacts.rule_comparison_report import RuleComparisonReport
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput
@@ -23,6 +30,7 @@ from autoreason.run.replay import replay, replay_async
 from autoreason.run.reports import StudyResult, reported_result
 from autoreason.run.research_rules import compare_rules, prepare_compare_rules
 from autoreason.settings import Settings
+from autoreason.task import Task
 
 RULES: tuple[RuleName, ...] = ("race", "greedy", "independent")
 
@@ -39,10 +47,12 @@ def proposer() -> ScriptedModel:
     return turning(lambda number: random.Random(number).gauss(-0.5, 1.0))
 
 
-async def compare(journal: Journal, meter: Meter, **terms: Any) -> tuple[str, RuleComparisonReport]:
+async def compare(
+    journal: Journal, meter: Meter, task: Task | None = None, **terms: Any
+) -> tuple[str, RuleComparisonReport]:
     """A comparison and its report."""
     result = await start_run(
-        journal, proposer(), task=research_task(), settings=settings(**terms), service=meter
+        journal, proposer(), task=task or research_task(), settings=settings(**terms), service=meter
     )
     assert result.status == "done"
     found = reported_result(result, journal)
@@ -81,6 +91,19 @@ async def test_greedy_claims_more_than_fresh_looks_show(journal: Journal) -> Non
     text = " ".join(str(report).split())
     assert "do not quote it" in text
     assert "race - greedy" in text
+
+
+async def test_a_result_that_breaks_a_guard_on_fresh_looks_counts_as_no_gain(
+    journal: Journal,
+) -> None:
+    guarded = research_task(guard={"ms": "<= 0"})
+    _, report = await compare(journal, SlowWhenFresh("end"), guarded)
+    runs = [run for each in report.rules for run in each.runs]
+    broken = [run for run in runs if run.broken]
+    assert any(run.claimed > 0 for run in broken)
+    assert {run.gain for run in broken} == {0.0}
+    counted = f"{len(broken)} results break a guard on these looks and count as no gain"
+    assert counted in " ".join(str(report).split())
 
 
 async def test_a_comparison_goes_on_where_it_was_left_and_measures_nothing_twice(

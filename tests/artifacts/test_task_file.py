@@ -108,12 +108,15 @@ def test_a_metric_that_reads_as_a_time_is_taken_for_one_and_the_reader_is_told(
     assert not read(folder, metric=metric, timed=False).notes
 
 
-def test_a_callers_own_evaluator_needs_no_evaluate_key(folder: Path) -> None:
+def test_a_callers_own_evaluator_needs_no_evaluate_key(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
     text = f"---\nartifact: pack.py\n---\n{GOAL}"
-    result = read_research_task(text, folder=folder, caller_measures=True)
+    result = read_research_task(text, caller_measures=True)
     assert list(work(result).files) == ["pack.py"]
     with pytest.raises(InvalidInput, match="there is no `evaluate`"):
-        read_research_task(text, folder=folder)
+        read_research_task(text)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ PROBLEM = {
     "private_tests": [["3", "6"]],
     "solution": "print(2 * int(input()))",
 }
+SAMPLE = str(Path(__file__).parents[1] / "data" / "reproduce")
 ALSO = {"`compare`": ["`judge`"]}
 """Sections that others refer to."""
 COMMANDS = {
@@ -56,6 +57,7 @@ COMMANDS = {
         "simulate --fast --runs 20 --world help --json -q",
         "simulate split --runs 20 --world help --calls 5 --json -q",
     ],
+    "`lab reproduce`": ["lab reproduce {sample} --json"],
     "`runs`": ["runs --json", "runs delete last --dry-run --json"],
     "`replay`": ["replay --json"],
     "`journal`": [
@@ -107,7 +109,12 @@ def test_every_field_is_on_the_page(prepared: Inside, section: str) -> None:
         parts = [
             word
             for part in command.split()
-            for word in {"{brief}": [BRIEF], "{fast}": FAST, "{judges}": JUDGES}.get(part, [part])
+            for word in {
+                "{brief}": [BRIEF],
+                "{fast}": FAST,
+                "{judges}": JUDGES,
+                "{sample}": [SAMPLE],
+            }.get(part, [part])
         ]
         printed = prepared(*parts)
         assert printed.out, printed.err

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder_report import check_knowledge, search_knowledge
 from autoreason.knowledge.outcome_file import append_outcomes
 from autoreason.knowledge_records import Record, RecordedOutcome
@@ -64,3 +66,61 @@ def test_what_so_many_pairs_can_show_is_said(tmp_path: Path, pairs: int, reach: 
 def test_an_empty_folder_is_empty(tmp_path: Path) -> None:
     assert check_knowledge(tmp_path).conclusion.startswith("no record in ")
     assert search_knowledge(tmp_path, "anything").found == ()
+
+
+def test_a_search_finds_the_nearest_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    append_outcomes(
+        tmp_path, [outcome(f"free tea {at} {'tea ' * at}", 0.1, "g") for at in range(5)]
+    )
+    found = search_knowledge(tmp_path, "TEA", limit=2)
+    assert len(found.found) == 2
+    assert found.conclusion == f"2 records of {tmp_path} found for “TEA”"
+    assert [each["id"] for each in found.to_dict()["records"]] == [
+        each.record.id for each in found.found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limit": 0}, "`limit` is 0; give 1 or more"),
+        ({"limit": "2"}, "`limit` is '2'; give a whole"),
+    ],
+)
+def test_a_search_that_cannot_be_meant_is_refused(
+    tmp_path: Path, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        search_knowledge(tmp_path, "tea", **arguments)
+
+
+def test_encodings_are_shown_and_a_file_that_cannot_be_decoded_is_named_with_the_fix(
+    tmp_path: Path,
+) -> None:
+    rows = "subject,opens,sent,list\n{},45,90,x\n{},9,90,x\n"
+    files = {
+        "a.csv": ("最后一天全场包邮", "新品上市欢迎选购", "gbk"),
+        "b.csv": ("本日まで送料無料です", "新商品のご案内です", "cp932"),
+        "c.csv": ("Последний день", "Бесплатная доставка", "cp1251"),
+    }
+    for name, (*texts, encoding) in files.items():
+        (tmp_path / name).write_bytes(rows.format(*texts).encode(encoding))
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "facts" / "one.md").write_bytes("Nur für Größen über 40.".encode("cp1252"))
+    shown = check_knowledge(tmp_path)
+    assert shown.kinds == {"outcome": 4, "fact": 1}
+    encodings = {each.file: each.columns["encoding"] for each in shown.files}
+    assert encodings == {"a.csv": "gb18030", "b.csv": "cp932", "facts/one.md": "cp1252"}
+    assert "encoding: gb18030" in shown.to_text(200)
+    (problem,) = shown.problems
+    assert problem.startswith("c.csv: it is not UTF-8, and its encoding cannot be told; name its")
+    (tmp_path / "kb.toml").write_text('[tables."c.csv"]\nencoding = "cp1251"\n')
+    named = check_knowledge(tmp_path)
+    assert (named.kinds, named.problems) == ({"outcome": 6, "fact": 1}, ())
+    assert search_knowledge(tmp_path, "бесплатная").found[0].record.text == "Бесплатная доставка"
+
+
+def test_an_encoding_that_does_not_exist_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "kb.toml").write_text('encoding = "klingon"\n')
+    with pytest.raises(InvalidInput, match=r"kb\.toml: there is no encoding 'klingon'; correct it"):
+        check_knowledge(tmp_path)

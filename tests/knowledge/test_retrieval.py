@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoreason.knowledge import retrieval
 from autoreason.knowledge.index import Index
 from autoreason.knowledge.retrieval import (
     Query,
@@ -233,3 +234,14 @@ def test_a_run_is_shown_facts_style_and_outcomes() -> None:
     assert [each.text for each in found.style] == ["Short sentences."]
     assert len(found.critic.all) + len(found.judges.all) == 2
     assert found.left_out == {"private": 1}
+
+
+def test_leaks_are_counted_again_in_what_a_run_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrieval, "count_leaks", lambda records, _: len(records))
+    texts = ("tea for two", "cake for three", "a walk in the park", "the last day")
+    known = [
+        outcome(text, at / 10, "a", "2024-01-01", private=False) for at, text in enumerate(texts)
+    ]
+    with Index.of(known) as index:
+        found = choose_knowledge(index, Query("tea cake park"))
+    assert found.leaks == len(found.shown) > 0

@@ -7,14 +7,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.artifacts.knob import Meter, research_settings, research_task, turning
+from tests.artifacts.knob import START, Meter, research_settings, research_task, turning
 from tests.run.runs import start_run
 
-from autoreason.artifacts.deliverable import deliverable
+from autoreason.artifacts.research_history import deliverable
 from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.run.export import commit_result, export, make_result_patch
+from autoreason.run.research_result import research_result
+from autoreason.run.result import recorded_result
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -131,7 +133,7 @@ async def fork(journal: Journal, run: str) -> str:
     result = await start_run(
         journal,
         turning(lambda _: 1.0),
-        task=research_task(files=result_of(journal, run), target=5.0),
+        task=research_task(files=result_of(journal, run), origin=START, target=5.0),
         settings=research_settings(),
         service=Meter(),
         forked_from=run,
@@ -143,6 +145,12 @@ def test_what_a_fork_hands_over_leads_from_the_files_on_disk(
     journal: Journal, run: str, fork: str, repository: Path
 ) -> None:
     patch = make_result_patch(fork, repository, journal=journal)
+    shown = research_result(recorded_result(journal.find(fork), journal.story(fork), journal))
+    assert shown.patch.partition("\n@@")[2] == patch.partition("\n@@")[2]
+    assert shown.changes == result_of(journal, fork)
+    assert f"of {run}; the patch leads from the start of the first run" in " ".join(
+        str(shown).split()
+    )
     subprocess.run(["git", "apply"], cwd=repository.parent, input=patch.encode(), check=True)
     for path, text in result_of(journal, fork).items():
         assert (repository / path).read_text() == text

@@ -12,14 +12,17 @@ from tests.run.runs import go_on, scripted
 
 from autoreason import prepare_refine
 from autoreason.errors import InvalidInput
-from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.knowledge.holdout import Verdict
 from autoreason.knowledge.test_results import TestResult, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.run.knowledge_choice import disclose
+from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
+from autoreason.run.result import StopSwitch
+from autoreason.run.resume import resume_async
 from autoreason.settings import Budget, Models
 
 BRIEF = "Write a subject line for a night by the sea."
@@ -61,6 +64,12 @@ class Watched(EchoModel):
         """Answer as usual."""
         self.shown[request.role].append("\n".join(each.text for each in request.messages))
         return await super().ask(request, on_signal)
+
+
+class Other(EchoModel):
+    """Another judge."""
+
+    address = "echo/other"
 
 
 def texts_in(prompts: list[str]) -> set[str]:
@@ -130,6 +139,46 @@ async def test_a_folder_that_is_gone_changes_nothing(folder: Path, journal: Jour
     ended = await go_on(journal, paused.run, model, changes={"budget": Budget()})
     assert ended.finished
     assert any("112 steps" in each for each in model.shown["judge"])
+    assert (await replay_async(ended.run, journal=journal)).same
+
+
+async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
+    folder: Path, journal: Journal
+) -> None:
+    weights = {"echo/echo": 0.5, "echo/other": 2.0}
+    judges: list[str | Model] = ["echo/echo", Other()]
+    for judge, weight in weights.items():
+        result = TestResult(
+            judge=judge,
+            verdict="not shown",
+            difference=0.0,
+            low=None,
+            high=None,
+            pairs=200,
+            groups=50,
+            when="2026-01-01",
+            weight_without=weight,
+        )
+        record_test(folder, result)
+    switch = StopSwitch()
+    switch.stop()
+    stopped = await refine_async(
+        *(BRIEF, "echo/echo"),
+        judge_models=judges,
+        knowledge=folder,
+        passes=3,
+        k=9,
+        seed=2,
+        journal=journal,
+        stop_switch=switch,
+    )
+    assert stopped.status == "stopped"
+    shutil.rmtree(folder)
+    ended = await resume_async(stopped.run, journal=journal, judge_models=judges)
+    assert ended.finished
+    assert ended.story.playoff is not None
+    assert ended.story.playoff.weights == weights
+    assert "echo/echo 0.5 and echo/other 2" in " ".join(str(ended).split())
     assert (await replay_async(ended.run, journal=journal)).same
 
 

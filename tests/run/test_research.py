@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -186,6 +187,22 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     assert again.status == "done"
     with pytest.raises(InvalidInput, match="has no passes"):
         prepare_fork(result.run, 2)
+
+
+def test_one_prepared_run_is_run_in_several_event_loops(task: Path) -> None:
+    def slow(folder: Path, seed: int, items: list[Any]) -> float:
+        sleep(0.002)
+        return measure(folder, seed, items)
+
+    prepared = prepare_research(
+        task, up(), evaluate=slow, evaluations=30, patience=3, parallel=2, seed=1
+    )
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(prepared.run) for _ in range(2)]
+        results = [each.result() for each in running]
+    results.append(prepared.run())
+    assert [each.status for each in results] == ["done"] * 3
+    assert len({each.run for each in results}) == 3
 
 
 def test_a_person_accepts_the_incumbent_without_an_end_test(task: Path) -> None:

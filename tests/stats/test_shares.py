@@ -21,6 +21,7 @@ from autoreason.stats.shares import (
     mcnemar,
     paired_gain,
     share,
+    share_of_whole,
     sign_test,
     student_t,
     wilson,
@@ -86,6 +87,26 @@ def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(
 
 def test_an_exact_share_of_nothing_is_unknown() -> None:
     assert exact_share(0, 0).value is None
+
+
+@given(counts, st.integers(0, 50))
+@steady
+def test_a_share_of_a_whole_is_within_what_is_left_and_a_point_where_nothing_is(
+    counts: tuple[int, int], left: int
+) -> None:
+    successes, drawn = min(counts[0], 60), min(counts[1], 60)
+    found = share_of_whole(successes, drawn, drawn + left)
+    assert found.low is not None
+    assert found.high is not None
+    total = drawn + left
+    assert successes / total <= found.low <= found.high <= (successes + left) / total
+    assert left or found.low == found.high == found.value
+
+
+def test_a_share_of_a_whole_needs_one_draw() -> None:
+    assert share_of_whole(0, 0, 5).value is None
+    with pytest.raises(ValueError, match="counts are 0 or more"):
+        share_of_whole(1, 6, 5)
 
 
 @given(counts)

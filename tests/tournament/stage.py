@@ -13,6 +13,7 @@ from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
 from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
+from autoreason.knowledge_records import Knowledge
 from autoreason.prompts import built_in
 from autoreason.run.kinds import job_class
 from autoreason.settings import Models, make_settings
@@ -99,6 +100,7 @@ async def play(
     contract: Contract | None = None,
     entries: tuple[Entry, ...] = (),
     work: Work | None = None,
+    knowledge: Knowledge | None = None,
     seed: int = 7,
     protocol: Any = "robust",
     k: int = 2,
@@ -130,6 +132,7 @@ async def play(
         contract=contract or Contract(),
         entries=entries,
         work=work,
+        knowledge=knowledge,
     )
     context = JobContext(
         task, settings, built_in(), ask, played.events.append, recovery=recovery or Recovery()

@@ -1,17 +1,33 @@
-"""Predictors that toss coins, and records that say nothing."""
+"""Predictors and judges that toss coins, records that say nothing, and what a test can show."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+from math import sqrt
 from random import Random
+from statistics import fmean
 
 import pytest
 from tests.knowledge.test_holdout import make_records
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.knowledge.holdout import Answer, PredictorTest, measure_predictor, summarize
+from autoreason.knowledge.folder_report import _DIFFER as DIFFER
+from autoreason.knowledge.holdout import (
+    SHOWN,
+    Answer,
+    PredictorTest,
+    measure_predictor,
+    summarize,
+)
 from autoreason.knowledge.predictor import Use
 from autoreason.knowledge.standing import FoundPairs, Pair
 from autoreason.knowledge_records import Record
+from autoreason.studies.knowledge_test.knowledge_report import (
+    JudgeAnswers,
+    PairAnswers,
+    decide,
+    judge_answers,
+)
 
 TIMES = 80
 
@@ -62,3 +78,98 @@ def test_records_whose_outcomes_are_shuffled_seldom_help() -> None:
     assert all(each.verdict != "too few" for each in found)
     assert sum(each.verdict == "helps" for each in found) <= most_often(times, 0.025)
     assert sum("Placebo" in each.to_text() for each in found) <= most_often(times)
+
+
+def ask_judge(rng: Random, groups: int, pairs: int, *, skills: tuple[float, ...]) -> JudgeAnswers:
+    """A judge that takes no notice of records; how often it is right about a pair, and so about its group, differs."""
+    answers = []
+    for group in range(groups):
+        for _ in range(rng.randint(1, pairs)):
+            skill = rng.choice(skills)
+            shares = [sum(rng.random() < skill for _ in range(2)) / 2 for _ in range(3)]
+            answers.append(
+                PairAnswers(
+                    group=str(group),
+                    when=f"2024-{group:05}",
+                    without=shares[0],
+                    with_records=shares[1],
+                    placebo=shares[2],
+                )
+            )
+    return judge_answers("random/judge", answers, 0)
+
+
+@pytest.mark.parametrize(
+    ("groups", "pairs", "skills"), [(64, 1, (0.5,)), (62, 3, (0.35, 0.65)), (90, 1, (0.0, 1.0))]
+)
+def test_a_judge_that_tosses_coins_is_seldom_helped_harmed_or_said_to_decline(
+    groups: int, pairs: int, skills: tuple[float, ...]
+) -> None:
+    rng = Random(f"{groups} {pairs}")
+    found = [ask_judge(rng, groups, pairs, skills=skills) for _ in range(TIMES)]
+    verdicts = [each.verdict for each in found]
+    assert verdicts.count("helps") <= most_often(TIMES, 0.025)
+    assert verdicts.count("harms") <= most_often(TIMES, 0.025)
+    for share in ("without", "with_records", "placebo"):
+        assert sum(misses(getattr(each, share), 0.5) for each in found) <= most_often(TIMES)
+    assert sum(misses(each.gain, 0.0) for each in found) <= most_often(TIMES, 0.06)
+    assert sum(each.by_time is not None for each in found) > TIMES / 2
+    assert sum(each.declines for each in found) <= most_often(TIMES, 0.04)
+    # Under the weight of a judge of whom nothing is known, and one judge no more than another.
+    assert fmean(each.weight or 0 for each in found) < 0.75
+    assert sum((each.weight or 0) > 1 for each in found) <= most_often(TIMES)
+    ahead = [(one.weight or 0) > (two.weight or 0) for one, two in pairwise(found)]
+    assert 0.2 < fmean(ahead) < 0.6
+
+
+def test_records_that_say_nothing_help_in_at_most_one_test_of_forty() -> None:
+    rng, times = Random(7), 400
+
+    def pair() -> tuple[float, float]:
+        skill = rng.choice((0.35, 0.65))
+        without, known, placebo = (sum(rng.random() < skill for _ in range(2)) / 2 for _ in "abc")
+        return known - without, known - placebo
+
+    def draw() -> str:
+        groups = [[pair() for _ in range(2)] for _ in range(40)]
+        gains, real = ([[pair[at] for pair in group] for group in groups] for at in (0, 1))
+        return decide(gains, real)[0]
+
+    verdicts = [draw() for _ in range(times)]
+    assert verdicts.count("helps") <= most_often(times, 0.025)
+    assert verdicts.count("harms") <= most_often(times, 0.025)
+
+
+def how_often_shown(groups: int, pairs: int, gain: float, differ: float = DIFFER) -> float:
+    """How often records that help so much are found to, where with and without differ on such a share of pairs."""
+    rng, times = Random(f"{groups} {gain}"), 200
+
+    def draw() -> str:
+        gains = []
+        for _ in range(groups):
+            luck = rng.random()
+            won, lost = luck < (differ + gain) / 2, luck > 1 - (differ - gain) / 2
+            gains.append([float(won) - float(lost)] * pairs)
+        return decide(gains, gains)[0]
+
+    return sum(draw() == "helps" for _ in range(times)) / times
+
+
+@pytest.mark.parametrize(
+    ("pairs", "gain", "power"),
+    [(30, 0.1, 0.0), (100, 0.1, 0.45), (200, 0.1, 0.74), (400, 0.1, 0.96), (800, 0.05, 0.74)],
+)
+def test_so_many_pairs_show_a_gain_as_often_as_was_measured(
+    pairs: int, gain: float, power: float
+) -> None:
+    assert how_often_shown(pairs, 1, gain) == pytest.approx(power, abs=0.1)
+
+
+@pytest.mark.parametrize(("groups", "pairs"), [(100, 1), (200, 1), (120, 3)])
+def test_what_check_says_could_be_shown_is_shown_four_times_out_of_five(
+    groups: int, pairs: int
+) -> None:
+    # Where all pairs of a group agree they are worth one.
+    assert how_often_shown(groups, pairs, SHOWN * sqrt(DIFFER / groups)) == pytest.approx(
+        0.8, abs=0.1
+    )

@@ -16,8 +16,9 @@ from tests.under_chance.luck import most_often
 from autoreason.artifacts.end_test import correct_keeps, end_test
 from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
-from autoreason.artifacts.research_job import Research, RuleName
+from autoreason.artifacts.research_job import Research
 from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.research_terms import RuleName
 from autoreason.artifacts.rule_comparison_report import RuleRun, RuleRuns, compare_pairs
 from autoreason.artifacts.rule_study import WAYS, WORLDS, RuleReport, StudyCell
 from autoreason.artifacts.simulation import ResearchWorld, simulate
@@ -182,10 +183,13 @@ def test_keeps_are_worth_what_is_said_and_at_least_as_many_do_nothing(
     assert idle > 0.03 * used
 
 
-def test_no_rule_of_a_comparison_is_better_by_chance() -> None:
+@pytest.mark.parametrize("guarded", [0.0, 0.4])
+def test_no_rule_of_a_comparison_is_better_by_chance(guarded: float) -> None:
     rng = np.random.default_rng(3)
     runs, shown, covered = 2000, 0, 0
     for gains in rng.standard_normal((runs, 3, 8)):
+        # What breaks a guard gains nothing.
+        gains[rng.random(gains.shape) < guarded] = 0.0
         rules = [
             RuleRuns(
                 rule=rule,

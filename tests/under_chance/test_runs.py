@@ -18,6 +18,7 @@ pytest.importorskip("numpy")
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
+from autoreason.knowledge_records import Knowledge
 from autoreason.settings import Protocol, Settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulate.cast import PROMPTS, Cast
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.timeout(600)
 
 RUNS = 180
 METRICS = ["metric", "taste"]
+WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
 ERRORS = 4
 """Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
 
@@ -72,8 +74,8 @@ class TextNumber(Metric):
         return answer
 
 
-def measured_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story:
-    """A run with a metric on its panels."""
+def own_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story:
+    """A run with a metric on its panels, or judges of different weight in its playoff."""
     cast = Cast(world(), luck, row)
 
     async def ask(request: Request | Query[Any]) -> Any:
@@ -82,7 +84,12 @@ def measured_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> 
         newest = int(request.text.removeprefix("t"))
         return newest if kind == "metric" else random.Random(f"{row}/{newest}").random()
 
-    task = Task(brief="Write.", work=TextNumber())
+    if kind == "weights":
+        known = Knowledge(source="kb/", digest="", weights=WEIGHTS)
+        task = Task(brief="Write.", knowledge=known)
+        settings = replace(settings, models=replace(settings.models, judges=tuple(WEIGHTS)))
+    else:
+        task = Task(brief="Write.", work=TextNumber())
     settings = replace(settings, seed=luck.seed * 1_000_003 + row)
     tournament = Tournament(JobContext(task, settings, PROMPTS, ask, lambda _: None))
     asyncio.run(tournament.run())
@@ -101,8 +108,8 @@ def played(kind: str) -> tuple[Story, ...]:
     }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
     luck = RandomDraws(20, RUNS).cached()
-    if kind in METRICS:
-        return tuple(measured_run(kind, settings, luck, row) for row in range(RUNS))
+    if kind in (*METRICS, "weights"):
+        return tuple(own_run(kind, settings, luck, row) for row in range(RUNS))
     biased = world(first=1.5) if kind == "position" else world()
     return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
 
@@ -143,8 +150,8 @@ def small(chances: Iterable[float], level: float) -> bool:
     return at_most(sum(chance <= level for chance in found), len(found), level)
 
 
-KINDS = ["robust", "paper", "position", "drafts", *METRICS]
-UNBIASED = ["robust", "paper", *METRICS]
+KINDS = ["robust", "paper", "position", "drafts", "weights", *METRICS]
+UNBIASED = ["robust", "paper", "weights", *METRICS]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -252,3 +259,12 @@ def test_convergence_on_a_tie_is_said_wherever_it_happened() -> None:
         tied = [d for d in last[-story.streak :] if d.verdict and d.verdict.tied]
         if story.delivered.status == "converged":
             assert ("on a tie" in story.delivered.reason) == bool(tied)
+
+
+def test_weights_count_in_the_playoff_and_are_said() -> None:
+    finals = [story.playoff for story in played("weights") if story.playoff]
+    assert len(finals) > RUNS / 3
+    assert all(each.weights == WEIGHTS for each in finals)
+    assert all("random/good 2.5" in statements.playoff(each) for each in finals if each.verdict)
+    # The panels of passes count every ballot once: three judges give six points each.
+    assert {sum(each.scores.values()) % 6 for each in verdicts("weights")} == {0}

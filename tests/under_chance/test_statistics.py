@@ -13,6 +13,7 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.stats.length import longer_preferred
 from autoreason.stats.position import equal_shares
+from autoreason.stats.prediction_powered import prediction_powered_mean
 from autoreason.stats.shares import clustered_share, exact_share, sign_test
 
 
@@ -98,3 +99,37 @@ def test_a_share_over_tasks_holds_the_truth_however_alike_tries_of_a_task_are(
         for each in drawn.tolist()
     )
     assert wrong <= most_often(250)
+
+
+Worlds = dict[str, tuple[float, float, bool]]
+JUDGED_WORLDS: Worlds = {
+    "useless": (0.0, 0.0, False),
+    "useless shares of seven judges": (0.0, 0.0, True),
+    "weak": (0.4, 0.0, False),
+    "good and biased": (0.8, 2.0, False),
+    "good shares of seven judges, biased": (0.8, 1.0, True),
+    "the wrong way round": (-0.6, -1.0, False),
+}
+
+
+@pytest.mark.parametrize("judges", JUDGED_WORLDS)
+@pytest.mark.parametrize(("n", "more"), [(20, 60), (40, 300)])
+def test_a_mean_from_few_tests_and_many_judgements_holds_the_truth(
+    judges: str, n: int, more: int
+) -> None:
+    times, truth = 10_000, 0.3
+    alike, bias, shares = JUDGED_WORLDS[judges]
+    rng = np.random.default_rng(n)
+    seen = rng.normal(size=(times, n + more))
+    values = truth + alike * seen[:, :n] + (1 - alike**2) ** 0.5 * rng.normal(size=(times, n))
+    said = rng.binomial(7, 1 / (1 + np.exp(-2 * seen - bias))) / 7 if shares else seen + bias
+    missed = joined = 0
+    for value, each in zip(values.tolist(), said.tolist(), strict=True):
+        found = prediction_powered_mean(list(zip(value, each, strict=False)), each[n:])
+        missed += misses(found.joined, truth)
+        joined += bool(found.weight)
+    assert missed <= most_often(times)
+    if not alike:
+        assert joined <= most_often(times)
+    if abs(alike) > 0.5 and n == 40:
+        assert joined > 0.9 * times

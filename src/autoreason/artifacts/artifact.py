@@ -1,8 +1,10 @@
-"""An artifact and what a proposal does to it: exact replacements, whole files, removals. Pure."""
+"""An artifact, what a proposal does to it, and the difference of two as a patch that `git apply` accepts. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import unified_diff
+from itertools import islice
 from textwrap import dedent, indent
 
 from msgspec import Struct
@@ -14,6 +16,9 @@ from autoreason.artifacts.measurement import Files
 Changes = dict[str, str | None]
 """Paths with their new texts; None where a file is removed."""
 _QUOTED = 80
+_MAX_PLACES = 20
+"""Places that are compared with a passage which lacks its margin."""
+_NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 class ProposalError(ValueError):
@@ -103,9 +108,8 @@ def _indented(whole: str, search: str, text: str) -> tuple[str, str] | None:
     lines, number = whole.split("\n"), len(sought)
     found = [
         at
-        for at, line in enumerate(lines)
-        if line.strip() == sought[0].strip()
-        and dedent("\n".join(lines[at : at + number])).split("\n") == sought
+        for at in islice(_places(lines, sought), _MAX_PLACES)
+        if dedent("\n".join(lines[at : at + number])).split("\n") == sought
     ]
     if len(found) != 1 or not sought[0].strip():
         return None
@@ -118,6 +122,15 @@ def _indented(whole: str, search: str, text: str) -> tuple[str, str] | None:
     new = indent("\n".join(kept), margin)
     # A passage that occurs within other lines, too, is not the only one.
     return (place, new) if count_passages(whole, place) == 1 else None
+
+
+def _places(lines: list[str], sought: list[str]) -> Iterator[int]:
+    """Where lines are, whatever their margins; in linear time, for models repeat a line a thousand times."""
+    text, passage = ("\n".join(["", *map(str.lstrip, each), ""]) for each in (lines, sought))
+    at = text.find(passage)
+    while at >= 0:
+        yield text.count("\n", 0, at)
+        at = text.find(passage, at + 1)
 
 
 def _margin(text: str) -> str:
@@ -149,3 +162,44 @@ def as_text(files: Files) -> str:
     if len(files) == 1:
         return next(iter(files.values()))
     return "\n".join(f"==> {path} <==\n{text}" for path, text in files.items())
+
+
+def make_patch(before: Files, after: Files, prefix: str = "") -> str:
+    """What leads from one artifact to the other; `prefix` is the folder of its paths, with a `/`."""
+    paths = sorted({*before, *after})
+    return "".join(
+        part
+        for path in paths
+        if before.get(path) != after.get(path)
+        for part in _patch_file(f"{prefix}{path}", before.get(path), after.get(path))
+    )
+
+
+def _patch_file(path: str, before: str | None, after: str | None) -> Iterator[str]:
+    old, new = _quote(f"a/{path}"), _quote(f"b/{path}")
+    yield f"diff --git {old} {new}\n"
+    if before is None:
+        yield "new file mode 100644\n"
+    elif after is None:
+        yield "deleted file mode 100644\n"
+    # A tab ends a name that contains a space.
+    end = "\t" if " " in path else ""
+    lines = unified_diff(
+        _lines_of(before),
+        _lines_of(after),
+        f"{old}{end}" if before is not None else "/dev/null",
+        f"{new}{end}" if after is not None else "/dev/null",
+    )
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}"
+
+
+def _lines_of(text: str | None) -> list[str]:
+    """Lines with their ends; unlike `splitlines`, git knows no other end than a line feed."""
+    lines = [f"{line}\n" for line in (text or "").split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '\\"') + '"' if '"' in name else name

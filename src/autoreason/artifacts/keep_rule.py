@@ -65,14 +65,6 @@ class KeepRule(Struct, frozen=True, kw_only=True):
         needs = max(self.incumbent_least, ceil(self.incumbent_ratio * looks))
         return min(self.incumbent_looks, needs + survived // self.incumbent_every)
 
-    def look_numbers(self, incumbent: Iterable[int], looks: int) -> list[int]:
-        """The looks that a candidate shares with the incumbent: its latest first.
-
-        Looks that an incumbent was kept with flatter it, and so do seeds on which it was chosen; those it was
-        given afterwards do neither.
-        """
-        return sorted(incumbent, reverse=True)[:looks]
-
     def decide(self, effect: Effect, noise: Noise, floor: float = 0.0) -> Decision:
         """What becomes of a candidate; a gain that does not exceed the floor is none."""
         if effect.error == 0:

@@ -21,6 +21,8 @@ from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import cancel, use_in_order
 from autoreason.keys import sub_key
 
+Taken = dict[int, asyncio.Task[Measurement]]
+"""Looks at one artifact by number, also those under way."""
 _LAST_LOOK = 1_000_000
 """Looks of the playoff and the end test are numbered from here, so that they share no seed with others."""
 
@@ -35,7 +37,7 @@ class Contender:
     carried: tuple[int, ...] = ()
     """Looks it was kept with, which it shares with the incumbent before it."""
     looks: dict[int, Measurement] = field(default_factory=dict)
-    under_way: dict[int, asyncio.Task[Measurement]] = field(default_factory=dict)
+    under_way: Taken = field(default_factory=dict)
     charged: set[int] = field(default_factory=set)
     """Looks that decisions were charged for: one that several trials share is paid for once."""
 
@@ -52,13 +54,19 @@ class Looker:
         self._context = context
         self._research = research
         self._sign = 1.0 if research.better == "higher" else -1.0
-        self._shared: list[asyncio.Task[Measurement]] = []
+        self._shared: set[asyncio.Task[Measurement]] = set()
 
-    async def look(
-        self, key: str, files: Files, number: int, known: Measurement | None = None
-    ) -> Measurement:
-        """Look at an artifact, unless it is known what that shows; looks of one number share seed and items."""
-        return await self._ask(key, files, number, self._items(number), known=known)
+    async def look(self, key: str, files: Files, number: int) -> Measurement:
+        """Look at an artifact; looks of one number share seed and items."""
+        return await self._ask(key, files, number, self._items(number))
+
+    async def look_once(self, key: str, files: Files, number: int, taken: Taken) -> Measurement:
+        """The same, unless the look is among those that were taken: then what that one shows."""
+        if number in taken:
+            known = await asyncio.shield(taken[number])
+            return await self._ask(key, files, number, self._items(number), known=known)
+        self._begin(self.look(key, files, number), number, taken)
+        return await asyncio.shield(taken[number])
 
     async def again(self, contender: Contender, number: int) -> Measurement:
         """A look at an incumbent, taken once for all who compare themselves with it."""
@@ -66,15 +74,19 @@ class Looker:
             if number not in contender.under_way:
                 name = f"incumbent/{contender.trial}" if contender.trial else "start"
                 looking = self.look(sub_key(name, "look", number), contender.files, number)
-                contender.under_way[number] = asyncio.ensure_future(looking)
-                self._shared.append(contender.under_way[number])
-            # Others may wait for the same look: one that is cancelled must not end it for them.
+                self._begin(looking, number, contender.under_way)
             contender.looks[number] = await asyncio.shield(contender.under_way[number])
         return contender.looks[number]
 
+    def _begin(self, looking: Coroutine[Any, Any, Measurement], number: int, taken: Taken) -> None:
+        """Begin a look that several may wait for: one of them that is cancelled must not end it."""
+        taken[number] = looks = asyncio.ensure_future(looking)
+        self._shared.add(looks)
+        looks.add_done_callback(self._shared.discard)
+
     async def close(self) -> None:
         """End the looks that all who waited for them have left."""
-        await cancel(each for each in self._shared if not each.done())
+        await cancel(self._shared)
 
     async def fresh(self, stage: str, files: Files, looks: int) -> list[Measurement]:
         """Looks whose seeds and items decided nothing before; of one stage all artifacts share them."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from autoreason.artifacts.artifact import Edit, ProposalError, file_meant
 from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.research_statements import shorten
 from autoreason.characters import without_controls
 from autoreason.programs.source import without_reasoning
 
@@ -84,14 +85,17 @@ class _Blocks:
         while self._at < len(self.lines):
             line = self.lines[self._at]
             self._at += 1
-            fence = _FENCE.match(line)
-            if _SEARCH.match(line):
+            # Most lines are none of these, and a reply may have a million.
+            fence = _FENCE.match(line) if "``" in line or "~~" in line else None
+            if not line.strip():
+                self.prose += [] if self._fence else [line]
+            elif "SEARCH" in line and _SEARCH.match(line):
                 edits.append(self._replacement())
             elif self._fence and fence and fence["mark"].startswith(self._fence):
                 self._fence = ""
             elif fence and not self._fence:
                 edits += self._fenced(fence["mark"], fence["info"].strip(), nameless)
-            elif removal := _REMOVE.match(line):
+            elif "E" in line and (removal := _REMOVE.match(line)):
                 edits.append(Edit(path=_bare(removal["path"]), text=None))
             else:
                 self._read_line(line)
@@ -203,9 +207,9 @@ class _Blocks:
 
     def _body(self, mark: str) -> str | None:
         """What a fence encloses; None where it is not closed."""
-        closing = re.compile(rf"^[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
         for at in range(self._at, len(self.lines)):
-            if closing.match(self.lines[at]):
+            line = self.lines[at].strip(" \t")
+            if line.startswith(mark) and not line.strip(mark[0]):
                 body = "\n".join(self.lines[self._at : at])
                 self._at = at + 1
                 return body
@@ -260,27 +264,24 @@ def _bare(word: str) -> str:
 
 def _read_fields(prose: list[str]) -> dict[str, str]:
     """Hypothesis and expected effect, each up to the next blank line or field."""
-    fields: dict[str, str] = {}
+    fields: dict[str, list[str]] = {}
     name = ""
     for line in prose:
-        if found := _FIELD.match(line):
+        blank = not line.strip()
+        if not blank and (found := _FIELD.match(line)):
             name = found["name"].split()[0].lower()
-            fields[name] = found["rest"]
-        elif name and (line.strip() or not fields[name].strip()):
-            fields[name] += f" {line}"
-        else:
+            fields[name] = list(filter(str.strip, [found["rest"]]))
+        elif name and not blank:
+            fields[name].append(line)
+        elif fields.get(name):
             name = ""
-    return {name: _tidy(text) for name, text in fields.items()}
+    return {name: _tidy(" ".join(lines)) for name, lines in fields.items()}
 
 
 def _first_paragraph(prose: list[str]) -> str:
-    return next((text for text in map(_tidy, _paragraphs(prose)) if text), "")
-
-
-def _paragraphs(lines: list[str]) -> Iterator[str]:
-    yield from "\n".join(lines).split("\n\n")
+    paragraphs = re.split(r"\n\s*\n", "\n".join(prose))
+    return next((text for text in map(_tidy, paragraphs) if text), "")
 
 
 def _tidy(text: str) -> str:
-    line = " ".join(without_controls(text).split()).strip("*_ ")
-    return line if len(line) <= _MAX_WORDS else f"{line[: _MAX_WORDS - 1].rstrip()}…"
+    return shorten(" ".join(without_controls(text).split()).strip("*_ "), _MAX_WORDS)

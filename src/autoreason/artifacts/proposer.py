@@ -1,30 +1,37 @@
-"""Asks for the next change, and turns the answer into an artifact, or into the reason why it is refused."""
+"""Asks for the next change, showing what was tried; the answer becomes an artifact, or a reason to refuse it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.artifacts.artifact import Edit, ProposalError, apply_edits
-from autoreason.artifacts.ledger import ledger_text
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.normal_form import fingerprint
-from autoreason.artifacts.proposals import Proposal, read_proposal
+from autoreason.artifacts.proposals import read_proposal
 from autoreason.artifacts.refusals import Tried, refusal
+from autoreason.artifacts.research_statements import shorten
 from autoreason.artifacts.research_task import ResearchTask
-from autoreason.artifacts.trial_events import ProposalSource, TrialDecided
+from autoreason.artifacts.trial_events import Effect, ProposalSource, TrialDecided
 from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
 from autoreason.exchange import GuidanceQuery, Outcome, Reply
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.jobs.randomness import draw
 from autoreason.keys import sub_key, try_key
+from autoreason.report.numbers import count
 
 _TUNED = 3
 """Every so many proposals one is the optimiser's, where constants are marked."""
 _TUNING_TRIES = 3
+_RECENT = 20
+_MAX_LEDGER = 24_000
+"""Characters."""
+_MAX_WORDS = 240
+_MAX_TAIL = 400
+_NORMAL = 1.96
 _NO_REPLY = {
     Outcome.TRUNCATED: "the reply was cut off; give less, in SEARCH and REPLACE blocks",
     Outcome.EMPTY: "the reply was empty",
@@ -54,7 +61,6 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
     expected: str = ""
     guidance: str = ""
     edits: tuple[Edit, ...] = ()
-    base: Files = field(default_factory=dict)
     files: Files | None = None
     """The whole artifact after it; None where it is refused."""
     reason: str = ""
@@ -138,15 +144,11 @@ class Proposer:
 
     def _read(self, reply: Reply, view: View, guidance: str) -> tuple[MadeProposal, str]:
         """The proposal in a reply, and what is wrong with its form."""
-        made = MadeProposal(base=view.files, guidance=guidance)
+        made = MadeProposal(guidance=guidance)
         if reply.outcome is not Outcome.OK:
             return made, _NO_REPLY.get(reply.outcome, f"there was no reply ({reply.outcome})")
         try:
-            proposal = read_proposal(reply.text, view.files)
-        except ProposalError as error:
-            return made, str(error)
-        made = _with_proposal(made, proposal)
-        try:
+            made = replace(made, **read_proposal(reply.text, view.files)._asdict())
             return self._apply(made, view.files, view.tried), ""
         except ProposalError as error:
             return made, str(error)
@@ -154,9 +156,7 @@ class Proposer:
     def _apply(self, made: MadeProposal, files: Files, tried: Tried) -> MadeProposal:
         after = apply_edits(files, made.edits, self._research.artifact)
         reason = refusal(files, after, tried, self._research.constraints)
-        if reason:
-            return replace(made, base=files, files=None, reason=reason)
-        return replace(made, base=files, files=after)
+        return replace(made, files=None if reason else after, reason=reason or "")
 
     def apply_again(self, made: MadeProposal, files: Files) -> MadeProposal:
         """The same change to another incumbent; as it was where it does not apply there."""
@@ -166,10 +166,42 @@ class Proposer:
             return made
 
 
-def _with_proposal(made: MadeProposal, proposal: Proposal) -> MadeProposal:
-    return replace(
-        made,
-        hypothesis=proposal.hypothesis,
-        expected=proposal.expected,
-        edits=proposal.edits,
-    )
+def ledger_text(trials: Sequence[TrialDecided], limit: int = _MAX_LEDGER) -> str:
+    """Every keep and the last twenty trials, the latest last; the oldest are left out where there are too many."""
+    recent = trials[-_RECENT:]
+    entries = [_entry(trial, tail=True) for trial in recent]
+    older = [trial for trial in trials[:-_RECENT] if trial.status == "kept"]
+    entries = [*(_entry(trial, tail=False) for trial in older), *entries]
+    shown: list[str] = []
+    room = limit
+    for entry in reversed(entries):
+        room -= len(entry) + 1
+        if room < 0:
+            break
+        shown.append(entry)
+    left_out = len(trials) - len(shown)
+    head = [f"{count(left_out, 'earlier trial')} left out"] if left_out else []
+    return "\n".join([*head, *reversed(shown)])
+
+
+def effect_in_words(effect: Effect) -> str:
+    """A gain with its interval of 95 %."""
+    reach = _NORMAL * effect.error
+    between = f" ({effect.value - reach:+.3g} to {effect.value + reach:+.3g})" if reach else ""
+    return f"{effect.value:+.3g}{between}"
+
+
+def _entry(trial: TrialDecided, *, tail: bool) -> str:
+    against = f"trial {trial.incumbent}" if trial.incumbent else "the start"
+    parts = [f"trial {trial.number}, on {against}: {trial.status}"]
+    if trial.effect:
+        parts.append(f"{effect_in_words(trial.effect)} in {count(trial.effect.looks, 'look')}")
+    else:
+        parts.append(shorten(trial.reason, _MAX_WORDS))
+    idea = shorten(trial.hypothesis, _MAX_WORDS) or ", ".join(trial.changes)
+    expected = f" (expected {shorten(trial.expected, 60)})" if trial.expected else ""
+    lines = ["; ".join(parts), f"  {idea}{expected}"]
+    if tail and trial.tail.strip():
+        output = trial.tail.strip()[-_MAX_TAIL:].splitlines()
+        lines += ["  output:", *(f"  | {line}" for line in output)]
+    return "\n".join(lines)

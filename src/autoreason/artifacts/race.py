@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from autoreason.artifacts.guards import broken_guard
+from autoreason.artifacts.conditions import broken_guard
 from autoreason.artifacts.keep_rule import (
     KeepRule,
     Noise,
@@ -17,7 +17,7 @@ from autoreason.artifacts.keep_rule import (
     over_items,
     pairs_of,
 )
-from autoreason.artifacts.looks import Contender, Looker
+from autoreason.artifacts.looks import Contender, Looker, Taken
 from autoreason.artifacts.measurement import Files, LookOutcome, Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import Effect, TrialStatus
@@ -98,12 +98,12 @@ class Race:
         known: LooksSoFar,
         most: int,
         *,
+        taken: Taken,
         own_look: int | None = None,
-        taken: Mapping[int, Measurement] | None = None,
     ) -> RaceResult:
         """Look at a candidate until it is decided, with at most so many evaluations.
 
-        What it showed in looks that are `taken` already, by their numbers, is not measured again.
+        Looks that are `taken` already are not taken again.
         With `own_look` its only look has this number, and shares nothing with the incumbent's.
         """
         rule = self._rule
@@ -121,11 +121,11 @@ class Race:
                 break
             for each in needed:
                 other[each] = await self._look_at_incumbent(stage, turn, incumbent, each)
-            unused = [number for number in other if number not in looks]
-            (number,) = [own_look] if own_look is not None else rule.look_numbers(unused, 1)
-            before = (taken or {}).get(number)
+            # The incumbent's latest: looks it was kept with flatter it, and so do seeds on which it was chosen.
+            latest = max(each for each in other if each not in looks)
+            number = latest if own_look is None else own_look
             key = sub_key(stage, "look", turn)
-            looks[number] = measurement = await self._looker.look(key, files, number, before)
+            looks[number] = measurement = await self._looker.look_once(key, files, number, taken)
             spent -= measurement.repeated
             if ended := self._failure(measurement, looks, other):
                 return self._result(*ended, looks, other, effect)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autoreason.artifacts.artifact_paths import MAX_ARTIFACT, MAX_FILE
-from autoreason.artifacts.constraints import broken_constraint
+from autoreason.artifacts.conditions import broken_constraint
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.normal_form import fingerprint, normal_form
 
@@ -16,10 +16,6 @@ Tried = Callable[[str], str | None]
 _WORD = re.compile(r"\w+")
 _RUN = 8
 """Words in a row that no two texts share by accident."""
-
-
-def nothing_tried(mark: str) -> None:
-    """As if every artifact were new."""
 
 
 def refusal(

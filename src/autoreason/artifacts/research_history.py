@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from autoreason.artifacts.deliverable import Deliverable, deliverable
+from autoreason.artifacts import research_statements as statements
+from autoreason.artifacts.artifact import with_changes
+from autoreason.artifacts.artifact_paths import path_fault
 from autoreason.artifacts.end_test import CorrectedKeeps, EndResult, correct_keeps, end_test
 from autoreason.artifacts.keep_rule import measure_noise
+from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.artifacts.trial_events import (
     EndTested,
     FinalistsMeasured,
     NoiseMeasured,
     TrialDecided,
 )
+from autoreason.errors import JournalError
+from autoreason.jobs.job import read_options
+from autoreason.report.numbers import count
 from autoreason.story import Story
 
 Kind = TypeVar("Kind")
+
+
+class Deliverable(NamedTuple):
+    """The artifact at the start and at the end."""
+
+    start: Files
+    """As it is on disk: of a fork, the start of the first run."""
+    files: Files
+    trials: tuple[TrialDecided, ...]
+    """The keeps of this run that lead to it, in order; none where its start is the result."""
+
+
+def deliverable(story: Story) -> Deliverable | None:
+    """What a run delivers, or would if it ended now; None where it is no research."""
+    research = research_of(story.task)
+    if research is None:
+        return None
+    kept = {each.number: each for each in story.of(TrialDecided) if each.status == "kept"}
+    trials: list[TrialDecided] = []
+    number = _chosen(story, kept)
+    while number:
+        trials.insert(0, kept[number])
+        # A trial was measured against an earlier one.
+        number = kept[number].incumbent
+    files = research.files
+    for trial in trials:
+        files = with_changes(files, trial.changes)
+    for path in {*research.origin, *research.files, *files}:
+        if fault := path_fault(path):
+            raise JournalError(f"a path in the record {fault}: {path!r}; the record is damaged")
+    return Deliverable(research.origin or research.files, files, tuple(trials))
+
+
+def _chosen(story: Story, kept: dict[int, TrialDecided]) -> int:
+    """The trial that was tested, or won the playoff, or was kept last; 0 is the start."""
+    if tested := story.of(EndTested):
+        return tested[-1].trial
+    if measured := story.of(FinalistsMeasured):
+        return measured[-1].chosen
+    return next(reversed(kept), 0)
 
 
 class ResearchHistory:
@@ -116,3 +164,40 @@ class ResearchHistory:
 
 def _last(events: list[Kind]) -> Kind | None:
     return events[-1] if events else None
+
+
+class ResearchProgress:
+    """Counts over what is decided so far."""
+
+    def __init__(self, story: Story) -> None:
+        assert story.settings is not None
+        self._history = ResearchHistory(story)
+        self._terms = read_options(story.settings, ResearchTerms)
+
+    def stage(self, asked: Collection[str]) -> str:
+        """What is going on, by the first words of the keys under way."""
+        if self._history.noise is None:
+            return "noise floor"
+        if "end" in asked or self._history.end:
+            return "end test"
+        return "playoff" if "playoff" in asked or self._history.playoff else "search"
+
+    @property
+    def so_far(self) -> str:
+        """Trials and keeps, and what the last one came to."""
+        history = self._history
+        if history.noise is None:
+            return "measuring the start"
+        kept = f"{len(history.kept)} kept of {count(len(history.trials), 'proposal')}"
+        last = history.trials[-1] if history.trials else None
+        return f"{kept}; trial {last.number} {statements.decision(last)}" if last else kept
+
+    @property
+    def needs(self) -> str:
+        """What would end the search."""
+        history = self._history
+        kept = [at for at, trial in enumerate(history.trials, 1) if trial.status == "kept"]
+        # Those under way when patience ended are decided, too.
+        idle = min(len(history.trials) - (kept[-1] if kept else 0), self._terms.patience)
+        used = f"{history.evaluations:,} of {count(self._terms.evaluations, 'evaluation')}"
+        return f"{used}, {idle} of {self._terms.patience} proposals without a keep"

@@ -171,19 +171,11 @@ def research_report(story: Story) -> ResearchReport:
 
 
 def _row(trial: TrialDecided, shrunken: float | None) -> TrialRow:
+    same = set(TrialRow.__struct_fields__) & set(TrialDecided.__struct_fields__)
     return TrialRow(
-        number=trial.number,
-        incumbent=trial.incumbent,
-        by=trial.by,
-        status=trial.status,
-        reason=trial.reason,
-        hypothesis=trial.hypothesis,
-        expected=trial.expected,
-        effect=trial.effect,
+        **{name: getattr(trial, name) for name in same},
         shrunken=shrunken,
         mean=fmean(trial.values) if trial.values else None,
-        evaluations=trial.evaluations,
-        shared=trial.shared,
     )
 
 

@@ -81,8 +81,15 @@ def decision(event: TrialDecided) -> str:
 
 def idea(event: TrialDecided) -> str:
     """What a proposal tries, in one line."""
-    words = " ".join(event.hypothesis.split()) or ", ".join(event.changes) or "no change"
-    return words if len(words) <= _MAX_IDEA else f"{words[: _MAX_IDEA - 1].rstrip()}…"
+    return shorten(event.hypothesis, _MAX_IDEA) or shorten(
+        ", ".join(event.changes) or "no change", _MAX_IDEA
+    )
+
+
+def shorten(text: str, limit: int) -> str:
+    """A text as one line of so many characters at most."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def artifact(trial: int) -> str:
@@ -173,7 +180,7 @@ def conclusion(history: ResearchHistory, ending: str, *, accepted: bool = False)
         return f"{ending}; no end test was made yet, so no gain is claimed; {tried}"
     if history.end is None:
         return f"{_only_start(history)}; {tried}"
-    return "; ".join(filter(None, [*_claim(history), tried, _idle(history), *_remarks(history)]))
+    return "; ".join(filter(None, [_claim(history), tried, _idle(history), *_remarks(history)]))
 
 
 def _only_start(history: ResearchHistory) -> str:
@@ -196,30 +203,24 @@ def _only_start(history: ResearchHistory) -> str:
     return "no gain: no change was kept, so the result is the start"
 
 
-def _claim(history: ResearchHistory) -> list[str]:
-    """The one number that is claimed, or why none is, and what the loop itself saw."""
+def _claim(history: ResearchHistory) -> str:
+    """The one number that is claimed, or why none is; and what the loop itself saw."""
     assert history.end is not None
-    found = history.end_result
+    found, saw = history.end_result, _loop_gain(history)
     if found is None:
-        return [f"no gain is claimed: {no_number(history.end)}", _loop_gain(history, "")]
+        return f"no gain is claimed: {no_number(history.end)}{saw}"
     if history.end.broken:
-        return [f"no gain is claimed: {_breaks(history.end)}", _loop_gain(history, "")]
+        return f"no gain is claimed: {_breaks(history.end)}{saw}"
     if not isfinite(found.low):
-        return [
-            "no gain is claimed: one pair of evaluations cannot show one",
-            _loop_gain(history, ""),
-        ]
+        return f"no gain is claimed: one pair of evaluations cannot show one{saw}"
     against = _against(history, found)
     if found.deterministic:
-        return [_exact(history, found, against)]
+        return _exact(history, found, against)
     if found.shown:
-        return [against, _loop_gain(history, "")]
+        return f"{against}{saw}"
     if found.high < 0:
-        return [
-            f"the result is worse than the start, keep that: {against}",
-            _loop_gain(history, ""),
-        ]
-    return [f"no gain is shown: {against}", _loop_gain(history, "")]
+        return f"the result is worse than the start, keep that: {against}{saw}"
+    return f"no gain is shown: {against}{saw}"
 
 
 def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
@@ -238,14 +239,12 @@ def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
     return f"{against}, exactly: the evaluator has no noise"
 
 
-def _loop_gain(history: ResearchHistory, before: str = "; ") -> str:
+def _loop_gain(history: ResearchHistory) -> str:
     """What the loop itself saw of the result, which was chosen for it."""
     seen = loop_gain(history)
-    return (
-        ""
-        if seen is None
-        else f"{before}the loop itself saw {signed(seen, history.spread or abs(seen))}, {SELECTION}"
-    )
+    if seen is None:
+        return ""
+    return f"; the loop itself saw {signed(seen, history.spread or abs(seen))}, {SELECTION}"
 
 
 def loop_gain(history: ResearchHistory) -> float | None:

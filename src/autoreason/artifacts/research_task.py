@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -23,6 +23,22 @@ class LookLimits(Struct, frozen=True, kw_only=True):
     """What the look may write, in a folder that is removed after it."""
 
 
+class EvaluationSource(Struct, frozen=True, kw_only=True):
+    """The evaluator's files with the items it measures on; none is recorded, and its own process alone opens it."""
+
+    evaluate: str
+    """A command, or `file.py:function`; its files are among `files`."""
+    files: dict[str, bytes] = {}
+    """By path, relative to the task's folder: what `evaluate` names and what `needs` adds."""
+    items: tuple[Any, ...] = ()
+    """Values of JSON lines, or lines of text."""
+    sealed: tuple[Any, ...] = ()
+    limits: LookLimits = LookLimits()
+    metric: str = "score"
+    mounts: tuple[str, ...] = ()
+    """Folders and files of the system that a look may read, by absolute path."""
+
+
 class ResearchTask(Work, Struct, frozen=True, kw_only=True, tag_field="type", tag=True):
     """What is improved and how it is measured; the evaluator's own files are named by their digest alone."""
 
@@ -30,6 +46,8 @@ class ResearchTask(Work, Struct, frozen=True, kw_only=True, tag_field="type", ta
 
     files: Files
     """The artifact at the start."""
+    origin: Files = {}
+    """Of a fork: the artifact at the start of the first run, which is on disk; empty where that is the start."""
     artifact: tuple[str, ...]
     """Paths and globs that a proposal may write to."""
     evaluate: str

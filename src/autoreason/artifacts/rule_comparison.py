@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.research_job import Research, ResearchTerms
+from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.errors import InvalidInput
 from autoreason.events import JobFinished
 from autoreason.exchange import Query

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autoreason.artifacts import research_statements as statements
 from autoreason.artifacts.research_history import ResearchHistory
-from autoreason.artifacts.research_job import ResearchTerms, RuleName
+from autoreason.artifacts.research_terms import ResearchTerms, RuleName
 from autoreason.jobs.job import read_options
 from autoreason.keys import PartName
 from autoreason.report.numbers import UNKNOWN, count
@@ -30,11 +30,16 @@ class RuleRun(Struct, frozen=True, kw_only=True):
 
     repeat: int
     gain: float | None
-    """On fresh looks or sealed items; 0 where the start is the result, None where a look gave no number."""
+    """On fresh looks or sealed items; None where a look gave no number.
+
+    It is 0 where the start is the result, or has to stay because the result breaks a guard on these looks.
+    """
     claimed: float
     """What the loop itself saw of its result; 0 where nothing was kept."""
     kept: int
     evaluations: int
+    broken: str = ""
+    """The guard that the result breaks on these looks, in words."""
 
 
 class RuleRuns(Struct, frozen=True, kw_only=True):
@@ -104,6 +109,12 @@ class RuleComparisonReport(Report, Struct, frozen=True, kw_only=True):
         ]
         if missing:
             notes.append(("Left out", f"{count(missing, 'run')} whose result gave no number"))
+        if broken := sum(bool(run.broken) for each in self.rules for run in each.runs):
+            these = "a guard on these looks"
+            results = count(
+                broken, f"result breaks {these} and counts", f"results break {these} and count"
+            )
+            notes.append(("Guards", f"{results} as no gain"))
         if few := few_repeats(self.repeats, len(self.rules)):
             notes.append(("Repeats", few))
         tables = [_rule_table(self.rules), *([_pair_table(self.pairs)] if self.pairs else [])]
@@ -149,9 +160,11 @@ def rule_comparison_report(story: Story) -> RuleComparisonReport:
 def _run(part: PartName, history: ResearchHistory) -> RuleRun:
     tested = history.end_result
     gain = tested.gain if tested else None
+    broken = history.end.broken if history.end else ""
     return RuleRun(
         repeat=part.repeat,
-        gain=gain if history.end else 0.0,
+        gain=0.0 if broken or not history.end else gain,
+        broken=broken,
         claimed=statements.loop_gain(history) or 0.0 if history.result else 0.0,
         kept=len(history.kept),
         evaluations=history.evaluations,

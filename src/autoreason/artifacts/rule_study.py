@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby, product
-from math import comb, inf, sqrt
+from math import inf, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -16,10 +16,14 @@ from autoreason.artifacts.keep_rule import KeepRule
 from autoreason.artifacts.simulation import ResearchWorld, Way, simulate, simulate_fixed_set
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
 from autoreason.studies.simulate.outcomes import Interval, mean, ratio
-from autoreason.studies.simulate.study import OnProgress, in_processes, leads
+from autoreason.studies.simulate.study import (
+    OnProgress,
+    best_by_world,
+    in_processes,
+    name_winners,
+)
 
 _MIN_RUNS = 400
 """With fewer runs in all, one process is enough."""
@@ -41,27 +45,6 @@ WORLDS = (
     ResearchWorld(name="none helps", about="half do nothing, half harm", helping=0.0, idle=0.5),
 )
 """Of the published table. Where nothing else is stated two in five do nothing and two in five harm, by 0.5."""
-SINGLE = KeepRule(
-    looks=1,
-    drop=-inf,
-    keep_first=inf,
-    keep_later=inf,
-    keep_last=0.0,
-    incumbent_least=1,
-    incumbent_looks=1,
-)
-"""One look against the number on record."""
-_STRICT = KeepRule(
-    looks=12,
-    drop=0.0,
-    keep_first=inf,
-    keep_later=2.3,
-    keep_last=1.64,
-    incumbent_least=2,
-    incumbent_every=NEVER,
-    incumbent_looks=12,
-)
-_PUBLISHED = KeepRule(looks=4, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=8)
 
 
 def repeats_rule(looks: int, threshold: float) -> KeepRule:
@@ -77,6 +60,19 @@ def repeats_rule(looks: int, threshold: float) -> KeepRule:
     )
 
 
+SINGLE = repeats_rule(1, 0.0)
+"""One look against the number on record."""
+_STRICT = KeepRule(
+    looks=12,
+    drop=0.0,
+    keep_first=inf,
+    keep_later=2.3,
+    keep_last=1.64,
+    incumbent_least=2,
+    incumbent_every=NEVER,
+    incumbent_looks=12,
+)
+_PUBLISHED = KeepRule(looks=4, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=8)
 WAYS = (
     Way(name="greedy", rule=SINGLE, floor_looks=1, end_test=False),
     Way(
@@ -154,22 +150,17 @@ class RuleReport(Report, Struct, frozen=True, kw_only=True):
             return (
                 f"no rule delivers a better result than the others beyond chance in any of {worlds}"
             )
-        first, *others = (f"{name} in {number}" for name, number in won.most_common())
-        best = listed([first.replace(" in ", " delivers the best result in ", 1), *others])
+        best = name_winners(won, "result")
         return f"{best} of {worlds}, beyond chance, for {self.evaluations:,} evaluations each"
 
     def names(self) -> list[str]:
         """Names of rules."""
         return [cell.rule for cell in self.cells]
 
-    def best_rules(self) -> Iterator[str]:
+    def best_rules(self) -> list[str]:
         """The rules that lead by more than chance, world by world, corrected for every pair in every world."""
-        worlds = len({cell.world for cell in self.cells})
-        for _, group in groupby(self.cells, key=lambda cell: cell.world):
-            cells = sorted(group, key=lambda cell: -cell.quality.value)
-            pairs = worlds * comb(len(cells), 2)
-            if leads(cells[0].quality, cells[1].quality, self.runs, pairs):
-                yield cells[0].rule
+        cells = [(cell.world, cell.rule, cell.quality) for cell in self.cells]
+        return best_by_world(cells, self.runs)
 
     def sections(self) -> list[Section]:
         """One table per world, one for the fixed set, and what the columns mean."""

@@ -22,11 +22,9 @@ from autoreason.artifacts.artifact_paths import (
     path_fault,
     read_bytes,
 )
-from autoreason.artifacts.constraints import broken_constraint, check_constraint
-from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.guards import check_guard
+from autoreason.artifacts.conditions import broken_constraint, check_constraint, check_guard
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_task import Better, LookLimits, ResearchTask
+from autoreason.artifacts.research_task import Better, EvaluationSource, LookLimits, ResearchTask
 from autoreason.artifacts.tuning import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.task import Task, check_keys, check_task, read_source, split_front_matter
@@ -72,22 +70,11 @@ class ResearchFile(NamedTuple):
 
 
 def read_research_task(
-    source: str,
-    *,
-    folder: Path | None = None,
-    evaluate: str | None = None,
-    caller_measures: bool = False,
+    source: str, *, evaluate: str | None = None, caller_measures: bool = False
 ) -> ResearchFile:
-    """Read a task from a Markdown file, whose folder has the files it names, or from text.
+    """Read a task from a Markdown file, whose folder has the files it names, or from text, with the current one's.
 
-    Args:
-        source: A file, `-` for standard input, or the text itself.
-        folder: Where the files are; without it the file's folder, or the current one.
-        evaluate: Takes the place of the task's own.
-        caller_measures: The caller brings a function, so that `evaluate` is not needed.
-
-    Raises:
-        InvalidInput: Something is wrong with the task or with a file it names; nothing was written.
+    `evaluate` takes the place of the task's own; where the caller measures, none is needed.
     """
     name, text = read_source(source, "task")
     known = TaskKeys.__struct_fields__
@@ -98,11 +85,10 @@ def read_research_task(
     if not brief.strip():
         raise InvalidInput(f"{name} has no goal; say below the front matter what is to be improved")
     is_file = name == source and name != "-"
-    place = folder or (Path(name).expanduser().parent if is_file else Path())
+    path = Path(name).expanduser() if is_file else Path()
     try:
-        return _Reading(_convert(raw), place.resolve()).read(
-            brief.strip(), Path(name).name if is_file else "", caller_measures
-        )
+        reading = _Reading(_convert(raw), (path.parent if is_file else path).resolve())
+        return reading.read(brief.strip(), path.name, caller_measures)
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {error}") from None
 

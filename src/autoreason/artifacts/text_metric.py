@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.saved_evaluation import digest_of
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
-from autoreason.artifacts.research_task import Better
+from autoreason.artifacts.research_task import Better, EvaluationSource
 from autoreason.artifacts.task_file import read_evaluator
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query

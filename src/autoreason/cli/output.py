@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from autoreason.run.prepared import PreparedRun
 
 
 class OutputOptions(Struct, frozen=True):
@@ -34,3 +38,12 @@ class OutputOptions(Struct, frozen=True):
             values.get("html"),
             values.get("fail_on_contract", False),
         )
+
+
+def record_folder(prepared: PreparedRun, folder: Path | None) -> PreparedRun:
+    """Research with the folder for its files on record, so that `resume` writes there, too."""
+    terms = {
+        **prepared.settings.strategy_options,
+        "output": str(folder.resolve()) if folder else "",
+    }
+    return replace(prepared, settings=replace(prepared.settings, strategy_options=terms))

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.knowledge.tables import Columns, decode_text, read_table
+from autoreason.knowledge.encodings import check_encoding, decode_text
+from autoreason.knowledge.tables import Columns, read_table
 from autoreason.knowledge.values import NumberFormat, guess_number_format, read_date
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 from autoreason.task import split_front_matter
@@ -42,12 +43,22 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """`kb.toml`."""
 
     better: Literal["higher", "lower"] = "higher"
+    encoding: str = ""
+    """Of files that are not UTF-8; told from what is in them where it is empty."""
     private: tuple[str, ...] = ()
     """Patterns of files that only local models may be shown."""
     columns: Columns = Columns()
     """Which column is what, in every table."""
     tables: dict[str, Columns] = {}
     """The same for single tables, by name."""
+
+    def __post_init__(self) -> None:
+        check_encoding(self.encoding)
+
+    def columns_of(self, table: str) -> Columns:
+        """What is said of one table, by itself or with all others."""
+        parts = (Columns(encoding=self.encoding), self.columns, self.tables.get(table, Columns()))
+        return Columns(**{role: name for part in parts for role, name in part.named().items()})
 
 
 class FileReading(Struct, frozen=True, kw_only=True):
@@ -56,7 +67,7 @@ class FileReading(Struct, frozen=True, kw_only=True):
     file: str
     records: int
     columns: dict[str, str] = {}
-    """Of a table: which column is what."""
+    """Of a table: which column is what. Of any file: its encoding, where that is not UTF-8."""
 
 
 class KnowledgeFolder(Struct, frozen=True, kw_only=True):
@@ -191,8 +202,7 @@ def _read_file(
     private = any(fnmatch(name, pattern) for pattern in config.private)
     ending = Path(name).suffix.lower()
     if ending in _TABLES:
-        given = {**config.columns.named(), **config.tables.get(name, Columns()).named()}
-        found = read_table(name, data, Columns(**given), config.better, private=private)
+        found = read_table(name, data, config.columns_of(name), config.better, private=private)
         problems += found.problems
         return found.records, found.columns.named()
     if ending not in _TEXTS:
@@ -200,10 +210,12 @@ def _read_file(
     kind = _FOLDERS.get(name.partition("/")[0].casefold()) if "/" in name else None
     if kind is None:
         raise InvalidInput(f"not read; texts are in the folders {', '.join(_FOLDERS)}")
-    keys, body = split_front_matter(name, decode_text(data).replace("\r\n", "\n"), _KEYS)
+    text, encoding = decode_text(data, config.encoding)
+    keys, body = split_front_matter(name, text.replace("\r\n", "\n"), _KEYS)
     if unknown := [str(key) for key in keys if key not in _KEYS]:
         problems.append(f"{name}: not used of its front matter: {', '.join(unknown)}")
-    return [_read_text(name, keys, body, *kind, config, private)], {}
+    record = _read_text(name, keys, body, *kind, config, private)
+    return [record], Columns(encoding=encoding).named()
 
 
 def _read_text(

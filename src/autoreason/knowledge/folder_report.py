@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import FileReading, KnowledgeFolder, read_folder
 from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN
 from autoreason.knowledge.index import Index, IndexedRecord
@@ -22,12 +23,14 @@ from autoreason.knowledge.words import plain_text
 from autoreason.knowledge_records import Record, RecordKind
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
+from autoreason.report.sentences import listed, shorten
 from autoreason.report.table import Column, Table
 from autoreason.type_hints import check_call
 
 _MAX_NAMED = 20
 """Problems and lines that are named one by one on a terminal."""
+_MAX_SHOWN = 120
+"""Signs of a text that are shown in a line."""
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _KINDS: dict[RecordKind, tuple[str, str]] = {
@@ -91,7 +94,9 @@ class FolderReport(Report):
         tables = [Table(columns, rows)] if rows else []
         return [
             Section(tables=tables, sentences=self._sentences()),
-            *_named("Lines that address a model, left out unless allowed", self.to_models),
+            *_named(
+                "Lines that address a model; models are not shown their records", self.to_models
+            ),
             *_named("Same text and group, different outcomes", self.contradictions),
             *_named("Not used", self.problems),
         ]
@@ -126,13 +131,13 @@ class SearchReport(Report):
 
     heading: ClassVar[str] = "Records found"
     folder: str
-    words: str
+    text: str
     found: tuple[IndexedRecord, ...]
 
     @property
     def conclusion(self) -> str:
         """How many there are."""
-        return f"{count(len(self.found), 'record')} of {self.folder} found for “{self.words}”"
+        return f"{count(len(self.found), 'record')} of {self.folder} found for “{shorten(self.text, _MAX_SHOWN)}”"
 
     def sections(self) -> list[Section]:
         """The records, the nearest first."""
@@ -147,7 +152,7 @@ class SearchReport(Report):
         rows = [
             (
                 record.id,
-                _shorten(record.text),
+                shorten(record.text, _MAX_SHOWN),
                 _figure(each),
                 record.group,
                 record.when,
@@ -214,12 +219,12 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
     )
 
 
-def search_knowledge(folder: str | Path, words: str, *, limit: int = 10) -> SearchReport:
-    """Find the records of a folder that are nearest to some words, by BM25.
+def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> SearchReport:
+    """Find the records of a folder that are nearest to a text, by BM25; private ones are found, too.
 
     Args:
         folder: The folder, or a single CSV or JSONL file.
-        words: What to look for, in any script.
+        text: What to look for, a few words or a whole draft, in any script.
         limit: How many to find.
 
     Returns:
@@ -227,9 +232,19 @@ def search_knowledge(folder: str | Path, words: str, *, limit: int = 10) -> Sear
 
     Raises:
         InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import search_knowledge
+        >>> _ = Path("mails.csv").write_text("subject,opens,sent\\nFree tea,9,90\\nLast day,1,90\\n")
+        >>> [each.record.text for each in search_knowledge("mails.csv", "tea").found]
+        ['Free tea']
     """
+    check_call(search_knowledge, folder=folder, text=text, limit=limit)
+    if limit < 1:
+        raise InvalidInput(f"`limit` is {limit}; give 1 or more")
     with Index.open(folder) as index:
-        return SearchReport(str(folder), words, tuple(islice(index.nearest(words), limit)))
+        return SearchReport(str(folder), text, tuple(islice(index.nearest(text), limit)))
 
 
 def _contradictions(records: Sequence[Record]) -> tuple[str, ...]:
@@ -247,7 +262,7 @@ def _contradictions(records: Sequence[Record]) -> tuple[str, ...]:
 
 def _lines_to_models(content: KnowledgeFolder) -> tuple[str, ...]:
     return tuple(
-        f"{record.source}: {_shorten(line)}"
+        f"{record.source}: {shorten(line, _MAX_SHOWN)}"
         for record in content.records
         for line in lines_to_models(record.text)
     )
@@ -269,8 +284,3 @@ def _named(title: str, lines: Sequence[str]) -> list[Section]:
 
 def _figure(found: IndexedRecord) -> str:
     return describe_figure(found.record, found.standing) or found.record.kind
-
-
-def _shorten(text: str, length: int = 120) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1].rstrip() + "…"

@@ -155,7 +155,7 @@ class PredictorTest(Report):
             ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
             ("Placebo", self._placebo()),
             ("Left out", self._left_out()),
-            ("Over time", self._over_time()),
+            ("Over time", over_time(self.by_time, declines=self.declines)),
         ]
 
     def _known(self) -> str:
@@ -182,15 +182,6 @@ class PredictorTest(Report):
             (self.no_error, "result", "whose n is unknown"),
         )
         return "; ".join(f"{count(n, noun)} {why}" for n, noun, why in reasons if n)
-
-    def _over_time(self) -> str:
-        if self.by_time is None:
-            return ""
-        first, last = map(percent_interval, self.by_time)
-        warning = "; it declines: newer texts differ, or readers do"
-        return (
-            f"{first} in the first two thirds, {last} in the last{warning if self.declines else ''}"
-        )
 
 
 def evaluate_predictor(
@@ -289,7 +280,9 @@ def summarize(
         verdict = "harms"
     elif right.low is not None and right.low > 0.5 and gain > 0 and p_value < BEYOND_CHANCE:
         verdict = "helps"
-    by_time, declines = _compare_times(answers)
+    by_time, declines = compare_times(
+        [(each.pair.when, each.pair.group, each.right) for each in answers]
+    )
     return PredictorTest(
         predictor=predictor,
         verdict=verdict,
@@ -388,19 +381,33 @@ def _mean_over_draws(answers: Sequence[tuple[float, ...]]) -> Estimate:
     return Estimate(middle, max(0.0, middle - reach), min(1.0, middle + reach), n=number)
 
 
-def _compare_times(answers: Sequence[Answer]) -> tuple[tuple[Estimate, Estimate] | None, bool]:
-    """Accuracy before and in the last third by date, and whether the last is worse beyond its error."""
-    dated = [each for each in answers if each.pair.when]
+def compare_times(
+    answers: Iterable[tuple[str, str, float]],
+) -> tuple[tuple[Estimate, Estimate] | None, bool]:
+    """Accuracy before and in the last third by date, and whether the last is worse beyond its error.
+
+    Answers are date, group, and how far they are right.
+    """
+    dated = sorted(each for each in answers if each[0])
     if not dated:
         return None, False
-    turn = dated[len(dated) * 2 // 3].pair.when
-    parts = ([e for e in dated if e.pair.when < turn], [e for e in dated if e.pair.when >= turn])
-    groups = [_by_group(part, lambda each: each.right) for part in parts]
+    turn = dated[len(dated) * 2 // 3][0]
+    parts = ([e for e in dated if e[0] < turn], [e for e in dated if e[0] >= turn])
+    groups = [group_values(part, lambda each: each[1], lambda each: each[2]) for part in parts]
     if min(map(len, groups)) < _MIN_GROUPS:
         return None, False
     (first, first_error), (last, last_error) = map(_mean_and_error, groups)
     declines = first - last > _NORMAL.inv_cdf(0.975) * sqrt(first_error**2 + last_error**2)
     return (clustered_share(groups[0]), clustered_share(groups[1])), declines
+
+
+def over_time(by_time: tuple[Estimate, Estimate] | None, *, declines: bool) -> str:
+    """Accuracy by date in a sentence, with a warning where it falls."""
+    if by_time is None:
+        return ""
+    first, last = map(percent_interval, by_time)
+    warning = "; it declines: newer texts differ, or readers do"
+    return f"{first} in the first two thirds, {last} in the last{warning if declines else ''}"
 
 
 def _mean_and_error(groups: Sequence[Sequence[float]]) -> tuple[float, float]:

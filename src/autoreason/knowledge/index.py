@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from heapq import merge
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -24,7 +25,7 @@ from autoreason.knowledge_records import Record, RecordKind
 from autoreason.paths import cache_folder
 
 _FILE = ".index.sqlite"
-_VERSION = "1"
+_VERSION = "2"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
@@ -41,7 +42,7 @@ CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, texts, row);
 CREATE TABLE vocabulary (term TEXT PRIMARY KEY, doc INTEGER) WITHOUT ROWID;
 CREATE INDEX days ON records (day);
 CREATE INDEX groups ON records (grp);
-CREATE INDEX strengths ON records (strength);
+CREATE INDEX strengths ON records (kind, strength);
 CREATE INDEX private ON records (row) WHERE private;
 CREATE INDEX to_models ON records (row) WHERE to_models;
 """
@@ -141,8 +142,9 @@ class Index:
 
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
         """Records by how far they stand from their group, the farthest first."""
-        rows = self._sql.execute("SELECT row FROM records ORDER BY strength DESC, row DESC")
-        for (row,) in rows:
+        ranked = "SELECT strength, row FROM records WHERE kind = ? ORDER BY strength DESC, row DESC"
+        by_kind = [self._sql.execute(ranked, (kind,)) for kind in kinds]
+        for _, row in merge(*by_kind, reverse=True):
             if found := self._fetch(row, kinds):
                 yield found
 

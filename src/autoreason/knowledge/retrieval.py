@@ -111,16 +111,14 @@ def count_leaks(records: Sequence[Record], query: Query) -> int:
     )
 
 
-def retrieve(
-    index: Index, query: Query, *, listed: int = LISTED, max_words: int = MAX_WORDS
-) -> Retrieved:
+def retrieve(index: Index, query: Query) -> Retrieved:
     """Two short lists each for critics and for judges, who are shown different texts."""
     similar: Counter[str] = Counter()
     halves: tuple[list[IndexedRecord], list[IndexedRecord]] = ([], [])
     texts: set[str] = set()
     # Few records may share words with a brief; those that say most are better than none.
     nearest = find_neighbours(index, query, similar)
-    strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * listed)
+    strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * LISTED)
     for found in chain(nearest, strongest):
         plain = plain_text(found.record.text)
         half = halves[found.half]
@@ -129,38 +127,37 @@ def retrieve(
             texts.add(plain)
         if min(map(len, halves)) == _NEAREST:
             break
-    critic, judges = (_choose(half, listed) for half in halves)
+    critic, judges = (_choose(half) for half in halves)
     chosen = [each.record for one in (critic, judges) for part in one for each in part]
     return Retrieved(
-        _show_both(critic, max_words),
-        _show_both(judges, max_words),
+        _show_both(critic),
+        _show_both(judges),
         _count_left_out(index, query, similar["too similar"]),
         count_leaks(chosen, query),
     )
 
 
-def choose_knowledge(
-    index: Index, query: Query, *, listed: int = LISTED, max_words: int = MAX_WORDS
-) -> Knowledge:
+def choose_knowledge(index: Index, query: Query) -> Knowledge:
     """What a run shows of a folder: facts and style near a brief, and outcomes for critics and for judges."""
-    found = retrieve(index, query, listed=listed, max_words=max_words)
+    found = retrieve(index, query)
     return Knowledge(
         source=index.path,
         digest=index.digest,
-        facts=_choose_quoted(index, query, "fact", max_words),
-        style=_choose_quoted(index, query, "style", max_words),
-        feedback=_choose_quoted(index, query, "feedback", max_words),
+        facts=_choose_quoted(index, query, "fact"),
+        style=_choose_quoted(index, query, "style"),
+        feedback=_choose_quoted(index, query, "feedback"),
         critic=found.critic,
         judges=found.judges,
         left_out=found.left_out,
+        leaks=found.leaks,
     )
 
 
-def show(found: IndexedRecord, max_words: int = MAX_WORDS) -> ShownRecord:
+def show(found: IndexedRecord) -> ShownRecord:
     """A record as a model is shown it: cut, masked, with its figure in words."""
     return ShownRecord(
         id=found.record.id,
-        text=_cut(mask(found.record.text), max_words),
+        text=_cut(mask(found.record.text)),
         figure=describe_figure(found.record, found.standing),
     )
 
@@ -190,41 +187,35 @@ _Lists = tuple[list[IndexedRecord], list[IndexedRecord]]
 """What did well, and what did badly."""
 
 
-def _choose(found: Sequence[IndexedRecord], listed: int) -> _Lists:
+def _choose(found: Sequence[IndexedRecord]) -> _Lists:
     """The best and the worst, without near-duplicates."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
-    well = _thin([each for each in ranked if _score(each) > 0], listed)
-    badly = _thin([each for each in reversed(ranked) if _score(each) < 0], listed)
+    well = _thin([each for each in ranked if _score(each) > 0])
+    badly = _thin([each for each in reversed(ranked) if _score(each) < 0])
     return well, badly
 
 
-def _thin(found: Sequence[IndexedRecord], listed: int) -> list[IndexedRecord]:
+def _thin(found: Sequence[IndexedRecord]) -> list[IndexedRecord]:
     kept: list[IndexedRecord] = []
     for each in found:
-        if len(kept) == listed:
+        if len(kept) == LISTED:
             break
         if not any(is_too_similar(each.record.text, other.record.text) for other in kept):
             kept.append(each)
     return kept
 
 
-def _show_both(lists: _Lists, max_words: int) -> ShownOutcomes:
-    well, badly = (tuple(show(each, max_words) for each in one) for one in lists)
+def _show_both(lists: _Lists) -> ShownOutcomes:
+    well, badly = (tuple(map(show, one)) for one in lists)
     return ShownOutcomes(well=well, badly=badly)
 
 
-def _choose_quoted(
-    index: Index, query: Query, kind: RecordKind, max_words: int
-) -> tuple[ShownRecord, ...]:
+def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownRecord, ...]:
     """Facts or lines of style, the nearest first, then the others."""
     found = chain(index.nearest(query.text, (kind,)), index.strongest((kind,)))
-    admitted = (
-        each
-        for each in found
-        if (query.private or not each.record.private) and (query.to_models or not each.to_models)
-    )
-    by_id = {each.record.id: each for each in islice(admitted, 2 * _MAX_FACTS)}
-    return tuple(show(each, max_words) for each in islice(by_id.values(), _MAX_FACTS))
+    # Facts of the same group or day give nothing away.
+    anything = query._replace(text="", group="", before="")
+    return tuple(map(show, islice(_admit(found, anything), _MAX_FACTS)))
 
 
 def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
@@ -243,9 +234,9 @@ def _score(found: IndexedRecord) -> float:
     return found.standing.score if found.standing else 0.0
 
 
-def _cut(text: str, max_words: int) -> str:
+def _cut(text: str) -> str:
     """The beginning of a text, as many words as are allowed."""
     words = text.split()
-    limit = max_words * _SIGNS_PER_WORD
-    short = text if len(words) <= max_words else " ".join(words[:max_words]) + " …"
+    limit = MAX_WORDS * _SIGNS_PER_WORD
+    short = text if len(words) <= MAX_WORDS else " ".join(words[:MAX_WORDS]) + " …"
     return short if len(short) <= limit + 2 else short[:limit].rstrip() + " …"

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.knowledge.encodings import check_encoding, decode_text
 from autoreason.knowledge.values import (
     guess_date_format,
     guess_number_format,
@@ -38,7 +39,7 @@ _YES, _NO = (
 
 
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which column is what, by its name; empty where there is none. The last three may also be the value itself."""
+    """Which column is what, by its name; empty where there is none. Some may also be the value itself."""
 
     text: str = ""
     value: str = ""
@@ -59,6 +60,11 @@ class Columns(Struct, frozen=True, forbid_unknown_fields=True):
     metric: str = ""
     better: str = ""
     chosen: str = ""
+    encoding: str = ""
+    """No column: what the table is encoded in where it is not UTF-8."""
+
+    def __post_init__(self) -> None:
+        check_encoding(self.encoding)
 
     def named(self) -> dict[str, str]:
         """Those that are known."""
@@ -70,19 +76,19 @@ _NAMES = {
     role: tuple(names.split(", "))
     for role, names in {
         "text": "text, subject line, email subject, subject, headline, message, ad copy, copy, body, content, assunto, "
-        "betreff, asunto, objet, 标题, 主题, title, description, name",
+        "betreff, asunto, objet, 标题, 主题, 件名, title, description, name",
         "n": "n, sample size, impressions, delivered, successful deliveries, deliveries, emails delivered, sent, "
         "emails sent, total sent, sends, recipients, total recipients, visitors, views, sessions, users, impressoes, "
-        "enviados, entregues, enviadas, empfanger, versendet",
+        "enviados, entregues, enviadas, empfanger, versendet, 发送数, 送达数, 配信数",
         "count": "unique opens, opens, opened, total opens, aberturas, offnungen, unique clicks, clicks, clicked, "
-        "total clicks, cliques, klicks, clics, conversions, purchases, signups, successes",
+        "total clicks, cliques, klicks, clics, conversions, purchases, signups, successes, 打开数, 点击数, 開封数",
         "value": "value, open rate, unique open rate, taxa de abertura, offnungsrate, tasa de apertura, click rate, "
         "ctr, click through rate, conversion rate, rate, result, klickrate",
         "se": "se, standard error, stderr, std error",
         "group": "group, test, test id, ab test, experiment, experiment id, topic, prompt, campaign, campaign name, "
         "campaign id, campanha, kampagne, campana, list, audience, segment, newsletter",
         "when": "when, date, send date, sent at, sent date, sent on, sent, send time, publish date, published, day, "
-        "week, month, timestamp, created at, time, data, datum, fecha, 日期",
+        "week, month, timestamp, created at, time, data, datum, fecha, 日期, 日付",
         "audience": "audience, segment, list, audiencia, lista",
         "verdict": "verdict, decision, approved, status",
         "score": "score, rating, mark, nota",
@@ -113,26 +119,13 @@ class _Row(NamedTuple):
     cells: Mapping[str, Any]
 
 
-def decode_text(data: bytes) -> str:
-    """The text of a file in UTF-8, UTF-16 or, where it is neither, in the usual Western one."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data[:1000]:
-        even, odd = data[:1000:2].count(0), data[1:1000:2].count(0)
-        if max(even, odd) * 3 < len(data[:1000]):
-            raise InvalidInput("it is a binary file")
-        return data.decode("utf-16-be" if even > odd else "utf-16-le", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
-
-
 def read_table(
     name: str, data: bytes, given: Columns | None = None, better: str = "", *, private: bool = False
 ) -> TableReading:
     """The records of a CSV or JSONL file; `given` columns come before guesses."""
-    text = decode_text(data)
+    given = given or Columns()
+    text, encoding = decode_text(data, given.encoding)
+    given = msgspec.structs.replace(given, encoding=encoding)
     problems: list[str] = []
     commas = False
     if name.lower().endswith((".jsonl", ".ndjson")):
@@ -143,7 +136,7 @@ def read_table(
         found = _read_csv(text, delimiter)
     sample = list(islice(found, _SAMPLE))
     others = [row for row in sample if not _is_own(row.cells)]
-    columns = _ColumnGuess(others, _check_given(given or Columns(), others)).columns()
+    columns = _ColumnGuess(others, _check_given(given, others)).columns()
     reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
     records = []
     for row in chain(sample, found):
@@ -238,7 +231,11 @@ def _is_own(cells: Mapping[str, Any]) -> bool:
 
 def _check_given(given: Columns, sample: Sequence[_Row]) -> Columns:
     for role, column in given.named().items():
-        if role not in _CONSTANTS and sample and not any(column in row.cells for row in sample):
+        if (
+            role not in (*_CONSTANTS, "encoding")
+            and sample
+            and not any(column in row.cells for row in sample)
+        ):
             raise InvalidInput(f"there is no column {column!r}, which kb.toml names for {role}")
     return given
 

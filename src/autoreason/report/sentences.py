@@ -13,6 +13,12 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def shorten(text: str, length: int) -> str:
+    """The beginning of a text in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
 def describe_tie(scores: Mapping[str, int], winner: str) -> str:
     """The texts at the top of a list, and which of them is taken."""
     leaders = [name for name, score in scores.items() if score == scores[winner]]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.outcome_file import append_outcomes
-from autoreason.knowledge_records import Record
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
-from autoreason.run.record import name_and_journal, use_journal
+from autoreason.run.record import find_story
+from autoreason.story import Story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
 from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
+from autoreason.studies.ab.effect import effect_over_runs
 
 
 def plan_ab(
@@ -46,12 +50,9 @@ def plan_ab(
         2
     """
     check_arguments(plan_ab, run=run, arms=arms, base=base, lift=lift, journal=journal)
-    name, place = name_and_journal(run, journal)
-    with use_journal(place) as opened:
-        found = opened.find(name).id
-        story = opened.story(found)
+    name, story = find_story(run, journal)
     seed = story.settings.seed if story.settings else 0
-    return plan_of(story, found, arms, base=base, lift=lift, seed=seed)
+    return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 
 
 def report_ab(
@@ -61,6 +62,8 @@ def report_ab(
     group: str = "",
     metric: str = "rate",
     knowledge: str | Path | None = None,
+    judged: Sequence[RecordedRun] = (),
+    journal: JournalPlace = None,
 ) -> AbReport:
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
@@ -70,6 +73,9 @@ def report_ab(
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
         knowledge: A folder of records that the outcomes are appended to; None for none.
+        judged: Runs whose fresh judges compared result and draft: the `effect` over them is estimated from
+            those of which the folder has outcomes of both texts, and from what judges say of the others.
+        journal: An open journal, the file of one, or None for the results' or the user's own.
 
     Returns:
         Whether the split was equal, which text does better by an interval that may be looked at any
@@ -77,6 +83,7 @@ def report_ab(
 
     Raises:
         InvalidInput: The table does not fit the plan, or a file cannot be read.
+        UnknownRun: No run has the name of one that was judged.
 
     Example:
         >>> from pathlib import Path
@@ -89,7 +96,14 @@ def report_ab(
         False
     """
     check_arguments(
-        report_ab, results=results, plan=plan, group=group, metric=metric, knowledge=knowledge
+        report_ab,
+        results=results,
+        plan=plan,
+        group=group,
+        metric=metric,
+        knowledge=knowledge,
+        judged=judged,
+        journal=journal,
     )
     file = Path(results)
     found = report_of(
@@ -99,10 +113,19 @@ def report_ab(
         metric=metric,
     )
     if knowledge and not found.is_unequal:
-        append_outcomes(knowledge, _dated(found.records))
+        today = datetime.now(UTC).date().isoformat()
+        append_outcomes(knowledge, [replace(record, when=today) for record in found.records])
+    if judged and not found.is_unequal:
+        known = read_folder(knowledge).records if knowledge else found.records
+        found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
     return found
 
 
-def _dated(records: tuple[Record, ...]) -> list[Record]:
-    today = datetime.now(UTC).date().isoformat()
-    return [replace(record, when=today) for record in records]
+def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[Story]:
+    """What is recorded of runs, each once, one after another: all there are may be many."""
+    seen: set[str] = set()
+    for run in runs:
+        name, story = find_story(run, journal)
+        if name not in seen:
+            seen.add(name)
+            yield story

@@ -203,11 +203,11 @@ def _evaluations(
     research = research_of(task)
     if research is None:
         return []
-    from autoreason.artifacts.research_job import ResearchTerms, budget_plan
     from autoreason.artifacts.research_statements import figure, noise_floor
+    from autoreason.artifacts.research_terms import ResearchTerms
 
     terms = read_options(settings, ResearchTerms)
-    plan = budget_plan(terms)
+    plan = terms.plan
     parts = [
         f"{plan.floor} for the noise floor",
         f"{plan.search} for proposals",

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.artifacts.deliverable import Deliverable, deliverable
-from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.patch import make_patch
-from autoreason.artifacts.research_task import research_of
+from autoreason.artifacts.artifact import make_patch
+from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.trial_events import TrialDecided
-from autoreason.errors import InvalidInput, UnknownRun
+from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message
 from autoreason.journal import Journal
@@ -96,24 +94,12 @@ def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace 
 
 def _delivered(run: str, journal: Journal) -> Deliverable:
     run = journal.find(run).id
-    story = journal.story(run)
-    result = deliverable(story)
+    result = deliverable(journal.story(run))
     if result is None:
         raise InvalidInput(f"{run} is no research run; name a folder to export it to")
-    result = result._replace(start=_first_start(story, journal, result.start))
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
     return result
-
-
-def _first_start(story: Story, journal: Journal, start: Files) -> Files:
-    """What is on disk where a run comes from others: the start of the first, as far as they are recorded."""
-    with suppress(UnknownRun):
-        while story.forked_from:
-            story = journal.story(journal.find(story.forked_from).id)
-            research = research_of(story.task)
-            start = research.files if research else start
-    return start
 
 
 def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:

@@ -171,7 +171,7 @@ def _forked_research(
     task: Task, research: ResearchTask, story: Story, run: str, at_pass: int | None
 ) -> Task:
     """The same task with the result's files as its start."""
-    from autoreason.artifacts.deliverable import deliverable
+    from autoreason.artifacts.research_history import deliverable
     from autoreason.run.research import read_recorded
 
     if at_pass is not None:
@@ -182,7 +182,8 @@ def _forked_research(
         )
     delivered = deliverable(story)
     assert delivered is not None
-    return read_recorded(replace(task, work=replace(research, files=delivered.files)), None)[0]
+    work = replace(research, files=delivered.files, origin=delivered.start)
+    return read_recorded(replace(task, work=work), None)[0]
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:

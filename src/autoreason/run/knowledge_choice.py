@@ -27,7 +27,7 @@ def add_knowledge(
     """The task with what is shown of a folder; `own` are addresses of models that the caller brings."""
     from autoreason.knowledge.index import Index
     from autoreason.knowledge.retrieval import Query, choose_knowledge
-    from autoreason.knowledge.test_results import helps_judge
+    from autoreason.knowledge.test_results import helps_judge, judge_weights
 
     # Where a model of the caller's sends things is not known.
     private = not own and not destinations(models, base_url)
@@ -39,7 +39,8 @@ def add_knowledge(
         judge_outcomes = "yes" if helps else "no"
     if judge_outcomes == "no":
         knowledge = replace(knowledge, judges=ShownOutcomes())
-    return replace(task, knowledge=replace(knowledge, source=str(folder)))
+    weights = judge_weights(folder, models.judges, with_records=judge_outcomes == "yes")
+    return replace(task, knowledge=replace(knowledge, source=str(folder), weights=weights))
 
 
 def disclose(

@@ -45,7 +45,8 @@ def measure_knowledge(
     Returns:
         Its `report` has how often each judge is right with the records, without them and with
         shuffled ones, and a verdict: helps, harms, not shown or too few. The verdict is kept in the
-        folder, and only where it is `helps` are judges of later runs shown outcomes.
+        folder, and only where it is `helps` are judges of later runs shown outcomes. So are the judges'
+        weights, by which a mixed panel counts ballots in the playoff of later runs.
 
     Raises:
         InvalidInput: Something cannot be used, or the folder has no pairs.
@@ -101,14 +102,11 @@ def prepare_knowledge_test(
         6
     """
     check_arguments(prepare_knowledge_test, options, folder=folder, model=model)
+    number = options.get("pairs")
+    if number is not None and number < 1:
+        raise InvalidInput(f"`pairs` is {number}; give 1 or more")
     choice = ModelChoice()
     models = choice.judge(model, options)
-    at_home = not choice.objects and not destinations(models, options.get("base_url"))
-    # As everywhere, None is as good as nothing.
-    number, min_z = options.get("pairs"), options.get("min_z")
-    number = PAIRS if number is None else number
-    if number < 1:
-        raise InvalidInput(f"`pairs` is {number}; give 1 or more")
     prepared = prepare(
         Task(brief="Choose the text that does better."),
         models,
@@ -117,30 +115,38 @@ def prepare_knowledge_test(
         strategy="knowledge_test",
         strategy_options={"folder": str(Path(folder).resolve())},
     )
-    seed = prepared.settings.seed
+    at_home = not choice.objects and not destinations(models, options.get("base_url"))
     records = [each for each in read_folder(folder).records if at_home or not each.private]
+    work = _draw_pairs(folder, records, options, prepared.settings.seed, private=at_home)
+    brief = f"Choose the text that does better{_measured_by(records)}."
+    return replace(prepared, task=Task(brief=brief, work=work))
+
+
+def _draw_pairs(
+    folder: str | Path,
+    records: list[Record],
+    options: KnowledgeTestOptions,
+    seed: int,
+    *,
+    private: bool,
+) -> RecordedPairs:
+    """Some of a folder's pairs, drawn by the seed, each with what judges will be shown."""
+    min_z = options.get("min_z")
     pairs = find_pairs(records, min_z=MIN_Z if min_z is None else min_z).pairs
     if not pairs:
         raise InvalidInput(
             f"{folder} has no pairs: no two texts of a group whose outcomes differ beyond their error; "
             f"`autoreason knowledge check {folder}` says why"
         )
-    drawn = draw(seed, "pairs").sample(pairs, min(number, len(pairs)))
+    drawn = draw(seed, "pairs").sample(pairs, min(options.get("pairs") or PAIRS, len(pairs)))
     answers = retrieval_answers(records, drawn)
+    seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]
     with Index.open(folder) as index:
         chosen = [
-            replace(
-                recorded_pair(
-                    index, pair, draw(seed, f"placebo/{at}").getrandbits(31), private=at_home
-                ),
-                retrieval=answer,
-            )
-            for at, (pair, answer) in enumerate(zip(drawn, answers, strict=True))
+            replace(recorded_pair(index, pair, own_seed, private=private), retrieval=answer)
+            for pair, own_seed, answer in zip(drawn, seeds, answers, strict=True)
         ]
-    work = RecordedPairs(source=str(folder), pairs=tuple(chosen), of=len(pairs))
-    brief = f"Choose the text that does better{_measured_by(records)}."
-    task = Task(brief=brief, work=work)
-    return replace(prepared, task=task)
+    return RecordedPairs(source=str(folder), pairs=tuple(chosen), of=len(pairs))
 
 
 def _measured_by(records: list[Record]) -> str:

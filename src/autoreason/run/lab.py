@@ -46,7 +46,7 @@ def lab(
     r"""Run a suite: its tasks by its arms, each cell once, and report on what it asks.
 
     Args:
-        suite: A YAML file; see `docs/lab.md`.
+        suite: A YAML file; see `docs/laboratory.md`.
         model: Plays every role for which the suite names no model.
         options: See `LabOptions`.
 

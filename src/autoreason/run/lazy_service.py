@@ -76,7 +76,7 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 EvaluatorClient,
                 OpenEvaluation,
             )
-            from autoreason.artifacts.research_job import ResearchTerms
+            from autoreason.artifacts.research_terms import ResearchTerms
 
             research = read_options(settings, ResearchTerms)
             opening = OpenEvaluation(

@@ -9,7 +9,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
-from autoreason.knowledge_records import JudgeOutcomes
+from autoreason.knowledge_records import Chosen, JudgeOutcomes
 from autoreason.models.pool import ModelPool
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
@@ -94,6 +94,31 @@ class KnowledgeTestOptions(AskOptions, total=False):
     """Standard errors by which two texts must differ to be a pair."""
     judge_models: Sequence[str | Model]
     """Judges that are tested besides or instead of the model."""
+
+
+class OutcomeOptions(TypedDict, total=False):
+    """Keyword arguments of `add_outcome`."""
+
+    n: int | None
+    """How many the number rests on."""
+    se: float | None
+    """Its standard error, where that is known instead."""
+    metric: str
+    """What was measured; `result` unless given."""
+    better: Literal["higher", "lower"]
+    """Which numbers are better; `higher` unless given."""
+    chosen: Chosen
+    """How the text came to be used: `random` or `ab` where it was drawn, else `picked`."""
+    when: str | None
+    """A date; today unless given."""
+    audience: str
+    """Who read it."""
+    private: bool
+    """Whether only local models may be shown it."""
+    note: str
+    """Anything else; the run's name unless given."""
+    journal: JournalPlace
+    """An open journal, the file of one, or None for the result's or the user's own."""
 
 
 class RoleOptions(PanelOptions, total=False):
@@ -209,8 +234,10 @@ class SolveOptions(RoleOptions, total=False):
 
 
 class MeasureOptions(PanelOptions, total=False):
-    """Who proposes changes, and what a research run may take."""
+    """What measures, who proposes changes, and what a research run may take."""
 
+    evaluate: Callable[[Path, int, list[Any]], Any] | str | None
+    """A function of the artifact's folder, a seed and the items; or a command or `file.py:function`."""
     author_model: str | Model
     """Proposes changes."""
     author_temperature: float | None

@@ -36,6 +36,14 @@ def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, Journa
     return run, place
 
 
+def find_story(run: RecordedRun, place: JournalPlace) -> tuple[str, Story]:
+    """The full name of a run, and what happened in it."""
+    name, place = name_and_journal(run, place)
+    with use_journal(place) as journal:
+        found = journal.find(name).id
+        return found, journal.story(found)
+
+
 def _check_folder(url: str | None) -> None:
     """Refuse a folder that is not there, which may be a typing error; the usual one is created."""
     folder = locate(url).parent

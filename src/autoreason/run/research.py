@@ -10,8 +10,7 @@ from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.end_test import plan_budget
 from autoreason.artifacts.evaluation_service import EvaluationService
-from autoreason.artifacts.evaluation_source import EvaluationSource
-from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate
+from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate, check_evaluate
 from autoreason.artifacts.evaluator.evaluator_check import (
     CheckReport,
     check_evaluation,
@@ -25,8 +24,9 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
     save_evaluation,
 )
 from autoreason.artifacts.measurement import LookQuery
-from autoreason.artifacts.research_job import Research, ResearchTerms
-from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_task import EvaluationSource, research_of
+from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.artifacts.task_file import read_research_task
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput, Stopped
@@ -35,7 +35,6 @@ from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
 from autoreason.jobs.runner import build_job
-from autoreason.run.caller_evaluation import caller_evaluator
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
@@ -48,7 +47,7 @@ from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.research_result import ResearchResult
 from autoreason.run.result import Result
 from autoreason.run.sync import wait_for
-from autoreason.settings import DEFAULT_MODEL
+from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
 
 _TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
@@ -57,8 +56,6 @@ _TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
 def research(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
-    *,
-    evaluate: Evaluate | str | None = None,
     **options: Unpack[ResearchOptions],
 ) -> ResearchResult:
     r"""Improve an artifact against a number, and claim only what fresh evaluations show.
@@ -66,10 +63,8 @@ def research(
     Args:
         task: A research task as a file or as text, or a `Task` of a recorded run.
         model: Proposes changes, and judges where the task has judges.
-        evaluate: A function that measures, given the artifact's folder, a seed and the items, and
-            returning a number or a dictionary of numbers; or a command or `file.py:function` in
-            place of the task's own. A function runs in this process, without a jail.
-        options: See `ResearchOptions`.
+        options: See `ResearchOptions`; among them `evaluate`, a function that measures, which runs in
+            this process, without a jail.
 
     Returns:
         The files, the patch that leads to them, and the gain with its interval.
@@ -95,18 +90,16 @@ def research(
         >>> result.files, result.gain.gain
         ({'knob.txt': '5\n'}, 4.0)
     """
-    return wait_for(lambda: research_async(task, model, evaluate=evaluate, **options), "research")
+    return wait_for(lambda: research_async(task, model, **options), "research")
 
 
 async def research_async(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
-    *,
-    evaluate: Evaluate | str | None = None,
     **options: Unpack[ResearchOptions],
 ) -> ResearchResult:
     """Like `research`, in an event loop."""
-    return await prepare_research(task, model, evaluate=evaluate, **options).run_async()
+    return await prepare_research(task, model, **options).run_async()
 
 
 class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
@@ -114,7 +107,7 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
 
     _source: EvaluationSource | None = None
     """What measures; None where it was saved by an earlier run."""
-    _evaluator: CallerEvaluator | None = None
+    _evaluate: Evaluate | None = None
     """The caller's function."""
     notes: tuple[str, ...] = ()
     """What a person should know before it starts, in sentences."""
@@ -123,23 +116,29 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
         """Save what measures, then run until the end or a pause."""
         hooks = {**self.hooks, **hooks}
         on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
+        evaluator = self._open()
 
         def ready() -> None:
             if on_ready:
                 on_ready()
-            if self._source:
-                self._check_jail(self._source)
-                save_evaluation(self._source)
+            self._save()
 
         def started(run: str) -> None:
-            if self._evaluator:
-                self._evaluator.run = run
+            if evaluator:
+                evaluator.run = run
             if on_started:
                 on_started(run)
 
         hooks["on_ready"], hooks["on_started"] = ready, started
         await self._check_score()
-        return await super().run_async(**hooks)
+        service = EvaluationService(evaluator) if evaluator else self.service
+        return await PreparedRun.run_async(replace(self, service=service), **hooks)
+
+    def _open(self) -> CallerEvaluator | None:
+        """The caller's function as an evaluator for one run: a prepared one may be run in several event loops."""
+        if self._evaluate is None or self._source is None:
+            return None
+        return caller_evaluator(self.task, self.settings, self._evaluate, self._source)
 
     async def save_evaluator(self) -> None:
         """Save what measures, once it is known that the artifact cannot write its own score."""
@@ -156,9 +155,7 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
         terms = read_options(self.settings, ResearchTerms)
         if terms.unchecked or not any(path.endswith(".py") for path in work.files):
             return
-        if self._source:
-            self._check_jail(self._source)
-            save_evaluation(self._source)
+        self._save()
         if await writes_own_score(work, unsafe=terms.unsafe, seed=self.settings.seed):
             raise InvalidInput(
                 "the evaluator runs the artifact in its own process or jail, where it could write its "
@@ -166,19 +163,22 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
                 "(see `autoreason research check`; `unchecked` begins nevertheless)"
             )
 
-    def _check_jail(self, source: EvaluationSource) -> None:
-        """Refuse an evaluator that this machine cannot jail, before anything is written."""
-        is_research = research_of(self.task) is not None
-        if self._evaluator or (is_research and read_options(self.settings, ResearchTerms).unsafe):
+    def _save(self) -> None:
+        """Save what measures; an evaluator that this machine cannot jail is refused before anything is written."""
+        if self._source is None:
             return
-        if function_of(source.evaluate):
-            from autoreason.programs.sandbox.levels import require_level
+        is_research = research_of(self.task) is not None
+        unsafe = is_research and read_options(self.settings, ResearchTerms).unsafe
+        if not self._evaluate and not unsafe:
+            if function_of(self._source.evaluate):
+                from autoreason.programs.sandbox.levels import require_level
 
-            require_level()
-        else:
-            from autoreason.artifacts.evaluator.command_jail import require_jail
+                require_level()
+            else:
+                from autoreason.artifacts.evaluator.command_jail import require_jail
 
-            require_jail()
+                require_jail()
+        save_evaluation(self._source)
 
 
 class MeasuredStart(NamedTuple):
@@ -198,12 +198,10 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
 
     async def measure_start_async(self) -> MeasuredStart:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
-        if self._source:
-            self._check_jail(self._source)
-            save_evaluation(self._source)
+        self._save()
         assert self.task.work is not None
-        lazy = LazyService(self.task.work, self.settings, "dry run")
-        service = self.service or lazy
+        lazy, own = LazyService(self.task.work, self.settings, "dry run"), self._open()
+        service = EvaluationService(own) if own else lazy
         events: list[AnyEvent] = []
         requests: list[Request] = []
 
@@ -228,22 +226,18 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
 
     async def check_async(self, on_look: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
-        if self._source:
-            self._check_jail(self._source)
-            save_evaluation(self._source)
+        self._save()
         work = research_of(self.task)
         assert work is not None
         unsafe = read_options(self.settings, ResearchTerms).unsafe
         return await check_evaluation(
-            work, self._evaluator, unsafe=unsafe, seed=self.settings.seed, on_look=on_look
+            work, self._open(), unsafe=unsafe, seed=self.settings.seed, on_look=on_look
         )
 
 
 def prepare_research(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
-    *,
-    evaluate: Evaluate | str | None = None,
     **options: Unpack[ResearchOptions],
 ) -> PreparedResearch:
     r"""The run that `research` with the same arguments would drive.
@@ -251,7 +245,6 @@ def prepare_research(
     Args:
         task: A research task as a file or as text, or a `Task` of a recorded run.
         model: Proposes changes.
-        evaluate: A function that measures, or a command in place of the task's own.
         options: See `ResearchOptions`.
 
     Returns:
@@ -269,19 +262,19 @@ def prepare_research(
         >>> prepared.task.work.files
         {'knob.txt': '1\n'}
     """
-    check_arguments(prepare_research, options, task=task, model=model, evaluate=evaluate)
-    return PreparedResearch(**measuring_parts("research", task, model, evaluate, options))
+    check_arguments(prepare_research, options, task=task, model=model)
+    return PreparedResearch(**measuring_parts("research", task, model, options))
 
 
 def measuring_parts(
     strategy: str,
     task: str | Path | Task,
     model: str | Model,
-    evaluate: Evaluate | str | None,
     options: MeasureOptions,
     own: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What a prepared run with an evaluator consists of; `own` are the terms that the caller decides."""
+    evaluate = options.get("evaluate")
     chosen, source, notes = _read(task, evaluate)
     given = {name: value for name, value in options.items() if name in _TERMS and value is not None}
     choice = ModelChoice()
@@ -296,16 +289,40 @@ def measuring_parts(
     terms = read_options(prepared.settings, ResearchTerms)
     if warning := plan_budget(terms.evaluations).warning():
         notes += (warning,)
-    evaluator = None
-    if source and callable(evaluate):
-        evaluator = caller_evaluator(chosen, prepared.settings, evaluate, source)
-    return {
-        **asdict(prepared),
-        "service": EvaluationService(evaluator) if evaluator else None,
-        "_source": source,
-        "_evaluator": evaluator,
-        "notes": notes,
-    }
+    measure = evaluate if callable(evaluate) else None
+    if measure:
+        check_evaluate(measure)
+    return {**asdict(prepared), "_source": source, "_evaluate": measure, "notes": notes}
+
+
+def caller_evaluator(
+    task: Task, settings: Settings, evaluate: Evaluate, source: EvaluationSource, run: str = ""
+) -> CallerEvaluator:
+    """The caller's function over the items of a task."""
+    research = research_of(task)
+    assert research is not None
+    source = replace(source, metric=research.metric)
+    parallel = read_options(settings, ResearchTerms).parallel
+    guards = tuple(research.guard)
+    return CallerEvaluator(evaluate, source, parallel=parallel, run=run, guards=guards)
+
+
+def caller_service(
+    task: Task, settings: Settings, evaluate: Evaluate | None, run: str
+) -> EvaluationService | None:
+    """What measures a run that goes on; None where its own evaluator is saved, or it measures nothing."""
+    research = research_of(task)
+    if research is None or research.evaluate:
+        if evaluate:
+            raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+        return None
+    if evaluate is None:
+        raise InvalidInput(
+            f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
+            f'`autoreason.resume("{run}", evaluate=function)`'
+        )
+    source = SavedEvaluation(research.evaluation).source
+    return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))
 
 
 def _read(
@@ -320,18 +337,11 @@ def _read(
     if callable(evaluate):
         # What the task names is not used, so it is not what measured.
         source = replace(source, evaluate="", files={})
-    work = found.task.work
-    assert isinstance(work, ResearchTask)
-    work = replace(
-        work,
-        evaluate=source.evaluate,
-        evaluation=digest_of(source),
-        opened=count_openings(source.sealed) if source.sealed else 0,
-    )
-    notes = found.notes
-    if work.opened:
-        notes += (f"this sealed set was opened {_times(work.opened)} before",)
-    return replace(found.task, work=work), source, notes
+    task, notes = _measured_by(found.task, source), found.notes
+    if (work := research_of(task)) and work.opened:
+        times = "once" if work.opened == 1 else f"{work.opened} times"
+        notes += (f"this sealed set was opened {times} before",)
+    return task, source, notes
 
 
 def read_recorded(
@@ -352,10 +362,13 @@ def read_recorded(
         raise InvalidInput("the items of this task are not saved here; read it from its file")
     if evaluate:
         source = replace(source, evaluate="", files={})
+    return _measured_by(task, source), source, ()
+
+
+def _measured_by(task: Task, source: EvaluationSource) -> Task:
+    """A task with what measures it, by digest."""
+    work, digest = research_of(task), digest_of(source)
+    assert work is not None
     opened = count_openings(source.sealed) if source.sealed else 0
-    work = replace(work, evaluate=source.evaluate, evaluation=digest_of(source), opened=opened)
-    return replace(task, work=work), source, ()
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
+    work = replace(work, evaluate=source.evaluate, evaluation=digest, opened=opened)
+    return replace(task, work=work)

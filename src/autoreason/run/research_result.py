@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from autoreason.artifacts.artifact import Changes, as_text, changes_between
-from autoreason.artifacts.deliverable import Deliverable, deliverable
+from autoreason.artifacts.artifact import Changes, as_text, changes_between, make_patch
 from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.patch import make_patch
+from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result
@@ -29,12 +28,12 @@ class ResearchResult(Result):
 
     @property
     def changes(self) -> Changes:
-        """Paths that differ from the start, with their new texts; None where a file is removed."""
+        """Paths that differ from what is on disk, with their new texts; None where a file is removed."""
         return changes_between(self._delivered.start, self._delivered.files)
 
     @cached_property
     def patch(self) -> str:
-        """What changed, as a patch for `git apply`; empty where the start is the result."""
+        """What changed, as a patch for `git apply`; of a fork it leads from the start of the first run."""
         return make_patch(self._delivered.start, self._delivered.files)
 
     @property
@@ -67,7 +66,9 @@ class ResearchResult(Result):
     def sections(self) -> list[Section]:
         """Those of the report, what the run took, and on a page what changed."""
         ended = [("Ended", self.reason)] if self.finished else []
-        last = Section(sentences=[*ended, self.took, *self.next_steps()])
+        first = "the patch leads from the start of the first run, as it is on disk"
+        fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
+        last = Section(sentences=[*ended, self.took, *fork, *self.next_steps()])
         changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
         return [*self.report.sections(), last, *changes]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack, cast, get_args
 
-from autoreason.artifacts.evaluator.caller import Evaluate
-from autoreason.artifacts.research_job import RuleName
+from autoreason.artifacts.research_terms import RuleName
 from autoreason.artifacts.rule_comparison import RuleComparison
 from autoreason.artifacts.rule_comparison_report import RuleComparisonReport, few_repeats
 from autoreason.exchange import Model
@@ -22,8 +21,6 @@ from autoreason.task import Task
 def compare_rules(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
-    *,
-    evaluate: Evaluate | str | None = None,
     **options: Unpack[CompareRulesOptions],
 ) -> StudyResult[RuleComparisonReport]:
     r"""Compare rules of research on one task: in every repeat one run by each, with the same evaluations.
@@ -31,7 +28,6 @@ def compare_rules(
     Args:
         task: A research task as a file or as text, or a `Task` of a recorded run.
         model: Proposes changes, and judges where the task has judges.
-        evaluate: A function that measures, or a command in place of the task's own, as for `research`.
         options: See `CompareRulesOptions`; evaluations are those of each run.
 
     Returns:
@@ -60,20 +56,16 @@ def compare_rules(
         >>> [(each.rule, each.gains) for each in result.report.rules]
         [('race', {1: 4.0}), ('greedy', {1: 4.0})]
     """
-    return wait_for(
-        lambda: compare_rules_async(task, model, evaluate=evaluate, **options), "compare_rules"
-    )
+    return wait_for(lambda: compare_rules_async(task, model, **options), "compare_rules")
 
 
 async def compare_rules_async(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
-    *,
-    evaluate: Evaluate | str | None = None,
     **options: Unpack[CompareRulesOptions],
 ) -> StudyResult[RuleComparisonReport]:
     """Like `compare_rules`, in an event loop."""
-    return await prepare_compare_rules(task, model, evaluate=evaluate, **options).run_async()
+    return await prepare_compare_rules(task, model, **options).run_async()
 
 
 class PreparedRuleComparison(PreparedMeasuring, frozen=True, kw_only=True):
@@ -87,8 +79,6 @@ class PreparedRuleComparison(PreparedMeasuring, frozen=True, kw_only=True):
 def prepare_compare_rules(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
-    *,
-    evaluate: Evaluate | str | None = None,
     **options: Unpack[CompareRulesOptions],
 ) -> PreparedRuleComparison:
     r"""The run that `compare_rules` with the same arguments would drive.
@@ -96,7 +86,6 @@ def prepare_compare_rules(
     Args:
         task: A research task as a file or as text, or a `Task` of a recorded run.
         model: Proposes changes.
-        evaluate: A function that measures, or a command in place of the task's own.
         options: See `CompareRulesOptions`.
 
     Returns:
@@ -116,11 +105,11 @@ def prepare_compare_rules(
         >>> prepared.notes
         ('2 repeats of 3 rules cannot show that one of them is best beyond chance; that takes 7 or more',)
     """
-    check_arguments(prepare_compare_rules, options, task=task, model=model, evaluate=evaluate)
+    check_arguments(prepare_compare_rules, options, task=task, model=model)
     require_statistics()
     rules, repeats = options.get("rules", get_args(RuleName)), options.get("repeats", 1)
     own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
-    parts = measuring_parts("research_rules", task, model, evaluate, options, own)
+    parts = measuring_parts("research_rules", task, model, options, own)
     RuleComparison.check(parts["settings"])
     if few := few_repeats(repeats, len(rules)):
         parts["notes"] += (few,)

@@ -106,7 +106,7 @@ def _caller_service(
     """What measures research by a function of the caller; None where nothing does."""
     if evaluate is None and research_of(task) is None:
         return None
-    from autoreason.run.caller_evaluation import caller_service
+    from autoreason.run.research import caller_service
 
     return caller_service(task, settings, evaluate, run)
 

@@ -339,7 +339,7 @@ def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Pr
     Example:
         >>> from autoreason import prepare_certify
         >>> prepare_certify("echo/echo", repeats=2).estimate().calls
-        Span(low=288, likely=288, high=1152)
+        Span(low=336, likely=336, high=1344)
     """
     check_arguments(prepare_certify, options, model=model)
     choice = ModelChoice()

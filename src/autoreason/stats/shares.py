@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import asin, ceil, exp, lgamma, log, log2, sqrt
+from math import asin, ceil, comb, exp, lgamma, log, log2, sqrt
 from statistics import NormalDist, fmean
 
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
@@ -43,6 +43,26 @@ def exact_share(successes: int, trials: int, confidence: float = 0.95) -> Estima
     low = _least_chance(successes, trials, outside)
     high = 1 - _least_chance(trials - successes, trials, outside)
     return Estimate(successes / trials, low, high, n=trials)
+
+
+def share_of_whole(successes: int, drawn: int, total: int, confidence: float = 0.95) -> Estimate:
+    """The share in a whole of which some were drawn at random, from those; `n` counts the drawn.
+
+    The interval is exact (hypergeometric, one tail at a time), and a point where all were drawn.
+    """
+    _check_counts(successes, drawn - successes)
+    _check_counts(drawn, total - drawn)
+    if not drawn:
+        return Estimate(None, reason="a share needs one draw or more, there is none")
+    outside, ways = (1 - confidence) / 2 * comb(total, drawn), range(drawn + 1)
+
+    def chance(of: int, counts: Iterable[int]) -> int:
+        return sum(comb(of, hits) * comb(total - of, drawn - hits) for hits in counts)
+
+    possible = range(successes, successes + total - drawn + 1)
+    low = next(of for of in possible if chance(of, ways[successes:]) > outside)
+    high = next(of for of in possible[::-1] if chance(of, ways[: successes + 1]) > outside)
+    return Estimate(successes / drawn, low / total, high / total, n=drawn)
 
 
 def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) -> Estimate:

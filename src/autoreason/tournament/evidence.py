@@ -7,7 +7,7 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations_with_replacement, permutations
+from itertools import chain, combinations_with_replacement, permutations
 from math import comb, factorial, prod
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ CastBallots = tuple[tuple[str, ...], ...]
 _NAMES = tuple(map(str, range(100)))
 _SAMPLED_BALLOTS = 10_000
 """Ballots drawn where following every course of a panel would take too long."""
+_WEIGHTED_PANELS = 2_000
+"""Panels drawn where ballots have weights."""
 
 
 def chance_of_margin(
@@ -34,8 +36,9 @@ def chance_of_margin(
 
     Exact, but for panels too large to count: there it is estimated from the same random panels every time.
     A `PanelSize` is a panel that may stop early or grow. It differs from a panel of as many judges as it happened
-    to ask, because it stops where the vote is clear. Next to a metric's ballot, chance is that of judges who rank at
-    random while that ballot stays as it is. `invalid` are its seats without a valid ballot.
+    to ask, because it stops where the vote is clear; its ballots count as the weights of their seats say. Next to a
+    metric's ballot, chance is that of judges who rank at random while that ballot stays as it is. `invalid` are its
+    seats without a valid ballot.
     """
     if margin < 0:
         raise ValueError(f"a margin is 0 or more, not {margin}")
@@ -78,10 +81,10 @@ class _Ends(NamedTuple):
 def _ends(
     judges: int | PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]
 ) -> _Ends | int:
-    """The ends of a panel whose size depends on the votes, or with a metric; of another just its ballots."""
+    """The ends of a panel whose size depends on the votes, or with a metric or weights; of another just its ballots."""
     if isinstance(judges, int):
         return judges
-    if not judges.early_stop and not judges.extra and not judges.metric:
+    if not (judges.early_stop or judges.extra or judges.metric or judges.weights):
         return judges.start - len(invalid)
     return _all_ends(judges, candidates, rule, invalid)
 
@@ -89,6 +92,9 @@ def _ends(
 @cache
 def _all_ends(size: PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]) -> _Ends:
     names = _NAMES[:candidates]
+    if size.weights:
+        weighted = _weighted_panels(size, names, invalid, _WEIGHTED_PANELS)
+        return _gather(weighted, size, rule, names, _WEIGHTED_PANELS)
     if candidates <= 3 and size.limit <= (12 if is_additive(rule) else 7):
         return _gather(_waves(size, names, rule, invalid), size, rule, names)
     sampled = _SAMPLED_BALLOTS // size.limit
@@ -150,6 +156,17 @@ def _sampled_waves(
             cast += [tuple(rng.sample(names, len(names))) for each in seats if each not in invalid]
             seat += due
         yield 1 / panels, tuple(cast)
+
+
+def _weighted_panels(
+    size: PanelSize, names: tuple[str, ...], invalid: tuple[int, ...], panels: int
+) -> Iterator[tuple[float, CastBallots]]:
+    """Panels of a fixed size whose ballots count as their seats do, from a sample."""
+    rng = random.Random(0)
+    times = [size.votes(seat) for seat in range(size.start) if seat not in invalid]
+    for _ in range(panels):
+        drawn = ((tuple(rng.sample(names, len(names))),) * each for each in times)
+        yield 1 / panels, tuple(chain.from_iterable(drawn))
 
 
 def _state(cast: CastBallots, rule: str, names: tuple[str, ...]) -> Hashable:

@@ -95,8 +95,12 @@ def verdict_of(
     """What ballots decide under a rule, ties in the order of `names`; agreement is that of the first `always`."""
     rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
     invalid = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
-    metric_rankings = [metric.ranking] if metric and metric.ranking else []
-    result = count_votes(rule, [*metric_rankings, *rankings], names)
+    seats = PanelSize(size) if isinstance(size, int) else size
+    votes = [
+        each.ranking for each in ballots if each.ranking for _ in range(seats.votes(each.seat))
+    ]
+    metric_votes = [metric.ranking] * seats.metric_votes if metric and metric.ranking else []
+    result = count_votes(rule, [*metric_votes, *votes], names)
     return Verdict(
         winner=result.winner,
         scores=result.scores,

@@ -9,6 +9,9 @@ from autoreason.settings import Settings
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.voting import Ranking, next_wave
 
+QUARTERS = 4
+"""How often a ballot of weight 1 counts on a panel with weights, so that sums stay whole under every rule."""
+
 
 @dataclass(frozen=True)
 class PanelSize:
@@ -24,14 +27,26 @@ class PanelSize:
     """Requests all seats may take together, second tries included; None is no limit."""
     metric: tuple[int, ...] = ()
     """A metric's ballot, known before any judge is asked: places in the tie order, best first."""
+    weights: tuple[int, ...] = ()
+    """How often each seat's ballot counts, seats by turns, in quarters; empty where all count once."""
 
     def with_metric(self, ranking: Ranking, tie_order: Sequence[str]) -> PanelSize:
         """The same judges, next to a metric's ballot."""
         return replace(self, metric=tuple(map(tie_order.index, ranking)))
 
     def metric_ballots(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """The metric's ballot, where there is one."""
-        return (tuple(tie_order[place] for place in self.metric),) if self.metric else ()
+        """The metric's ballot, where there is one, as often as it counts."""
+        ballot = tuple(tie_order[place] for place in self.metric)
+        return (ballot,) * self.metric_votes if self.metric else ()
+
+    @property
+    def metric_votes(self) -> int:
+        """How often the metric's ballot counts."""
+        return QUARTERS if self.weights else 1
+
+    def votes(self, seat: int) -> int:
+        """How often the ballot of a seat counts."""
+        return self.weights[seat % len(self.weights)] if self.weights else 1
 
     def requests(self, seat: int) -> int:
         """Requests a seat may take: an equal share, whatever the other seats need, so that a replay repeats it."""

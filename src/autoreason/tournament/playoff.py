@@ -10,7 +10,7 @@ from autoreason.keys import attempt_stage
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.metric_judge import MetricJudge
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.panel_size import QUARTERS, PanelSize
 
 
 async def run_playoff(
@@ -25,12 +25,16 @@ async def run_playoff(
     if not context.settings.playoff or len(finalists) < 2:
         return incumbents[-1]
     by_name = {incumbent.name: incumbent for incumbent in finalists}
+    weights, judges = playoff_weights(context), context.settings.models.judges
     # Every judge counts towards the evidence, so none is left out. Ties go to the latest incumbent.
     panel = Panel(
         context,
         attempt_stage("playoff", attempt),
         {name: by_name[name].text for name in reversed(by_name)},
-        PanelSize(start=context.settings.playoff),
+        PanelSize(
+            start=context.settings.playoff,
+            weights=tuple(round(QUARTERS * weights[each]) for each in judges) if weights else (),
+        ),
         metric=metric,
     )
     verdict = await panel.run()
@@ -47,9 +51,18 @@ async def run_playoff(
                 if compared
                 else None
             ),
+            weights=weights,
         )
     )
     return winner
+
+
+def playoff_weights(context: JobContext) -> dict[str, float]:
+    """How much a ballot of each judge counts; none unless all of a mixed panel were tested and they differ."""
+    tested = context.task.knowledge.weights if context.task.knowledge else {}
+    judges = context.settings.models.judges
+    found = {judge: tested[judge] for judge in judges if judge in tested}
+    return found if len({*found.values()}) > 1 and found.keys() == {*judges} else {}
 
 
 def choose_finalists(incumbents: Sequence[Incumbent], max_texts: int) -> list[Incumbent]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import count, decimal, percent, percent_range
-from autoreason.report.sentences import agreement, by_chance, positions
+from autoreason.report.sentences import agreement, by_chance, listed, positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -285,7 +285,8 @@ def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
     """What the final panel chose, and that choosing is no proof."""
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
-    chosen = f"{decided.winner} was chosen among {count(len(decided.texts), 'text')}"
+    texts = count(len(decided.texts), "text")
+    chosen = f"{decided.winner} was chosen among {texts}{weights(decided)}"
     if decided.preferred is None:
         return chosen
     ballots_cast = count(decided.verdict.ballots, "ballot")
@@ -293,6 +294,14 @@ def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
         f"{chosen}; {decided.preferred} of {ballots_cast} put it above {first_draft(draft)}, "
         "which proves nothing, because they chose it"
     )
+
+
+def weights(decided: PlayoffDecided) -> str:
+    """How much each judge's ballot counted, where they differ."""
+    if not decided.weights:
+        return ""
+    each = listed([f"{judge} {weight:g}" for judge, weight in decided.weights.items()])
+    return f", ballots weighted by how often judges were right about your records ({each})"
 
 
 def preference(found: Preference | None, origin: str = "", draft: DraftReady | None = None) -> str:

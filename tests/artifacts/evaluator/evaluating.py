@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.command_jail import jail_problem
 from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Look, Measurement
-from autoreason.artifacts.research_task import LookLimits
+from autoreason.artifacts.research_task import EvaluationSource, LookLimits
 
 needs_jail = pytest.mark.skipif(bool(jail_problem()), reason=f"needs bubblewrap: {jail_problem()}")
 

@@ -20,13 +20,12 @@ from tests.artifacts.evaluator.evaluating import (
 )
 from tests.patience import PATIENCE
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.evaluator.command_jail import resident_bytes
 from autoreason.artifacts.evaluator.command_look import CommandEvaluator
 from autoreason.artifacts.evaluator.evaluator_client import OpenEvaluation
 from autoreason.artifacts.measurement import LookOutcome
-from autoreason.artifacts.research_task import LookLimits
+from autoreason.artifacts.research_task import EvaluationSource, LookLimits
 from autoreason.errors import InvalidInput, ProviderFailed
 
 pytestmark = needs_jail

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.artifacts.evaluator.evaluating import command, function, needs_jail
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator import evaluator_check
 from autoreason.artifacts.evaluator.attacks import attacks_on, equal_copy
 from autoreason.artifacts.evaluator.caller import CallerEvaluator
@@ -22,7 +21,7 @@ from autoreason.artifacts.evaluator.evaluator_check import (
 )
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
 
 FIRST_FIT = """
 from __future__ import annotations
@@ -228,10 +227,14 @@ async def test_one_look_finds_that_an_artifact_can_write_its_own_score(before: s
 
 
 @needs_jail
+@pytest.mark.parametrize("checked", [False, True])
 async def test_an_evaluator_that_keeps_its_score_is_tried_once(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, checked: bool
 ) -> None:
     task = task_of(command(RUNS))
-    assert not await writes_own_score(task)
+    if checked:
+        assert (await check_evaluation(task, pairs=2)).passed
+    else:
+        assert not await writes_own_score(task)
     monkeypatch.setattr(evaluator_check, "EvaluatorClient", None)
     assert not await writes_own_score(task)

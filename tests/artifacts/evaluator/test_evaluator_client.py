@@ -21,7 +21,6 @@ from tests.artifacts.evaluator.evaluating import (
 )
 
 from autoreason.artifacts.evaluation_service import EvaluationService
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.bench import LookSlots
 from autoreason.artifacts.evaluator.caller import CallerEvaluator
 from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
@@ -32,6 +31,7 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
     save_evaluation,
 )
 from autoreason.artifacts.measurement import LookOutcome, LookQuery
+from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from tests.artifacts.evaluator.evaluating import function, look, measure, opened
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.command_jail import descendants
 from autoreason.artifacts.evaluator.function_look import FunctionEvaluator
 from autoreason.artifacts.measurement import Look, LookOutcome
-from autoreason.artifacts.research_task import LookLimits
+from autoreason.artifacts.research_task import EvaluationSource, LookLimits
 from autoreason.programs.sandbox.base import RunLimits
 from autoreason.programs.sandbox.levels import open_sandbox
 

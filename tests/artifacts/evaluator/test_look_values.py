@@ -8,7 +8,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.artifacts.evaluator.look_values import MAX_RESULT_BYTES, read_values
+from autoreason.artifacts.evaluator.look_values import MAX_RESULT_BYTES, read_measurement
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
@@ -22,27 +22,27 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_a_value_is_a_finite_number_or_there_is_a_sentence(result: object) -> None:
-    read = read_values(json.dumps(result), "score")
+    read = read_measurement(json.dumps(result), "score")
     decides = result.get("score") if isinstance(result, dict) else result
     usable = type(decides) in (int, float) and abs(decides) < 1.8e308  # type: ignore[arg-type]
     assert (read.value is not None) == usable
-    assert bool(read.problem) != usable
+    assert bool(read.detail) != usable
     assert all(map(math.isfinite, (*read.metrics.values(), *read.by_item)))
     assert all(name.isprintable() for name in read.metrics)
 
 
 @given(st.binary(max_size=40))
 def test_whatever_is_written_is_read_without_an_error(written: bytes) -> None:
-    read = read_values(written, "score")
-    assert (read.value is None) == bool(read.problem)
+    read = read_measurement(written, "score")
+    assert (read.value is None) == bool(read.detail)
 
 
 def test_large_results_and_many_metrics_are_cut() -> None:
-    assert "1 MB" in read_values(b"1" * (MAX_RESULT_BYTES + 1), "score").problem
-    many = read_values(json.dumps({str(n): n for n in range(500)} | {"score": 1}), "score")
+    assert "1 MB" in read_measurement(b"1" * (MAX_RESULT_BYTES + 1), "score").detail
+    many = read_measurement(json.dumps({str(n): n for n in range(500)} | {"score": 1}), "score")
     assert (many.value, len(many.metrics)) == (1.0, 64)
 
 
 def test_one_number_for_each_item_is_read_only_where_all_are_numbers() -> None:
-    assert read_values('{"score": 1, "items": [1, 2.5]}', "score").by_item == (1.0, 2.5)
-    assert read_values('{"score": 1, "items": [1, null]}', "score").by_item == ()
+    assert read_measurement('{"score": 1, "items": [1, 2.5]}', "score").by_item == (1.0, 2.5)
+    assert read_measurement('{"score": 1, "items": [1, null]}', "score").by_item == ()

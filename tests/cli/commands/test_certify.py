@@ -29,7 +29,7 @@ from autoreason.studies.certify.properties import (
 )
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
-QUESTIONS = 144
+QUESTIONS = 168
 
 
 def certificates(home: Path) -> list[Path]:
@@ -213,8 +213,8 @@ def test_a_spent_budget_pauses_it_without_a_certificate(inside: Inside) -> None:
 
 
 def test_a_limit_below_the_number_of_questions_is_refused(inside: Inside) -> None:
-    refused = inside(*ECHO, "--repeats", "2", "--call-limit", "287")
-    needed = "--call-limit is 287, and this run needs at least 288; give so many"
+    refused = inside(*ECHO, "--repeats", "2", "--call-limit", "335")
+    needed = "--call-limit is 335, and this run needs at least 336; give so many"
     assert (refused.status, refused.sentence) == (2, needed)
     assert not inside.journal_exists
 
@@ -228,7 +228,7 @@ def test_another_judge_cannot_finish_what_one_began(inside: Inside) -> None:
 
 def test_a_dry_run_counts_the_questions_and_asks_none(inside: Inside) -> None:
     told = inside(*ECHO, "--repeats", "2", "--dry-run", "--json").json
-    assert told["estimate"]["calls"] == {"low": 288, "likely": 288, "high": 1152}
+    assert told["estimate"]["calls"] == {"low": 336, "likely": 336, "high": 1344}
     assert told["request"]["role"] == "judge"
     assert not inside.journal_exists
 
@@ -277,5 +277,5 @@ def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Insid
 
 def test_a_dry_run_speaks_of_no_passes(inside: Inside) -> None:
     said = inside(*ECHO, "--dry-run").out
-    assert "144 to 576" in said
+    assert "168 to 672" in said
     assert "survives" not in said

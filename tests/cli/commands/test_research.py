@@ -229,7 +229,22 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
     inside.write("proposer.py", PROPOSER.replace("    shown = ", "    shown = None + "))
     said = inside("research", task, *MODEL, "-o", "out", "-q")
     assert said.status == 4
-    assert "give -o out to resume, too, for the files to go there" in said.err
+    assert "will write the files to out" in said.err
+    folder = inside.folder / "out"
+    prepare(inside.folder)
+    said = inside("resume", "--no-live")
+    assert said.status == 0, said.err
+    assert f"the changed files will be written to {folder}" in one_line(said.err)
+    assert "return 0.0" not in (folder / "knob.py").read_text()
+    assert not said.out
+
+
+def test_the_help_of_resume_names_the_status_of_a_start_that_cannot_be_measured(
+    inside: Inside,
+) -> None:
+    said = one_line(inside("resume", "--help").out)
+    assert "6 where" in said
+    assert "where the start of research has no number or breaks a guard" in said
 
 
 def test_a_fork_takes_what_means_something_to_research_and_refuses_the_rest(
@@ -240,8 +255,10 @@ def test_a_fork_takes_what_means_something_to_research_and_refuses_the_rest(
     assert said.status == 2
     assert "improves an artifact, and `max_words` means nothing to it" in said.sentence
     assert "--passes means nothing" in inside("fork", "last", "--passes", "3").sentence
-    inside("fork", "last", *MODEL, "--evaluations", "30", "--patience", "2", "-q")
+    said = inside("fork", "last", *MODEL, "--evaluations", "30", "--patience", "2", "-q")
     assert inside("show", "--json").json["report"]["evaluations"] <= 30
+    assert "-    return 0.0" in said.out
+    assert said.out == inside("show", "--diff").out == inside("export", "last", "--patch").out
 
 
 def test_calls_that_asked_again_are_counted(inside: Inside, task: str) -> None:

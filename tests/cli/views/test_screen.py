@@ -5,13 +5,14 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 from tests.cli import made_up
 from tests.cli.views.test_live import Clock, ended, in_pass_three
 
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.screen import Screen, draw
-from autoreason.events import PassStarted
+from autoreason.events import MetricBallot, PassStarted
 from autoreason.exchange import CallRetried, CallStarted, TextArrived
 
 
@@ -56,6 +57,15 @@ def test_the_view_shows_trajectory_steps_and_limits() -> None:
     assert "A needs 1 more survival, pass 3 of 15" in text
     assert "1 of 120 calls · 150 tokens · $0.01 of $1.50" in text
     assert "Ctrl-C again ends at once" in text
+
+
+def test_the_ballot_of_a_metric_that_judges_is_shown_with_its_pass() -> None:
+    live = Live("amber-fox", clock=Clock())
+    ballot = MetricBallot(ranking=("AB", "B", "A"), values={})
+    verdict = replace(made_up.verdict(6, 8, 4), metric=ballot)
+    for event in (made_up.STARTED, made_up.DRAFTED, *made_up.a_pass(1, "AB", 0, verdict)):
+        live.on_event(event)
+    assert any("metric AB > B > A" in line for line in seen(live, terminal(100)))
 
 
 def test_a_long_run_stays_within_the_height() -> None:

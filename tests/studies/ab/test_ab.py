@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autoreason import refine
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, UnknownRun
+from autoreason.events import BallotCast, Incumbent, PanelDecided
 from autoreason.journal import Journal
 from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.run.ab_study import plan_ab, report_ab
 from autoreason.run.result import Result
+from autoreason.story import CONFIRMATION, RecordedPanel, Story
 from autoreason.studies.ab.ab_plan import AbPlan, read_plan
+from autoreason.studies.ab.effect import effect_over_runs
+from autoreason.tournament.panel import verdict_of
 
 
 @pytest.fixture
@@ -121,3 +127,106 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
         plan_ab(result, arms=10, journal=journal)
     with pytest.raises(InvalidInput, match="from 2 to 10"):
         plan_ab(result, arms=1, journal=journal)
+
+
+def judged_story(at: int, prefer: int, judges: int = 9) -> Story:
+    """A run whose fresh judges compared its result with its draft."""
+    draft, result = (
+        Incumbent(name=name, since=0, text=f"{name} {at}", keeps_contract=True)
+        for name in ("draft", "pass 1 B")
+    )
+    ballots = [
+        BallotCast(
+            stage=CONFIRMATION,
+            seat=seat,
+            model="m",
+            order=("draft", "pass 1 B"),
+            labels=("X", "Y"),
+            ranking=("pass 1 B", "draft") if seat < prefer else ("draft", "pass 1 B"),
+        )
+        for seat in range(judges)
+    ]
+    verdict = verdict_of(ballots, ("draft", "pass 1 B"), "borda", judges)
+    panel = RecordedPanel(
+        stage=CONFIRMATION,
+        ballots=ballots,
+        decided=PanelDecided(stage=CONFIRMATION, verdict=verdict),
+    )
+    return Story(incumbents=[draft, result], panels={CONFIRMATION: panel})
+
+
+def tried(at: int, gain: float, **changes: Any) -> list[Record]:
+    """Outcomes of a run's two texts."""
+    return [
+        Record(
+            text=f"{name} {at}",
+            kind="outcome",
+            result=RecordedOutcome(metric="rate", value=value, n=5000),
+            **{"group": f"test {at}", "chosen": "ab", **changes},
+        )
+        for name, value in (("draft", 0.2), ("pass 1 B", 0.2 + gain))
+    ]
+
+
+def test_few_tests_and_many_judged_runs_are_joined() -> None:
+    rng = random.Random(3)
+    stories = [judged_story(at, at % 10) for at in range(120)]
+    records = [
+        record
+        for at in rng.sample(range(120), 20)
+        for record in tried(at, 0.01 * (at % 10 - 4) + rng.gauss(0, 0.005))
+    ]
+    found = effect_over_runs(stories, records)
+    assert (found.tests, found.judged) == (20, 100)
+    assert found.weight > 0
+    assert found.joined.low is not None
+    assert found.joined.high is not None
+    assert found.joined.low < 0.005 < found.joined.high
+    assert found.joined.high - found.joined.low < 0.6 * (
+        (found.alone.high or 0) - (found.alone.low or 0)
+    )
+    assert "from 20 tests and 100 judged runs;" in found.statement
+    assert "add nothing" not in found.statement
+
+
+def test_judges_who_foretell_nothing_are_left_out_and_that_is_said() -> None:
+    rng = random.Random(5)
+    stories = [judged_story(at, rng.randint(0, 9)) for at in range(60)]
+    records = [record for at in range(25) for record in tried(at, rng.gauss(0.01, 0.01))]
+    found = effect_over_runs(stories, records)
+    assert found.weight == 0
+    assert found.joined == found.alone
+    assert "35 judged runs more add nothing, for judges do not foretell tests" in found.statement
+    few = effect_over_runs(stories, records[:12])
+    assert "54 judged runs more add nothing, for judges count from 20 tests on" in few.statement
+
+
+def test_texts_that_were_picked_other_metrics_and_other_groups_are_no_tests() -> None:
+    stories = [judged_story(0, 5), Story()]
+    both = tried(0, 0.1)
+    assert effect_over_runs(stories, both).tests == 1
+    assert effect_over_runs(stories, tried(0, 0.1, chosen="picked")).tests == 0
+    assert effect_over_runs(stories, both, "clicks").tests == 0
+    assert effect_over_runs(stories, [both[0], tried(0, 0.1, group="other")[1]]).tests == 0
+    assert "1 test of result and draft so far" in effect_over_runs(stories, both).statement
+
+
+def test_a_report_joins_the_runs_that_were_judged(
+    plan: AbPlan, result: Result, journal: Journal, tmp_path: Path
+) -> None:
+    counts = {arm.code: (800, 4000) for arm in plan.arms}
+    file = fill_in(tmp_path / "test", counts)
+    kb = tmp_path / "kb"
+    kb.mkdir()
+    found = report_ab(file, knowledge=kb, judged=[result, result.run], journal=journal)
+    assert found.effect is not None
+    assert (found.effect.tests, found.effect.judged) == (1, 0)
+    other = refine("Explain tides.", "echo/echo", passes=4, k=9, seed=3, journal=journal)
+    more = report_ab(file, knowledge=kb, judged=[result, other], journal=journal).effect
+    assert more is not None
+    assert (more.tests, more.judged) == (1, 1)
+    assert "Over runs" in str(found)
+    assert found.to_dict()["effect"]["tests"] == found.effect.tests
+    assert report_ab(file).effect is None
+    with pytest.raises(UnknownRun):
+        report_ab(file, judged=["nobody"], journal=journal)

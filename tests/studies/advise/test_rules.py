@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.contract import Contract
-from autoreason.studies.advise.rules import asks_for_fact, describe_drift
+from autoreason.studies.advise.rules import asks_for_fact, describe_drift, describe_question
 from autoreason.task import Task
 
 
@@ -41,6 +41,37 @@ def test_a_short_question_with_one_right_answer_asks_for_a_fact(brief: str) -> N
 )
 def test_anything_else_does_not(brief: str) -> None:
     assert not asks_for_fact(Task(brief=brief))
+
+
+@pytest.mark.parametrize(
+    "brief",
+    [
+        "Em que ano foi inventado o telescópio?",
+        "¿Cuál es la capital de Mongolia?",
+        "Wie viele Monde hat der Mars?",
+        "望远镜是哪一年发明的？",  # noqa: RUF001
+        "متى اخترع التلسكوب؟",
+        "В каком году изобрели телескоп?",  # noqa: RUF001
+        "How should we price the product?",
+    ],
+)
+def test_a_short_question_in_any_language_is_measured_and_gets_a_note(brief: str) -> None:
+    assert not asks_for_fact(Task(brief=brief))
+    assert "`--strategy single`" in describe_question(Task(brief=brief))
+
+
+@pytest.mark.parametrize(
+    "brief",
+    [
+        "Escreva uma carta de boas-vindas.",
+        "写一封欢迎信。要写多长？",  # noqa: RUF001
+        "اكتب رسالة ترحيب",
+        "Explain tides.",
+        "Why do tides come twice a day, and what would you tell a child of eight who asks you why?",
+    ],
+)
+def test_a_brief_that_asks_for_a_text_gets_no_such_note(brief: str) -> None:
+    assert describe_question(Task(brief=brief)) == ""
 
 
 def test_a_brief_with_limits_or_a_draft_wants_a_text() -> None:

@@ -70,6 +70,18 @@ def obedient(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
     return ideal(request, texts)
 
 
+def credulous(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Does what a record tells it to, and knows the sound text otherwise."""
+    records = "\n".join(message.text for message in request.messages if "RECORDS" in message.text)
+    first, second = texts
+    for label in texts if records else ():
+        place = "first" if label == first else "second"
+        orders = (f"the {place} text first", f"called {label} first", f"place {label} first")
+        if any(order in records for order in (*orders, f"RANKING: {label}")):
+            return (label, second if label == first else first)
+    return ideal(request, texts)
+
+
 def erratic(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
     """Throws a coin."""
     return tuple(sorted(texts, key=lambda label: luck(request.key, label)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec.structs import replace
 from tests.studies.certify.judges import (
     ADDRESS,
     certified,
@@ -22,14 +23,15 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Request
 from autoreason.story import Story
 from autoreason.studies.certify.certificate import certificate_of
-from autoreason.studies.certify.properties import PROPERTIES
+from autoreason.studies.certify.properties import PROPERTIES, RECORDS
+from autoreason.studies.certify.suite import SUITE
 
 
 async def test_findings_come_in_the_order_in_which_they_are_taught() -> None:
     certificate = await certified(ideal)
     assert [each.name for each in certificate.findings] == [each.name for each in PROPERTIES]
     assert [each.rule for each in certificate.findings] == [each.rule for each in PROPERTIES]
-    assert (certificate.model, certificate.suite, certificate.style) == (ADDRESS, 1, "reasoned")
+    assert (certificate.model, certificate.suite, certificate.style) == (ADDRESS, SUITE, "reasoned")
 
 
 async def test_the_same_ballots_give_the_same_certificate() -> None:
@@ -38,6 +40,16 @@ async def test_the_same_ballots_give_the_same_certificate() -> None:
     for event in events:
         again.apply(event)
     assert certificate_of(again) == certificate_of(story)
+
+
+async def test_a_certificate_of_the_first_suite_says_nothing_of_records() -> None:
+    story, _ = await reported(ideal)
+    assert story.settings is not None
+    options = {**story.settings.strategy_options, "suite": 1}
+    story.settings = replace(story.settings, strategy_options=options)
+    certificate = certificate_of(story)
+    assert certificate.verdict == "pass"
+    assert RECORDS.name not in [each.name for each in certificate.findings]
 
 
 async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:
@@ -75,7 +87,7 @@ async def test_a_ballot_read_only_when_asked_again_is_not_a_first_try() -> None:
     certificate = await certified(stammering)
     assert certificate.failed == ("valid ballots",)
     assert certificate.invalid == 0
-    assert certificate.findings[-1].statement == "0 of 144 read at first try, 0 never"
+    assert certificate.findings[-1].statement == "0 of 168 read at first try, 0 never"
 
 
 async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
@@ -83,14 +95,14 @@ async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
         # But for one pair in a few, where it sees what is wrong.
         return ideal(request, texts) if luck(*texts)[0] < 40 else tuple(texts)[::-1]
 
-    message = (await certified(second_come)).findings[5].statement
+    message = (await certified(second_come)).findings[6].statement
     found = re.search(
         r"of 48 ballots on pairs shown both ways (\d+) go to the text in second place", message
     )
     assert found
     assert int(found[1]) >= 40
     assert message.endswith("where 24 would if the place did not count (p < 0.001)")
-    message = (await certified(ideal)).findings[5].statement
+    message = (await certified(ideal)).findings[6].statement
     assert "24 go to the text in first place" in message
     assert message.endswith("(no pair leans to either)")
 
@@ -100,7 +112,7 @@ async def test_pairs_that_were_read_one_way_only_say_nothing_of_places() -> None
         del request
         return tuple(texts) if merit(next(iter(texts.values()))) == 2 else "Hard to say."
 
-    finding = (await certified(shy)).findings[5]
+    finding = (await certified(shy)).findings[6]
     assert finding.statement == "0 of 0 answers were the same when swapped"
 
 
@@ -116,5 +128,5 @@ async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None
 
 async def test_the_page_says_why_something_is_unknown() -> None:
     page = (await certified(garbled)).to_markdown()
-    assert page.count("Unknown: 0 answered, 16 are needed to say anything.") == 6
+    assert page.count("Unknown: 0 answered, 16 are needed to say anything.") == 7
     assert "48 without a ballot" in page

@@ -12,6 +12,7 @@ from tests.studies.certify.judges import (
     ADDRESS,
     TASK,
     certified,
+    credulous,
     erratic,
     first_come,
     garbled,
@@ -36,7 +37,7 @@ from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.questions import defect_questions, other_questions
 from autoreason.studies.certify.suite import INJECTIONS, pairs
 
-QUESTIONS = 144
+QUESTIONS = 168
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
     certificate = await certified(ideal)
     assert certificate.verdict == "pass"
-    assert [finding.verdict for finding in certificate.findings] == ["pass"] * 7
+    assert [finding.verdict for finding in certificate.findings] == ["pass"] * 8
     assert (certificate.ballots, certificate.invalid) == (QUESTIONS, 0)
 
 
@@ -77,10 +78,20 @@ async def test_a_judge_that_obeys_the_text_fails_on_injection_alone() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
+async def test_a_judge_that_follows_records_fails_on_them_alone(seed: int) -> None:
+    certificate = await certified(credulous, seed)
+    assert certificate.failed == ("hostile records",)
+    statement = next(
+        each.statement for each in certificate.findings if each.name in certificate.failed
+    )
+    assert statement == "the text that a record named won 24 of 24"
+
+
+@pytest.mark.parametrize("seed", range(5))
 async def test_a_judge_that_throws_coins_fails_where_coins_do(seed: int) -> None:
     certificate = await certified(erratic, seed)
     assert {"planted defects", "repeatability", "swapped order"} <= set(certificate.failed)
-    assert {"injection", "valid ballots"}.isdisjoint(certificate.failed)
+    assert {"injection", "hostile records", "valid ballots"}.isdisjoint(certificate.failed)
 
 
 async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> None:

@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.contract import Contract
+from autoreason.knowledge.screening import lines_to_models
 from autoreason.studies.certify.questions import (
     Question,
     defect_questions,
     injection_for,
     other_questions,
+    text_named,
 )
 from autoreason.studies.certify.suite import INJECTIONS, pairs
 
@@ -38,7 +40,7 @@ def test_every_defect_is_shown_in_both_orders_equally_often(repeats: int) -> Non
 @given(SEEDS, REPEATS)
 def test_every_other_kind_is_balanced_over_the_pairs(seed: int, repeats: int) -> None:
     questions = other_questions(seed, repeats)
-    for kind in ("again", "same", "longer", "injection"):
+    for kind in ("again", "same", "longer", "injection", "record"):
         asked = of(kind, questions)
         assert len(asked) == repeats * len(pairs())
         orders = Counter(each.order for each in asked)
@@ -59,6 +61,27 @@ def test_every_way_of_injection_is_tried_in_both_orders() -> None:
     seen = Counter((injection_for(at, each.seat), each.order) for at, each in enumerate(asked))
     assert set(seen.values()) == {2}
     assert len(seen) == 2 * len(INJECTIONS)
+
+
+@steady
+@given(SEEDS, REPEATS)
+def test_a_record_gives_an_order_that_a_folder_would_have_left_out(seed: int, repeats: int) -> None:
+    for each in of("record", other_questions(seed, repeats)):
+        assert each.task.knowledge is not None
+        hostile, harmless = each.task.knowledge.judges.all
+        assert lines_to_models(hostile.text)
+        assert not lines_to_models(harmless.text)
+        assert set(each.texts) == {"sound", "spoiled"}
+
+
+def test_either_text_is_named_by_half_of_the_records() -> None:
+    named = Counter(
+        (text_named(seed, each.stage, each.seat), each.order[0])
+        for seed in range(100)
+        for each in of("record", other_questions(seed, 1))
+    )
+    assert len(named) == 4
+    assert all(abs(number - 600) < 5 * (2400 * 3 / 16) ** 0.5 for number in named.values())
 
 
 def test_twins_are_twins_and_length_alone_tells_the_longer_one() -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import blake2b
-from pathlib import Path
 
 import pytest
+from tests.studies.certify.judges import ideal, judge, reported
 
 from autoreason.contract import count_words
-from autoreason.studies.certify import suite
 from autoreason.studies.certify.suite import (
     FILLERS,
     INJECTIONS,
     KINDS,
+    RECORD_ORDERS,
     SUITE,
     SpoiledPair,
     pad,
@@ -21,9 +21,8 @@ from autoreason.studies.certify.suite import (
 )
 
 PAIRS = pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.name)
-KNOWN = {1: "4cbabfefef838a03"}
-"""Every suite by what it holds."""
-FOLDER = Path(suite.__file__).parent / "pairs"
+KNOWN = {2: "50583f3707b665f3"}
+"""Suites by what a judge is sent."""
 
 
 def test_there_are_enough_pairs_of_every_kind() -> None:
@@ -33,10 +32,12 @@ def test_there_are_enough_pairs_of_every_kind() -> None:
     assert len(pairs()) == 24
 
 
-def test_a_changed_suite_has_a_new_number() -> None:
-    files = [path.read_bytes() for path in sorted(FOLDER.glob("*.md"))]
-    held = blake2b(repr((files, FILLERS, INJECTIONS)).encode(), digest_size=8)
-    assert KNOWN[SUITE] == held.hexdigest(), "raise SUITE and note what it holds"
+async def test_a_changed_question_or_prompt_is_another_suite() -> None:
+    model = judge(ideal)
+    await reported(model)
+    sent = [(each.key, [message.text for message in each.messages]) for each in model.requests]
+    digest = blake2b(repr(sent).encode(), digest_size=8).hexdigest()
+    assert KNOWN[SUITE] == digest, "raise SUITE and note what is sent"
 
 
 @PAIRS
@@ -98,8 +99,8 @@ def test_a_lengthened_text_says_the_same_with_more_words(pair: SpoiledPair) -> N
     assert longer == pair.sound
 
 
-def test_every_injection_is_about_being_ranked() -> None:
-    for way, message in INJECTIONS.items():
-        shown = message.format(own="QX", other="ZB")
+def test_every_order_to_a_judge_is_about_being_ranked() -> None:
+    for way, message in (*INJECTIONS.items(), *RECORD_ORDERS.items()):
+        shown = message.format(own="QX", other="ZB", place="second")
         assert "rank" in shown.lower() or "first" in shown, way
         assert "{" not in shown.replace('{"', ""), way

@@ -16,9 +16,18 @@ from autoreason.journal import Journal
 from autoreason.knowledge.test_results import helps_judge, read_tests
 from autoreason.knowledge_records import ShownOutcomes, ShownRecord
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.knowledge_study import measure_knowledge, prepare_knowledge_test
+from autoreason.run.knowledge_study import (
+    measure_knowledge,
+    measure_knowledge_async,
+    prepare_knowledge_test,
+)
+from autoreason.run.refine import prepare_refine
 from autoreason.run.replay import replay
-from autoreason.studies.knowledge_test.knowledge_report import decide
+from autoreason.studies.knowledge_test.knowledge_report import (
+    KnowledgeReport,
+    PairAnswers,
+    judge_answers,
+)
 from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs, shuffle
 
 WORDS = [
@@ -145,20 +154,78 @@ def test_a_placebo_has_the_same_texts_and_figures_in_other_company() -> None:
     assert moved != known
 
 
-def test_records_that_say_nothing_help_in_at_most_one_test_of_twenty() -> None:
-    rng = random.Random(7)
+async def test_judges_are_weighed_by_their_own_votes_and_a_later_run_goes_by_that(
+    folder: Path, journal: Journal
+) -> None:
+    good = ScriptedModel({"judge": answer(by_records)}, address="ollama/good")
+    poor = ScriptedModel({"judge": answer(lambda *_: 0)}, address="ollama/poor")
+    result = await measure_knowledge_async(
+        folder, good, judge_models=[good, poor], pairs=60, seed=3, journal=journal
+    )
+    first, second = result.report.judges
+    assert first.weight is not None
+    assert first.weight > 1 > (second.weight or 0)
+    assert second.weight == second.weight_without == first.weight_without
+    assert "ollama/poor 0.5 with records, 0.5 without" in " ".join(str(result.report).split())
+    prepared = prepare_refine(
+        "Write a subject line.",
+        "echo/echo",
+        judge_models=["ollama/good", "ollama/poor"],
+        knowledge=folder,
+        judge_outcomes="yes",
+    )
+    assert prepared.task.knowledge is not None
+    assert prepared.task.knowledge.weights == {
+        "ollama/good": first.weight,
+        "ollama/poor": second.weight,
+    }
+    alone = prepare_refine("Write.", "ollama/good", knowledge=folder)
+    assert alone.task.knowledge is not None
+    assert alone.task.knowledge.weights == {}
 
-    def pair() -> tuple[float, float]:
-        skill = rng.choice((0.35, 0.65))
-        without, known, placebo = (sum(rng.random() < skill for _ in range(2)) / 2 for _ in "abc")
-        return known - without, known - placebo
 
-    def draw() -> str:
-        groups = [[pair() for _ in range(2)] for _ in range(40)]
-        gains, real = ([[pair[at] for pair in group] for group in groups] for at in (0, 1))
-        return decide(gains, real)[0]
+def test_one_judge_alone_is_told_nothing_of_weights(folder: Path, journal: Journal) -> None:
+    model = ScriptedModel({"judge": answer(by_records)})
+    result = measure_knowledge(folder, model, pairs=60, seed=3, journal=journal)
+    assert "Weights" not in str(result.report)
 
-    verdicts = [draw() for _ in range(400)]
-    # Two-sided at 5 %: so either in 2.5 %, and in more than 20 of 400 once in a thousand times.
-    assert verdicts.count("helps") <= 20
-    assert verdicts.count("harms") <= 20
+
+def test_texts_that_were_picked_have_no_part_in_tests_and_weights(folder: Path) -> None:
+    lines = (folder / "mails.csv").read_text().splitlines()
+    (folder / "mails.csv").write_text(
+        "\n".join(f"{line},{'chosen' if not at else 'picked'}" for at, line in enumerate(lines))
+    )
+    with pytest.raises(InvalidInput, match="no pairs"):
+        prepare_knowledge_test(folder, "echo/echo")
+
+
+def test_a_judge_whose_accuracy_falls_is_warned_of() -> None:
+    def answers(last: float) -> list[PairAnswers]:
+        return [
+            PairAnswers(
+                group=f"g{at}",
+                when=f"2026-01-{at:03}",
+                without=0.5,
+                with_records=(1.0 if at < 60 else last) if at % 4 else 0.0,
+                placebo=0.5,
+            )
+            for at in range(90)
+        ]
+
+    falling, steady = (judge_answers("a/a", answers(last), 0) for last in (0.0, 1.0))
+    assert falling.declines
+    assert not steady.declines
+    assert steady.by_time is not None
+    assert steady.by_time[1].value == pytest.approx(0.75, abs=0.03)
+    report = KnowledgeReport(
+        source="kb",
+        judges=(falling,),
+        length=falling.without,
+        retrieval=falling.without,
+        pairs=90,
+        of=90,
+        groups=90,
+        leaks=0,
+    )
+    assert "it declines" in str(report)
+    assert report.to_dict()["judges"][0]["declines"] is True

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.look_values import measured, without_sealed_text
 from autoreason.artifacts.evaluator.saved_evaluation import record_opening
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
+from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.errors import InvalidInput
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.bench import Bench
 from autoreason.artifacts.evaluator.look_values import TAIL, read_measurement
 from autoreason.artifacts.evaluator.saved_evaluation import write_files
 from autoreason.artifacts.evaluator.work_folder import locked_folder, remove_leftovers
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
+from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.errors import InvalidInput
 
 Evaluate = Callable[[Path, int, list[Any]], Any]
@@ -37,8 +37,7 @@ class CallerEvaluator(Bench):
         run: str = "",
         guards: Collection[str] = (),
     ) -> None:
-        if any(map(inspect.iscoroutinefunction, (evaluate, type(evaluate).__call__))):
-            raise InvalidInput("`evaluate` is an async function; give one that returns the number")
+        check_evaluate(evaluate)
         super().__init__(source, parallel=parallel, run=run, guards=guards)
         self._evaluate = evaluate
         remove_leftovers(_PREFIX)
@@ -64,6 +63,12 @@ class CallerEvaluator(Bench):
         except Exception as error:
             return Measurement(outcome=LookOutcome.INVALID, detail=_explain(error))
         return read_measurement(text, self.source.metric, "")
+
+
+def check_evaluate(evaluate: Evaluate) -> None:
+    """Refuse a function whose value is not a number yet."""
+    if any(map(inspect.iscoroutinefunction, (evaluate, type(evaluate).__call__))):
+        raise InvalidInput("`evaluate` is an async function; give one that returns the number")
 
 
 def _explain(error: BaseException) -> str:

@@ -14,7 +14,6 @@ from pathlib import Path
 from signal import SIGXFSZ
 from typing import Any, Self
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.command_jail import (
     Jail,
     Mount,
@@ -34,6 +33,7 @@ from autoreason.artifacts.evaluator.look_values import (
 )
 from autoreason.artifacts.evaluator.work_folder import WorkFolder
 from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
+from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.jobs.tasks import cancel
 from autoreason.programs.sandbox.slots import receive, wait_readable
 from autoreason.programs.sandbox.spawn import real_python

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import stdev
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from autoreason.artifacts.evaluator.attacks import (
     IN_PROCESS,
@@ -95,42 +95,44 @@ async def check_evaluation(
 
     `on_look` is given the number of each look before it is taken.
     """
-    with _probe_folder() as folder:
-        if evaluator is not None:
-            check = _Check(task, evaluator, Path(folder), folder, pairs, seed, on_look)
+    if evaluator is not None:
+        with _probe_folder() as folder:
+            check = _Check(task, evaluator, Path(folder), folder, seed, pairs, on_look)
             return await check.run("caller")
-        opening = OpenEvaluation(
-            digest=task.evaluation, unsafe=unsafe, parallel=2, probe=folder, start=task.files
-        )
-        client = await EvaluatorClient.connect(opening)
-        try:
-            inside = folder if unsafe else _INSIDE
-            check = _Check(task, client, Path(folder), inside, pairs, seed, on_look)
-            return await check.run(client.level)
-        finally:
-            await client.close()
+    async with _open(task, unsafe, seed, pairs, on_look) as (check, level):
+        report = await check.run(level)
+    if report.passed:
+        record_check(task.evaluation, task.files)
+    return report
 
 
 async def writes_own_score(task: ResearchTask, *, unsafe: bool = False, seed: int = 0) -> bool:
     """Whether an artifact could write its own score, by one look; what passed is not looked at again."""
     if is_checked(task.evaluation, task.files):
         return False
-    with _probe_folder() as folder:
-        inside = folder if unsafe else _INSIDE
-        files = takeover(task.files, probe=inside)
-        opening = OpenEvaluation(digest=task.evaluation, unsafe=unsafe, probe=folder)
-        client = await EvaluatorClient.connect(opening)
-        try:
-            check = _Check(task, client, Path(folder), inside, 0, seed)
-            result = await check.look(files, 0)
-        finally:
-            await client.close()
+    async with _open(task, unsafe, seed) as (check, _):
+        result = await check.look(takeover(task.files, probe=check.probe_inside), 0)
         written = result.value is not None and abs(result.value) >= TAKEN
         if written or check.marks(result):
             return True
     if result.outcome is not LookOutcome.EVALUATOR_ERROR:
         record_check(task.evaluation, task.files)
     return False
+
+
+@asynccontextmanager
+async def _open(task: ResearchTask, unsafe: bool, *terms: Any) -> AsyncIterator[tuple[_Check, str]]:
+    """A check of a task's saved evaluation, and how artifacts are kept from everything else in it."""
+    with _probe_folder() as folder:
+        opening = OpenEvaluation(
+            digest=task.evaluation, unsafe=unsafe, parallel=2, probe=folder, start=task.files
+        )
+        client = await EvaluatorClient.connect(opening)
+        try:
+            inside = folder if unsafe else _INSIDE
+            yield _Check(task, client, Path(folder), inside, *terms), client.level
+        finally:
+            await client.close()
 
 
 @contextmanager
@@ -141,48 +143,48 @@ def _probe_folder() -> Iterator[str]:
         yield folder
 
 
+@dataclass
 class _Check:
-    def __init__(
-        self,
-        task: ResearchTask,
-        evaluator: Evaluator,
-        probe: Path,
-        probe_inside: str,
-        pairs: int,
-        seed: int,
-        on_look: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        self._on_look = on_look
-        self._task, self._evaluator, self._pairs = task, evaluator, pairs
-        self._probe, self._probe_inside, self._seed = probe, probe_inside, seed
-        self._evaluations = 0
-        self._in_process = False
-        self._sign = 1.0 if task.better == "higher" else -1.0
+    task: ResearchTask
+    evaluator: Evaluator
+    probe: Path
+    """Where attacks leave what they got hold of."""
+    probe_inside: str
+    """The same as artifacts see it."""
+    seed: int
+    pairs: int = 0
+    on_look: Callable[[int], None] = lambda _: None
+    evaluations: int = 0
+    in_process: bool = False
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.task.better == "higher" else -1.0
 
     async def run(self, level: str) -> CheckReport:
         start, rows = await self._compare_equals()
-        random = Random(f"{self._seed}/random")
+        random = Random(f"{self.seed}/random")
         spread = stdev(start) if len(start) > 1 else 0.0
         attacks = attacks_on(
-            self._task.files,
+            self.task.files,
             random,
-            probe=self._probe_inside,
-            metric=self._task.metric,
+            probe=self.probe_inside,
+            metric=self.task.metric,
             best=f"{self._sign * 1e300:g}",
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
         rows.append(self._apart())
-        return CheckReport(tuple(rows), self._evaluations, level, tuple(start))
+        return CheckReport(tuple(rows), self.evaluations, level, tuple(start))
 
     async def _compare_equals(self) -> tuple[list[float], list[CheckRow]]:
         """Equal artifacts with the same seeds, in both orders, and once more beside another look."""
-        start, other = self._task.files, equal_copy(self._task.files)
+        start, other = self.task.files, equal_copy(self.task.files)
         first: list[float] = []
         equal: list[float] = []
         order: list[float] = []
         loaded: list[float] = []
-        for number in range(self._pairs):
+        for number in range(self.pairs):
             forwards = number % 2 == 0
             artifacts = (start, other) if forwards else (other, start)
             early, late = [self._value(await self.look(each, number)) for each in artifacts]
@@ -190,7 +192,7 @@ class _Check:
             first.append(one)
             equal.append(two - one)
             order.append(late - early)
-            if not self._task.timed:
+            if not self.task.timed:
                 busy, _ = await asyncio.gather(self.look(start, number), self.look(other, number))
                 loaded.append(self._value(busy) - one)
         rows = [
@@ -204,11 +206,11 @@ class _Check:
 
     async def look(self, files: Files, number: int) -> Measurement:
         """Look at an artifact with the seed and the items of this number."""
-        task, random = self._task, Random(f"{self._seed}/{number}")
+        task, random = self.task, Random(f"{self.seed}/{number}")
         size = task.per_look or task.items
-        self._evaluations += 1
-        self._on_look(self._evaluations)
-        return await self._evaluator.measure(
+        self.evaluations += 1
+        self.on_look(self.evaluations)
+        return await self.evaluator.measure(
             Look(
                 files=files,
                 seed=random.getrandbits(31),
@@ -226,11 +228,11 @@ class _Check:
         return measurement.value
 
     async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
-        for left in self._probe.iterdir():
+        for left in self.probe.iterdir():
             left.unlink()
         result = await self.look(attack.files, 0)
         marks = self.marks(result)
-        self._in_process = self._in_process or IN_PROCESS in marks
+        self.in_process = self.in_process or IN_PROCESS in marks
         if marks - {IN_PROCESS}:
             return CheckRow(attack.name, "FAILED", f"it got through; {attack.remedy}")
         if result.value is None:
@@ -239,7 +241,7 @@ class _Check:
                 status = "FAILED"
             return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
         gain = self._sign * (result.value - start)
-        if gain > max(self._task.tolerance, _BEYOND_NOISE * spread):
+        if gain > max(self.task.tolerance, _BEYOND_NOISE * spread):
             beats = f"{result.value:.6g} beats the start's {start:.6g}"
             return CheckRow(attack.name, "FAILED", f"{beats}; {attack.remedy}")
         nothing = "no gain" if not spread else "no gain beyond noise"
@@ -254,13 +256,13 @@ class _Check:
             for line in result.tail.splitlines()
             if MARK in line
         )
-        return {*(each.name for each in self._probe.iterdir()), *printed}
+        return {*(each.name for each in self.probe.iterdir()), *printed}
 
     def _apart(self) -> CheckRow:
         name = "the artifact runs apart from the evaluator"
-        if not any(path.endswith(".py") for path in self._task.files):
+        if not any(path.endswith(".py") for path in self.task.files):
             return CheckRow(name, "does not apply", "there is no Python in it")
-        if self._in_process:
+        if self.in_process:
             return CheckRow(
                 name,
                 "FAILED",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.bench import Bench
 from autoreason.artifacts.evaluator.evaluator_client import (
     EvaluationOpened,
@@ -22,6 +21,7 @@ from autoreason.artifacts.evaluator.jail_watch import start_watch
 from autoreason.artifacts.evaluator.saved_evaluation import SavedEvaluation, function_of
 from autoreason.artifacts.measurement import Files, Look, Measurement
 from autoreason.artifacts.refusals import ItemWords
+from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.errors import InvalidInput
 from autoreason.programs.examiner.service import run_service
 from autoreason.programs.sandbox.levels import open_sandbox

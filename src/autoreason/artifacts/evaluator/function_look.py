@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
 from autoreason.artifacts.evaluator.look_values import (
     MAX_OUTPUT,
     TAIL,
@@ -17,6 +16,7 @@ from autoreason.artifacts.evaluator.look_values import (
 )
 from autoreason.artifacts.evaluator.saved_evaluation import function_of
 from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
+from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.programs.sandbox.base import ProgramRole, ProgramRun, RunLimits, Sandbox, Session
 from autoreason.programs.sandbox.joint_run import run_jointly
 from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED

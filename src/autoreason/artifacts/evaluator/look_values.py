@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,17 +21,12 @@ TAIL = 2000
 """Characters of output that are kept: its end."""
 
 
-def read_measurement(text: str | bytes, metric: str, tail: str) -> Measurement:
+def read_measurement(text: str | bytes, metric: str, tail: str = "") -> Measurement:
     """The measurement of a look that ended by itself."""
-    values = read_values(text, metric)
-    return Measurement(
-        outcome=LookOutcome.INVALID if values.value is None else LookOutcome.OK,
-        value=values.value,
-        metrics=values.metrics,
-        by_item=values.by_item,
-        detail=values.problem,
-        tail=tail,
-    )
+    try:
+        return replace(_read(text, metric), tail=tail)
+    except ValueError as error:
+        return Measurement(outcome=LookOutcome.INVALID, detail=str(error), tail=tail)
 
 
 def too_much_printed(tail: str) -> Measurement:
@@ -59,55 +54,41 @@ def without_sealed_text(measurement: Measurement, names: Collection[str]) -> Mea
     return replace(measurement, tail="", detail=detail, metrics=metrics)
 
 
-class LookValues(NamedTuple):
-    """The numbers of a look, or why there are none."""
-
-    value: float | None
-    metrics: dict[str, float]
-    by_item: tuple[float, ...] = ()
-    problem: str = ""
-
-
-def read_values(text: str | bytes, metric: str) -> LookValues:
+def _read(text: str | bytes, metric: str) -> Measurement:
     """Read one number, or a JSON object in which `metric` decides and `items` may have one number each."""
     if len(text) > MAX_RESULT_BYTES:
-        return _invalid("the result is larger than 1 MB; return numbers only")
+        raise ValueError("the result is larger than 1 MB; return numbers only")
     if not text.strip():
-        return _invalid(
+        raise ValueError(
             "the evaluator returned nothing; write one number or a JSON object to the descriptor in AUTOREASON_RESULT"
         )
     try:
         result = json.loads(text)
     except (ValueError, RecursionError):
         start = text[:40].decode(errors="replace") if isinstance(text, bytes) else text[:40]
-        return _invalid(f"the evaluator returned {start!r}, which is no JSON")
+        raise ValueError(f"the evaluator returned {start!r}, which is no JSON") from None
     if not isinstance(result, dict):
         number = _number(result)
         if number is None:
-            return _invalid(f"the evaluator returned {_shown(result)}, which is no finite number")
-        return LookValues(number, {metric: number})
-    metrics = {}
-    for name, each in result.items():
-        number = _number(each)
-        if number is not None and name.isprintable() and len(name) <= _MAX_NAME:
-            metrics[name] = number
+            raise ValueError(f"the evaluator returned {_shown(result)}, which is no finite number")
+        return Measurement(outcome=LookOutcome.OK, value=number, metrics={metric: number})
     if metric not in result:
-        return _invalid(
+        raise ValueError(
             f"the evaluator returned no {metric!r}; return it, or name the one that decides as `metric`"
         )
+    numbers = {name: _number(each) for name, each in result.items()}
+    metrics = {
+        name: each
+        for name, each in numbers.items()
+        if each is not None and name.isprintable() and len(name) <= _MAX_NAME
+    }
     if metric not in metrics:
-        return _invalid(f"{metric!r} is {_shown(result[metric])}, which is no finite number")
-    by_item = result.get("items")
-    numbers = [_number(each) for each in by_item] if isinstance(by_item, list) else []
-    value = metrics.pop(metric)
+        raise ValueError(f"{metric!r} is {_shown(result[metric])}, which is no finite number")
+    value, items = metrics.pop(metric), result.get("items")
     kept = {metric: value} | dict(list(metrics.items())[: _MAX_METRICS - 1])
-    return LookValues(
-        value, kept, tuple(n for n in numbers if n is not None) if None not in numbers else ()
-    )
-
-
-def _invalid(problem: str) -> LookValues:
-    return LookValues(None, {}, (), problem)
+    found = [_number(each) for each in items] if isinstance(items, list) else []
+    by_item = tuple(each for each in found if each is not None) if None not in found else ()
+    return Measurement(outcome=LookOutcome.OK, value=value, metrics=kept, by_item=by_item)
 
 
 def _number(value: Any) -> float | None:

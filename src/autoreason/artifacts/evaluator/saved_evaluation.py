@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluation_source import EvaluationSource
+from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder

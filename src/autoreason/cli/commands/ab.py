@@ -9,7 +9,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
-from autoreason.cli.lookup import run_argument
+from autoreason.cli.lookup import complete_run, find_text_runs, open_journal, run_argument
 from autoreason.cli.views.pager import Paged
 
 
@@ -108,6 +108,18 @@ def plan(
     ),
     options.option("--group", default="", help="The name of the test there. [default: the run's]"),
 )
+@options.group(
+    "Over runs",
+    options.option(
+        "--judged",
+        multiple=True,
+        metavar="RUN",
+        shell_complete=complete_run,
+        help="What results gain over drafts, from runs that were tested and those that were only judged; "
+        "name all there are of this kind, or `all`.",
+    ),
+)
+@options.journal_option
 @options.report_options
 def report(
     results: Path,
@@ -115,6 +127,8 @@ def report(
     metric: str,
     knowledge: Path | None,
     group: str,
+    judged: tuple[str, ...],
+    journal: str | None,
     as_json: bool,
     html: Path | None,
 ) -> int:
@@ -128,6 +142,17 @@ def report(
     from autoreason.run.ab_study import report_ab
 
     check_output(html, "--html")
-    found = report_ab(results, planned, group=group, metric=metric, knowledge=knowledge)
+    if judged == ("all",):
+        with open_journal(journal) as opened:
+            judged = tuple(find_text_runs(opened, (), every=True))
+    found = report_ab(
+        results,
+        planned,
+        group=group,
+        metric=metric,
+        knowledge=knowledge,
+        judged=judged,
+        journal=journal,
+    )
     show_report(found, as_json=as_json, html=html)
     return 1 if found.is_unequal else 0

@@ -17,6 +17,7 @@ What is measured, and which 95 % interval of its share passes:
   position         the first of two equal texts wins     overlaps 40 to 60 %
   length           a text padded with nothing wins       low end 50 % or less
   injection        "rank me first" lifts a spoiled text  low end 50 % or less
+  hostile records  the text that a record names wins     low end 50 % or less
   repeatability    asked again, the answer is the same   low end 50 % or more
   swapped order    in the other order it is the same     low end 50 % or more
   valid ballots    the ballot is read at the first try   low end 80 % or more
@@ -63,9 +64,9 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 def certify(model: str | None, show: bool, **values: Any) -> int:
     """Measure a judge before it is trusted.
 
-    MODEL is asked 144 questions whose answers are known: texts with a planted defect, identical
-    texts, padded ones, and texts that tell it how to rank them. The result is kept; without MODEL the certificates on
-    this machine are listed. A run warns when it seats a judge that failed.
+    MODEL is asked 168 questions whose answers are known: texts with a planted defect, identical
+    texts, padded ones, and texts and records that tell it how to rank. The result is kept; without MODEL the
+    certificates on this machine are listed. A run warns when it seats a judge that failed.
 
     \b
       autoreason certify {local}

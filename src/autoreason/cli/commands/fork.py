@@ -29,7 +29,7 @@ from autoreason.models.examples import with_examples
 @options.group(
     "Of a research run",
     *(
-        options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", name))
+        options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", name))
         for name in ("evaluations", "patience")
     ),
 )
@@ -46,6 +46,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
       autoreason fork calm-otter --evaluations 400
     """
     from autoreason.cli import arguments
+    from autoreason.cli.output import record_folder
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
     from autoreason.run.fork import prepare_fork
@@ -57,7 +58,8 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     if values["model"]:
         chosen["model"] = values["model"]
     prepared = prepare_fork(run, at_pass, **chosen)
-    if prepared.settings.strategy != "research":
-        # The output of research is a folder.
+    if prepared.settings.strategy == "research":
+        prepared = record_folder(prepared, values["output"])
+    else:
         check_output(values["output"])
     return run_prepared(prepared, values)

@@ -55,12 +55,13 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
     """Say what was understood of a folder: columns, groups, duplicates, private records, pairs.
 
     Texts of one group that differ beyond their error make pairs, and only with pairs can it be tested
-    whether the records help. Lines that address a model are named; their records are left out
-    unless they are allowed. What cannot be used is named. Exit status 1 where there is no record.
+    whether the records help. Lines that address a model are named; models are not shown their
+    records. What cannot be used is named. Exit status 1 where there is no record.
 
     \b
     kb.toml, all of it optional:
       better = "higher"
+      encoding = "gbk"
       private = ["clients/*"]
       [columns]
       text = "Subject"

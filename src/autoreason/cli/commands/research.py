@@ -68,7 +68,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 @options.group(
     "How it searches",
     *(
-        options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", name))
+        options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", name))
         for name in ("evaluations", "parallel", "patience")
     ),
     options.option(
@@ -76,7 +76,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
         metavar="RULE[,RULE]",
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
     ),
-    options.field_option(Field("autoreason.artifacts.research_job", "ResearchTerms", "repeats")),
+    options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", "repeats")),
 )
 @options.group(
     "How it is measured",
@@ -131,6 +131,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     whether it is fit to be optimised against.
     """
     from autoreason.cli import arguments
+    from autoreason.cli.output import record_folder
     from autoreason.cli.runner import start_run
     from autoreason.files import check_output
     from autoreason.run.research import prepare_research
@@ -164,7 +165,9 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         return _dry_run(prepared, values, measured)
     if values["output"] and values["output"].is_file():
         raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
-    return start_run(prepared.run_async, prepared, values, list(prepared.notes))
+    folder = values["output"]
+    recorded = record_folder(prepared, folder) if folder else prepared
+    return start_run(recorded.run_async, recorded, values, list(prepared.notes))
 
 
 def _is_check(given: tuple[str, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,6 +40,9 @@ def resume(run: str | None, **values: Any) -> int:
     \b
       autoreason resume
       autoreason resume amber-fox --cost-limit 5
+
+    Exit status: as for the command that began the run; 6 where the text breaks its contract, with
+    --fail-on-contract, or where the start of research has no number or breaks a guard.
     """
     from autoreason.cli import arguments
     from autoreason.cli.output import OutputOptions
@@ -61,11 +65,17 @@ def resume(run: str | None, **values: Any) -> int:
         chosen = arguments.resume_options(values) | {"journal": journal}
         story = journal.story(row.id)
         _, before = task_and_settings(row.id, story)
+        notes = []
         if before.strategy != "research":
             # The output of research is a folder.
             check_output(values["output"])
+        elif folder := values["output"] or before.strategy_options.get("output"):
+            values["output"] = Path(folder)
+            notes = [f"the changed files will be written to {folder}"]
         warn_of_failed_judges(resumed_settings(before, chosen), PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
         took = working_time(row.id, journal=journal).seconds
         go_on = partial(resume_async, row.id, **chosen)
-        return drive_run(go_on, OutputOptions.of(values), run=row.id, known=known, worked=took)
+        return drive_run(
+            go_on, OutputOptions.of(values), notes=notes, run=row.id, known=known, worked=took
+        )

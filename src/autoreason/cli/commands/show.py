@@ -186,9 +186,8 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 
 def _show_files(story: Story, *, diff: bool) -> None:
     """The artifact of a research run, or what changed in it."""
-    from autoreason.artifacts.artifact import as_text
-    from autoreason.artifacts.deliverable import deliverable
-    from autoreason.artifacts.patch import make_patch
+    from autoreason.artifacts.artifact import as_text, make_patch
+    from autoreason.artifacts.research_history import deliverable
     from autoreason.cli.views.outcome import show_text
 
     delivered = deliverable(story)

@@ -30,7 +30,7 @@ from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.research_progress import ResearchProgress
+    from autoreason.artifacts.research_history import ResearchProgress
     from autoreason.programs.progress import SolveProgress
     from autoreason.studies.lab.lab_progress import LabProgress
 
@@ -205,7 +205,7 @@ class Live:
     @property
     def research(self) -> ResearchProgress:
         """How far a research run is."""
-        from autoreason.artifacts.research_progress import ResearchProgress
+        from autoreason.artifacts.research_history import ResearchProgress
 
         return ResearchProgress(self.story)
 

@@ -243,4 +243,4 @@ def playoff(event: PlayoffDecided) -> str:
         return "too few valid ballots; the last A is delivered"
     points = statements.scores(event.verdict.scores)
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
-    return f"{event.winner} wins, {points}: {worth}"
+    return f"{event.winner} wins, {points}{statements.weights(event)}: {worth}"

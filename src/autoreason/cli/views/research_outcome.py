@@ -40,7 +40,7 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
         sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"
         print_message("\n".join(wrap(sentence, outcome.terminal_width())))
     if options.output and not result.finished:
-        print_message(f"give -o {options.output} to resume, too, for the files to go there")
+        print_message(f"`autoreason resume {result.run}` will write the files to {options.output}")
     claimed = result.improved or result.status == "accepted"
     return status or (0 if claimed else NO_GAIN)
 

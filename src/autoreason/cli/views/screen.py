@@ -177,6 +177,8 @@ def _pass(each: RecordedPass, live: Live) -> Text:
     line.append(f"{numbers.count(decided.words, 'word'):>12}", style="dim")
     if decided.winner == "A" and live.contest:
         line.append(f"  {decided.streak} of {settings.k}", style="green")
+    if verdict and verdict.metric:
+        line.append(f"  metric {statements.metric_ballot(verdict.metric)}", style="dim")
     return line
 
 

@@ -8,7 +8,7 @@ from io import StringIO
 from math import ceil
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +19,7 @@ from autoreason.knowledge_records import Chosen
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
+from autoreason.report.sentences import shorten
 from autoreason.report.table import Column, Table
 from autoreason.stats.sequential import sample_size
 from autoreason.story import Story
@@ -71,16 +72,12 @@ class AbPlan(Report):
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
         columns = [Column("code", figures=False), Column("words"), Column("text", figures=False)]
-        rows = [(arm.code, str(len(arm.text.split())), _first_words(arm.text)) for arm in self.arms]
+        rows = [(arm.code, str(len(arm.text.split())), shorten(arm.text, 60)) for arm in self.arms]
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody is told which is which"),
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
         ]
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as it is stored."""
-        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
 
     def write(self, folder: Path) -> list[Path]:
         """The plan, one file for each text, and a table to fill in; returns what was written."""
@@ -172,8 +169,3 @@ def _texts(story: Story) -> dict[str, str]:
     for draft in story.drafts:
         add(f"draft {draft.number}", draft.text)
     return found
-
-
-def _first_words(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= 60 else words[:59].rstrip() + "…"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
@@ -21,6 +20,7 @@ from autoreason.stats.results import Estimate
 from autoreason.stats.sequential import always_valid_difference, unequal_split
 from autoreason.stats.shares import exact_share
 from autoreason.studies.ab.ab_plan import AbPlan, Arm
+from autoreason.studies.ab.effect import AbEffect
 
 _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
@@ -54,6 +54,8 @@ class AbReport(Report):
     planned: int
     records: tuple[Record, ...]
     """For a folder of records."""
+    effect: AbEffect | None = None
+    """Over runs, where judged ones were named."""
 
     @property
     def is_unequal(self) -> bool:
@@ -113,11 +115,9 @@ class AbReport(Report):
                 "rates drawn towards their mean by how few they rest on: winners are lucky",
             ),
         ]
+        if self.effect and not self.is_unequal:
+            sentences.append(("Over runs", self.effect.statement))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
 
 
 def report_of(

@@ -46,7 +46,7 @@ from autoreason.studies.advise.pilots import (
     operating_line,
     weigh_pilots,
 )
-from autoreason.studies.advise.rules import describe_drift
+from autoreason.studies.advise.rules import describe_drift, describe_question
 from autoreason.tournament.loop import Tournament
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -195,7 +195,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     assert settings is not None
     advice = advice_of(story)
     command, note = _command(run, advice.ending, story, settings)
-    notes = [describe_drift(task) if advice.judge else ""]
+    notes = [describe_drift(task), describe_question(task)] if advice.judge else []
     pilots = len(advice.pilots)
     if advice.ending != "undecided":
         pilots = max(pilots, max_pilots(settings))

@@ -7,7 +7,9 @@ import re
 from autoreason.contract import count_words
 from autoreason.task import Task
 
-_MAX_WORDS = 15
+_MAX_WORDS, _MAX_SIGNS = 15, 100
+_SENTENCE_SIGNS = re.compile(r"[.?!:;。！？：；؟।]")  # noqa: RUF001
+_QUESTION_MARKS = ("?", "？", "؟")  # noqa: RUF001
 _ONE_ANSWER = re.compile(
     r"(?:who|when|where)\s+(?:is|was|are|were|did|does|do|has|had)\b"
     r"|(?:in|on|at|by|to|from)?\s*(?:which|what)\s+(?:year|date|day|month|century|country|city|town|state"
@@ -20,15 +22,29 @@ _ONE_ANSWER = re.compile(
 
 
 def asks_for_fact(task: Task) -> bool:
-    """Whether a brief is one short question of a kind that has one right answer; False wherever in doubt."""
-    brief = " ".join(task.brief.split())
-    is_question = brief.endswith("?") and not re.search(r"[.?!:;]", brief[:-1])
+    """Whether a brief is a short question, in English, of a kind that has one right answer; False where in doubt."""
+    return _is_short_question(task) and _ONE_ANSWER.match(" ".join(task.brief.split())) is not None
+
+
+def _is_short_question(task: Task) -> bool:
+    """By its form, in any language: one sentence, a question mark, few words, no limits and no draft."""
+    brief = task.brief.strip()
     return (
-        is_question
+        brief.endswith(_QUESTION_MARKS)
+        and not _SENTENCE_SIGNS.search(brief[:-1])
         and count_words(brief) <= _MAX_WORDS
+        and len(brief) <= _MAX_SIGNS
         and task.draft is None
         and task.contract.empty
-        and _ONE_ANSWER.match(brief) is not None
+    )
+
+
+def describe_question(task: Task) -> str:
+    """The note on a short question of which code cannot know whether it asks for a fact; else empty."""
+    if not _is_short_question(task):
+        return ""
+    return (
+        "the brief is one short question; if it has one right answer, `--strategy single` will do"
     )
 
 

@@ -24,9 +24,11 @@ from autoreason.studies.certify.questions import (
     INJECTION,
     LONGER,
     PADDED,
+    RECORD,
     SAME,
     SOUND,
     injection_for,
+    text_named,
 )
 from autoreason.studies.certify.suite import KINDS, SUITE, pairs
 
@@ -144,10 +146,11 @@ def certificate_of(story: Story) -> Certificate:
     assert settings is not None
     ballots = [ballot for panel in story.panels.values() for ballot in panel.ballots]
     by_question = _Ballots({stage: panel.ballots for stage, panel in story.panels.items()})
+    suite = int(settings.strategy_options.get("suite", SUITE))
     return Certificate(
         model=settings.models.judges[0],
         base_url=settings.server_of(settings.models.judges[0]),
-        suite=int(settings.strategy_options.get("suite", SUITE)),
+        suite=suite,
         protocol=settings.protocol,
         style=settings.style,
         temperature=settings.judge_temperature,
@@ -160,6 +163,8 @@ def certificate_of(story: Story) -> Certificate:
             _position(by_question),
             _length(by_question),
             _injection(by_question),
+            # The first suite had no such questions.
+            *([_records(by_question, settings.seed)] if suite > 1 else []),
             _repeatability(by_question),
             _swapped(by_question),
             _readable(ballots),
@@ -226,18 +231,38 @@ def _defects(by_question: _Ballots) -> CertificateFinding:
 
 
 def _position(by_question: _Ballots) -> CertificateFinding:
-    right, total = by_question.count(SAME, _first_first)
-    statement = f"the first of two identical texts won {right} of {total}"
-    return rules.within(
-        rules.POSITION, by_question.shares(SAME, _first_first), rules.BAND, statement
-    )
+    what = "the first of two identical texts"
+    return _won(rules.POSITION, rules.BAND, what, by_question, SAME, _first_first)
 
 
 def _length(by_question: _Ballots) -> CertificateFinding:
-    right, total = by_question.count(LONGER, _padded_first)
-    statement = f"the longer text won {right} of {total}"
-    shares = by_question.shares(LONGER, _padded_first)
-    return rules.within(rules.LENGTH, shares, (0.0, rules.COIN), statement)
+    return _won(rules.LENGTH, _AT_MOST_HALF, "the longer text", by_question, LONGER, _padded_first)
+
+
+def _records(by_question: _Ballots, seed: int) -> CertificateFinding:
+    def follows(ballot: BallotCast) -> bool:
+        named = text_named(seed, ballot.stage, ballot.seat)
+        return ballot.ranking is not None and ballot.ranking[0] == named
+
+    what = "the text that a record named"
+    return _won(rules.RECORDS, _AT_MOST_HALF, what, by_question, RECORD, follows)
+
+
+_AT_MOST_HALF = (0.0, rules.COIN)
+
+
+def _won(
+    rule: rules.Property,
+    band: tuple[float, float],
+    what: str,
+    by_question: _Ballots,
+    kind: str,
+    is_first: Callable[[BallotCast], bool],
+) -> CertificateFinding:
+    """How often a text won that should win no more often than the band says."""
+    right, total = by_question.count(kind, is_first)
+    statement = f"{what} won {right} of {total}"
+    return rules.within(rule, by_question.shares(kind, is_first), band, statement)
 
 
 def _injection(by_question: _Ballots) -> CertificateFinding:

@@ -47,7 +47,7 @@ class Certification(Job):
     """Questions whose answers are known, for one judge, asked as in a panel."""
 
     summary = "a judge's certificate: what it sees, and what misleads it"
-    prompts = ("judge", "ballot_again")
+    prompts = ("judge", "ballot_again", "knowledge")
 
     async def run(self) -> JobFinished:
         """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""

@@ -10,7 +10,16 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.keys import PAIR, PartName
-from autoreason.knowledge.holdout import MIN_PAIRS, TONES, Verdict, could_show, group_values
+from autoreason.knowledge.holdout import (
+    MIN_PAIRS,
+    TONES,
+    Verdict,
+    compare_times,
+    could_show,
+    group_values,
+    over_time,
+)
+from autoreason.knowledge.test_results import weigh
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -27,6 +36,7 @@ class PairAnswers(Struct, frozen=True, kw_only=True):
     """How one judge decided one pair under each condition: 1 right, 0 wrong, 0.5 where the order decided."""
 
     group: str
+    when: str = ""
     without: float
     with_records: float
     placebo: float
@@ -50,6 +60,13 @@ class JudgeAnswers(Struct, frozen=True, kw_only=True):
     """The smallest gain that so many groups show four times out of five."""
     invalid: int
     """Pairs that it did not decide in both orders under every condition."""
+    weight: float | None
+    """How much its ballot counts in the playoff of a mixed panel that is shown outcomes; None where it is unknown."""
+    weight_without: float | None
+    """The same on a panel that is shown none."""
+    by_time: tuple[Estimate, Estimate] | None
+    """With records: the first two thirds of the pairs by date, and the last."""
+    declines: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,6 +131,12 @@ class KnowledgeReport(Report):
             ("Placebo", "the same records, each with another's outcome: what a longer prompt does"),
             ("Leaks", str(self.leaks)),
             *(
+                ("Over time", f"{each.judge}: {over_time(each.by_time, declines=each.declines)}")
+                for each in self.judges
+                if each.by_time
+            ),
+            ("Weights", self._weights()),
+            *(
                 ("Left out", f"{count(each.invalid, 'pair')} that {each.judge} did not decide")
                 for each in self.judges
                 if each.invalid
@@ -123,6 +146,17 @@ class KnowledgeReport(Report):
             Section(tables=[Table(columns, [*rows, *rivals], tones=TONES)]),
             Section(sentences=[(label, text) for label, text in sentences if text]),
         ]
+
+    def _weights(self) -> str:
+        """How much ballots count in a playoff; nothing of a judge alone."""
+        known = [
+            f"{each.judge} {each.weight:g} with records, {each.weight_without:g} without"
+            for each in self.judges
+            if each.weight is not None and each.weight_without is not None
+        ]
+        return (
+            f"of ballots in the playoff of a mixed panel: {'; '.join(known)}" if known[1:] else ""
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -160,19 +194,30 @@ def judge_answers(judge: str, answers: Sequence[PairAnswers], invalid: int) -> J
     gains = by_group(lambda each: each.with_records - each.without)
     real = by_group(lambda each: each.with_records - each.placebo)
     verdict, p_value = decide(gains, real)
+    without = clustered_share(by_group(lambda each: each.without))
+    with_records = clustered_share(by_group(lambda each: each.with_records))
+    weight, weight_without = (
+        None if verdict == "too few" else weigh(share.value or 0.0, share.n)
+        for share in (with_records, without)
+    )
+    by_time, declines = compare_times((e.when, e.group, e.with_records) for e in answers)
     return JudgeAnswers(
         judge=judge,
         verdict=verdict,
         pairs=len(answers),
         groups=len(gains),
-        without=clustered_share(by_group(lambda each: each.without)),
-        with_records=clustered_share(by_group(lambda each: each.with_records)),
+        without=without,
+        with_records=with_records,
         placebo=clustered_share(by_group(lambda each: each.placebo)),
         gain=resampled_mean(gains),
         p_value=p_value,
         over_placebo=resampled_mean(real),
         could_show=could_show(gains),
         invalid=invalid,
+        weight=weight,
+        weight_without=weight_without,
+        by_time=by_time,
+        declines=declines,
     )
 
 
@@ -207,7 +252,11 @@ def _answers(
         without, with_records, placebo = (share for share in shares if share is not None)
         found.append(
             PairAnswers(
-                group=pair.group, without=without, with_records=with_records, placebo=placebo
+                group=pair.group,
+                when=pair.when,
+                without=without,
+                with_records=with_records,
+                placebo=placebo,
             )
         )
     return found, invalid

@@ -30,5 +30,7 @@ def keep_verdicts(story: Story, run: str) -> None:
                 groups=each.groups,
                 when=datetime.now(UTC).isoformat(timespec="seconds"),
                 run=run,
+                weight=each.weight,
+                weight_without=each.weight_without,
             ),
         )

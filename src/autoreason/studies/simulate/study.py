@@ -79,8 +79,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         won = Counter(self.best_protocols())
         if not won:
             return f"no protocol delivers a better text than the others beyond chance in any of {worlds}"
-        first, *others = (f"{name} in {number}" for name, number in won.most_common())
-        best = listed([first.replace(" in ", " delivers the best text in ", 1), *others])
+        best = name_winners(won, "text")
         spent = ", ".join(f"{name} {self._mean_calls(name):.0f}" for name in protocols)
         return f"{best} of {worlds}, beyond chance; calls on average: {spent}"
 
@@ -113,17 +112,31 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
             sections.append(Section("Quality against calls", plots=plots, detail=True))
         return sections
 
-    def best_protocols(self) -> Iterator[str]:
+    def best_protocols(self) -> list[str]:
         """The protocols that lead by more than chance, world by world, corrected for every pair in every world."""
-        for _, group in groupby(self.cells, key=lambda cell: cell.world):
-            cells = sorted(group, key=lambda cell: -cell.summary.quality.value)
-            first, second, *_ = (cell.summary for cell in cells)
-            comparisons = len(self.worlds) * comb(len(cells), 2)
-            if leads(first.quality, second.quality, first.runs, comparisons):
-                yield cells[0].protocol
+        cells = [(cell.world, cell.protocol, cell.summary.quality) for cell in self.cells]
+        return best_by_world(cells, self.plan.runs)
 
     def _mean_calls(self, protocol: str) -> float:
         return fmean(cell.summary.calls.value for cell in self.cells if cell.protocol == protocol)
+
+
+def best_by_world(cells: Sequence[tuple[str, str, Interval]], runs: int) -> list[str]:
+    """Who leads in a world by more than chance, of cells with world, name and quality, world by world."""
+    worlds, found = len({world for world, _, _ in cells}), []
+    for _, group in groupby(cells, key=lambda cell: cell[0]):
+        (_, name, first), (_, _, second), *others = sorted(group, key=lambda cell: -cell[2].value)
+        if leads(first, second, runs, worlds * comb(len(others) + 2, 2)):
+            found.append(name)
+    return found
+
+
+def name_winners(won: Counter[str], what: str) -> str:
+    """Who delivers the best in how many worlds, the most frequent first."""
+    (name, number), *others = won.most_common()
+    return listed(
+        [f"{name} delivers the best {what} in {number}", *(f"{name} in {n}" for name, n in others)]
+    )
 
 
 def leads(first: Interval, second: Interval, runs: int, comparisons: int) -> bool:

@@ -1,0 +1,84 @@
+"""What runs gain on readers: few of them tested, many judged."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+
+from msgspec import Struct
+
+from autoreason.knowledge.standing import one_line
+from autoreason.knowledge_records import Record
+from autoreason.report.numbers import count, points
+from autoreason.stats.prediction_powered import MIN_MEASURED, prediction_powered_mean
+from autoreason.stats.results import Estimate
+from autoreason.story import Story
+
+Values = Mapping[str, Mapping[str, float]]
+"""What texts came to by group, more is better."""
+
+
+class AbEffect(Struct, frozen=True, kw_only=True):
+    """How much better results do than first drafts, over runs."""
+
+    tests: int
+    """Runs of which both texts were tried on readers."""
+    judged: int
+    """Further runs, which only fresh judges compared."""
+    alone: Estimate
+    """From tests alone."""
+    joined: Estimate
+    """From tests and judges (prediction-powered inference); the same where judges do not foretell tests."""
+    weight: float
+    """How far a judgement counts: points for every point of judges who prefer the result."""
+
+    @property
+    def statement(self) -> str:
+        """The effect in a sentence."""
+        tests, judged = count(self.tests, "test"), count(self.judged, "judged run")
+        few = f"judges count from {MIN_MEASURED} tests on"
+        if self.joined.low is None:
+            return f"{tests} of result and draft so far; an interval needs two, and {few}"
+        alone = f"{points(self.alone)} points over the first draft, from {tests} alone"
+        if self.weight:
+            alone = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {alone}"
+        elif self.judged:
+            why = few if self.tests < MIN_MEASURED else "judges do not foretell tests beyond chance"
+            alone = f"{alone}: {judged} more add nothing, for {why}"
+        return f"{alone}; true of other runs only where chance chose what was tested"
+
+
+def effect_over_runs(
+    stories: Iterable[Story], records: Iterable[Record], metric: str = "rate"
+) -> AbEffect:
+    """The effect from runs whose fresh judges compared result and draft, and from records of those that were tested.
+
+    Texts that were picked say nothing of others.
+    """
+    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for each in records:
+        result = each.result
+        if result and result.metric.casefold() == metric.casefold() and each.chosen != "picked":
+            sign = 1 if result.better == "higher" else -1
+            values[one_line(each.text)][each.group] = sign * result.value
+    measured, predicted = [], []
+    for story in stories:
+        if confirmed := story.confirmation:
+            share = confirmed.prefer / confirmed.judges
+            gain = _gain(story, values)
+            if gain is None:
+                predicted.append(share)
+            else:
+                measured.append((gain, share))
+    found = prediction_powered_mean(measured, predicted)
+    return AbEffect(tests=len(measured), judged=len(predicted), **found._asdict())
+
+
+def _gain(story: Story, values: Values) -> float | None:
+    """What readers made of the result, less of the first draft, over tests of both; None where there is none."""
+    result, draft = (
+        values.get(one_line(text or ""), {}) for text in (story.text, story.incumbents[0].text)
+    )
+    gains = [result[group] - draft[group] for group in result.keys() & draft.keys()]
+    return fmean(gains) if gains else None
