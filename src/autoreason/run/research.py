@@ -143,9 +143,7 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
     async def save_evaluator(self) -> None:
         """Save what measures, once it is known that the artifact cannot write its own score."""
         await self._check_score()
-        if self._source:
-            self._check_jail(self._source)
-            save_evaluation(self._source)
+        self._save()
 
     async def _check_score(self) -> None:
         """Refuse an evaluator whose score the artifact could write, before anything is recorded."""
