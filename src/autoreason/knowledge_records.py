@@ -49,6 +49,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """File and line."""
     chosen: Chosen = "unknown"
     private: bool = False
+    allowed: bool = False
+    """Shown although lines of it address a model: its owner says so."""
     note: str = ""
 
     @property

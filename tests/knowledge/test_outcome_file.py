@@ -63,3 +63,19 @@ def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -
 
 def test_records_are_one_a_line() -> None:
     assert encode_records([outcome("a\nb"), outcome("c")]).count(b"\n") == 2
+
+
+def test_a_table_that_cannot_be_decoded_is_refused_by_its_name_and_read_once_it_is_named(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "march.csv"
+    file.write_bytes("subject,opens,sent\nПоследний день доставки,10,100\n".encode("cp1251"))  # noqa: RUF001
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    with pytest.raises(InvalidInput, match=r"march\.csv: it is not UTF-8, .* name its encoding"):
+        read_outcomes(file, folder)
+    (folder / "kb.toml").write_text('encoding = "cp1251"\n')
+    (record,) = append_outcomes(folder, read_outcomes(file, folder).records)
+    assert record.text == "Последний день доставки"
+    # What is appended is UTF-8, whatever is named for other files.
+    assert [each.text for each in read_folder(folder).records] == [record.text]

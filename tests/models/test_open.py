@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -88,7 +89,13 @@ def test_the_http_client_is_imported_early_where_a_model_needs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     imported: list[str] = []
-    monkeypatch.setattr(opening, "import_module", imported.append)
+
+    def note(module: str) -> None:
+        # Python crashes where it ends while a daemon imports.
+        assert not threading.current_thread().daemon
+        imported.append(module)
+
+    monkeypatch.setattr(opening, "import_module", note)
     warm_up(("local/qwen", "echo/echo", "bedrock/claude"))
     warm_up(("local/qwen", "openai/gpt-5"))
     deadline = time.monotonic() + PATIENCE

@@ -1,44 +1,123 @@
-"""A whole run on the embedded model: a real language model, inside the process, offline."""
+"""Whole runs on the embedded model: a real language model, inside the process, offline."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
-from autoreason.models.pool import ModelPool
+from autoreason.models import local
 from autoreason.models.weights import pull
-from autoreason.run.driver import start
+from autoreason.run.advice import advise_async
+from autoreason.run.knowledge_study import measure_knowledge_async
+from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
-from autoreason.task import Task
+from autoreason.studies.advise import judge_check
+
+BRIEF = "Write one sentence about rain."
+DRAFT = "Rain falls on the roof and sings."
+pytestmark = pytest.mark.timeout(1200)
 
 
-@pytest.mark.timeout(1200)
-async def test_a_whole_run_on_the_embedded_model(journal: Journal) -> None:
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of the embedded model, where it is here or can be fetched; it answers in few words."""
+    monkeypatch.setattr(local, "_MAX_SMALL_STRING", 24)
+    monkeypatch.setattr(local, "_MAX_SMALL_LIST", 1)
     try:
         pull()
     except InvalidInput as error:
         pytest.skip(f"the embedded model cannot be fetched here: {error}")
-    task = Task(brief="Write one sentence about rain.", draft="Rain falls on the roof and sings.")
-    chosen = settings(
-        "local/smollm2",
+    return "local/smollm2"
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """A folder with the outcomes of two groups, and a fact."""
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    (folder / "mails.csv").write_text(
+        "subject,opens,sent,list,date\n"
+        "Rain again,400,1000,spring,2024-03-01\n"
+        "The weather report of this week,100,1000,spring,2024-03-01\n"
+        "Umbrellas are here,390,1000,spring,2024-03-01\n"
+        "Dear customer,110,1000,spring,2024-03-01\n"
+        "Rain or shine,450,1000,autumn,2024-09-01\n"
+        "News about the sky,50,1000,autumn,2024-09-01\n"
+    )
+    (folder / "facts").mkdir()
+    (folder / "facts" / "one.md").write_text("It rains on 170 days of the year here.")
+    return folder
+
+
+async def test_a_whole_run_with_records_on_the_embedded_model(
+    journal: Journal, embedded: str, records: Path
+) -> None:
+    result = await refine_async(
+        BRIEF,
+        embedded,
+        draft=DRAFT,
+        knowledge=records,
+        judge_outcomes="yes",
+        max_tokens=64,
+        journal=journal,
         passes=1,
         judges=2,
         extra_judges=0,
-        max_tokens=48,
         playoff=0,
         confirmation=0,
     )
-    pool = ModelPool()
-    result = await start(task, chosen, journal=journal, pool=pool)
-    await pool.close()
     assert result.status in ("converged", "capped")
     assert result.text
     assert result.tokens
     assert result.cost == 0
-    told = [item.event for item in journal.events(result.run)]
-    assert any(isinstance(event, CritiqueWritten) for event in told)
-    assert all(event.ranking for event in told if isinstance(event, BallotCast))
+    events = [item.event for item in journal.events(result.run)]
+    assert any(isinstance(event, CritiqueWritten) for event in events)
+    assert all(event.ranking for event in events if isinstance(event, BallotCast))
+    shown = journal.story(result.run).task
+    assert shown is not None
+    assert shown.knowledge is not None
+    assert shown.knowledge.leaks == 0
+    calls = list(journal.calls(result.run))
+    for role, outcomes in (("critic", shown.knowledge.critic), ("judge", shown.knowledge.judges)):
+        sent = [
+            "".join(message.text for message in call.request.messages)
+            for call in calls
+            if call.request.role == role
+        ]
+        assert sent
+        assert outcomes.all
+        assert all(record.id in text for text in sent for record in outcomes.all)
+        assert all("170 days" in text for text in sent)
+    assert (await replay_async(result.run, journal=journal)).same
+
+
+async def test_a_whole_test_of_records_on_the_embedded_model(
+    journal: Journal, embedded: str, records: Path
+) -> None:
+    result = await measure_knowledge_async(
+        records, embedded, pairs=1, seed=1, max_tokens=64, journal=journal
+    )
+    assert result.status == "done"
+    (judge,) = result.report.judges
+    assert judge.verdict == "too few"
+    assert len(list(journal.calls(result.run))) >= 6
+    assert (records / ".tests.jsonl").exists()
+    assert (await replay_async(result.run, journal=journal)).same
+
+
+async def test_advice_on_the_embedded_model(
+    journal: Journal, embedded: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    if not pytestconfig.getoption("--all"):
+        pytest.skip("two long texts take the embedded model half a minute; --all reads them")
+    monkeypatch.setattr(judge_check, "PAIRS", 1)
+    result = await advise_async(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
+    assert result.status == "done"
+    assert result.report.judge is not None
+    # Two ballots, however good, are no certificate.
+    assert result.report.advice == "another judge"
     assert (await replay_async(result.run, journal=journal)).same

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.knowledge.encodings import check_encoding, decode_text
@@ -47,6 +48,8 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Of files that are not UTF-8; told from what is in them where it is empty."""
     private: tuple[str, ...] = ()
     """Patterns of files that only local models may be shown."""
+    allow: tuple[str, ...] = ()
+    """Patterns of files whose records are shown although lines of theirs address a model."""
     columns: Columns = Columns()
     """Which column is what, in every table."""
     tables: dict[str, Columns] = {}
@@ -96,6 +99,8 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             if name == CONFIG:
                 continue
             found, columns = _read_file(name, data, config, problems)
+            if any(fnmatch(name, pattern) for pattern in config.allow):
+                found = [replace(record, allowed=True) for record in found]
         except (InvalidInput, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             problems.append(f"{name}: {(reason or 'it cannot be read').removeprefix(f'{name}: ')}")

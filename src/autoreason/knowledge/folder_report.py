@@ -95,7 +95,8 @@ class FolderReport(Report):
         return [
             Section(tables=tables, sentences=self._sentences()),
             *_named(
-                "Lines that address a model; models are not shown their records", self.to_models
+                "Lines that address a model; models are shown their records only if kb.toml says `allow`",
+                self.to_models,
             ),
             *_named("Same text and group, different outcomes", self.contradictions),
             *_named("Not used", self.problems),
@@ -264,6 +265,7 @@ def _lines_to_models(content: KnowledgeFolder) -> tuple[str, ...]:
     return tuple(
         f"{record.source}: {shorten(line, _MAX_SHOWN)}"
         for record in content.records
+        if not record.allowed
         for line in lines_to_models(record.text)
     )
 

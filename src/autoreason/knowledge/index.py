@@ -132,21 +132,20 @@ class Index:
         last = self._last_row(until)
         # A word that is everywhere makes nothing near: the latest records will do.
         first = last - last * max_postings // postings if postings > max_postings else 0
+        marks = ", ".join("?" * len(kinds))
+        wanted = f"AND (SELECT kind FROM records WHERE row = texts.rowid) IN ({marks})"
         rows = self._sql.execute(
-            "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rank, rowid",
-            (query, first, last),
+            "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid > ? AND rowid <= ? "
+            f"{wanted if kinds else ''} ORDER BY rank, rowid",
+            (query, first, last, *kinds),
         )
-        for (row,) in rows:
-            if found := self._fetch(row, kinds):
-                yield found
+        yield from (self._fetch(row) for (row,) in rows)
 
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
         """Records by how far they stand from their group, the farthest first."""
         ranked = "SELECT strength, row FROM records WHERE kind = ? ORDER BY strength DESC, row DESC"
         by_kind = [self._sql.execute(ranked, (kind,)) for kind in kinds]
-        for _, row in merge(*by_kind, reverse=True):
-            if found := self._fetch(row, kinds):
-                yield found
+        yield from (self._fetch(row) for _, row in merge(*by_kind, reverse=True))
 
     def _last_row(self, day: str) -> int:
         """Rows are in the order of their days."""
@@ -156,12 +155,10 @@ class Index:
         )
         return (found.fetchone() or (0,))[0]
 
-    def _fetch(self, row: int, kinds: Sequence[RecordKind]) -> IndexedRecord | None:
-        body, standing, kind, to_models, half = self._sql.execute(
-            "SELECT body, standing, kind, to_models, half FROM records WHERE row = ?", (row,)
+    def _fetch(self, row: int) -> IndexedRecord:
+        body, standing, to_models, half = self._sql.execute(
+            "SELECT body, standing, to_models, half FROM records WHERE row = ?", (row,)
         ).fetchone()
-        if kinds and kind not in kinds:
-            return None
         return IndexedRecord(
             _RECORD.decode(body),
             _STANDING.decode(standing) if standing else None,
@@ -279,7 +276,7 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path
                 record.kind,
                 record.group,
                 record.private,
-                bool(lines_to_models(record.text)),
+                not record.allowed and bool(lines_to_models(record.text)),
                 hashlib.sha256((words or record.text).encode("utf-8", "surrogatepass")).digest()[0]
                 % 2,
                 abs(own.score) if own else 0.0,

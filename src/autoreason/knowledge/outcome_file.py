@@ -12,7 +12,7 @@ import msgspec
 from autoreason.errors import InvalidInput
 from autoreason.files import named
 from autoreason.knowledge.folder import read_config
-from autoreason.knowledge.tables import TableReading, read_table
+from autoreason.knowledge.tables import TableReading, read_table, read_table_file
 from autoreason.knowledge_records import Record
 
 FILE = "outcomes.jsonl"
@@ -54,11 +54,7 @@ def read_outcomes(file: str | Path, folder: str | Path) -> TableReading:
     """The records of a table by what the folder's `kb.toml` says of columns, and lines that cannot be used."""
     path = Path(file).expanduser()
     config = read_config(folder)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"cannot read {file}: {error.strerror}") from None
-    found = read_table(path.name, data, config.columns_of(path.name), config.better)
+    found = read_table_file(path, config.columns_of(path.name), config.better)
     if not found.records:
         raise InvalidInput(
             f"no line of {file} says how a text did ({'; '.join(found.problems[:2]) or 'it is empty'}); "

@@ -212,6 +212,8 @@ def _show_both(lists: _Lists) -> ShownOutcomes:
 
 def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownRecord, ...]:
     """Facts or lines of style, the nearest first, then the others."""
+    if not index.count("kind = ?", kind):
+        return ()
     found = chain(index.nearest(query.text, (kind,)), index.strongest((kind,)))
     # Facts of the same group or day give nothing away.
     anything = query._replace(text="", group="", before="")

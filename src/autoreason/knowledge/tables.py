@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -145,6 +146,16 @@ def read_table(
         except ValueError as error:
             problems.append(f"{name}, line {row.line}: {error}")
     return TableReading(records, columns, problems)
+
+
+def read_table_file(path: Path, given: Columns, better: str = "") -> TableReading:
+    """The records of a table that a person names; refused by its name where it cannot be read."""
+    try:
+        return read_table(path.name, path.read_bytes(), given, better)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
 
 
 def _find_delimiter(text: str) -> str:

@@ -106,7 +106,8 @@ def warm_up(addresses: Iterable[str]) -> None:
     Not next to other work in this process: two threads that take turns are slower than one after the other.
     """
     if providers_of(addresses):
-        Thread(target=import_module, args=("aiohttp",), daemon=True).start()
+        # No daemon: Python crashes where it ends in the middle of an import.
+        Thread(target=import_module, args=("aiohttp",)).start()
 
 
 async def list_models(

@@ -56,13 +56,15 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
 
     Texts of one group that differ beyond their error make pairs, and only with pairs can it be tested
     whether the records help. Lines that address a model are named; models are not shown their
-    records. What cannot be used is named. Exit status 1 where there is no record.
+    records unless kb.toml allows it. What cannot be used is named.
+    Exit status 1 where there is no record.
 
     \b
     kb.toml, all of it optional:
       better = "higher"
       encoding = "gbk"
       private = ["clients/*"]
+      allow = ["style/prompts.md"]
       [columns]
       text = "Subject"
       [tables."march.csv"]

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import Columns, read_table
+from autoreason.knowledge.tables import Columns, read_table_file
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.report.numbers import UNKNOWN, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
@@ -145,11 +145,7 @@ def report_of(
 
 def read_results(path: Path) -> dict[str, tuple[int, int]]:
     """Counts by code from a table with the columns `code`, `n` and `count`."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
-    found = read_table(path.name, data, Columns(text="code", count="count", n="n"))
+    found = read_table_file(path, Columns(text="code", count="count", n="n"))
     if found.problems:
         raise InvalidInput(f"{path}: {found.problems[0]}")
     counts: dict[str, tuple[int, int]] = {}
