@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.run.suites import run_suite
@@ -38,7 +39,7 @@ async def test_cells_in_other_processes_end_as_in_this_one(
 async def test_a_limit_holds_over_all_processes_and_the_rest_follows(
     tmp_path: Path, journal: Journal, calls: int
 ) -> None:
-    options = {"model": "echo/echo", "workers": 2}
+    options: dict[str, Any] = {"model": "echo/echo", "workers": 2}
     paused = await run_suite(tmp_path, journal, **options, budget=Budget(calls=calls))
     assert paused.status == "budget"
     assert paused.calls <= calls
@@ -57,7 +58,7 @@ async def test_a_process_that_is_killed_is_replaced_and_its_cells_go_on(
             killed.append(children()[0])
             os.kill(killed[-1], signal.SIGKILL)
 
-    options = {"model": "echo/echo", "workers": 2, "budget": Budget(calls=5000)}
+    options: dict[str, Any] = {"model": "echo/echo", "workers": 2, "budget": Budget(calls=5000)}
     result = await run_suite(tmp_path, journal, **options, on_event=kill)
     assert len(killed) == 3
     assert result.status == "done"
