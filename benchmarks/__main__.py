@@ -12,6 +12,7 @@ import msgspec
 
 from benchmarks.kills import KillResult, kill_runs
 from benchmarks.knowledge import measure_knowledge
+from benchmarks.lab import measure_lab
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
 from benchmarks.research import measure_research
@@ -72,6 +73,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "solve": measure_solving,
     "research": measure_research,
     "knowledge": measure_knowledge,
+    "lab": measure_lab,
 }
 
 

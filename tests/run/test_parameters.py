@@ -136,6 +136,7 @@ USUAL: dict[str, Any] = {
     "value": 0.5,
     "problem": "nowhere.json",
     "source": "Write.",
+    "suite": "nowhere.yaml",
     "text": "Tea.",
     "model": "echo/echo",
 }

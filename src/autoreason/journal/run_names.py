@@ -9,7 +9,7 @@ from random import SystemRandom
 
 from autoreason.errors import InvalidInput, UnknownRun
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}(\.[0-9]{1,7})?")
 _NEWEST = re.compile(r"@([1-9][0-9]{0,8})")
 _SHOWN = 5
 
@@ -51,10 +51,22 @@ def check_name(name: str) -> None:
         )
 
 
+def cell_name(suite: str, number: int) -> str:
+    """The name of a cell's run: that of its suite, a dot and the number."""
+    return f"{suite}.{number:04}"
+
+
+def is_cell(name: str) -> bool:
+    """Whether a run is a cell of a suite."""
+    return "." in name
+
+
 def match_name(given: str, newest_first: Sequence[str]) -> str:
-    """The run named by a whole name, its beginning, its last words, `last` or `@2`."""
+    """The run named by a whole name, its beginning, its last words, `last` or `@2`; a cell only by its dot."""
     if given in newest_first:
         return given
+    if not is_cell(given):
+        newest_first = [name for name in newest_first if not is_cell(name)]
     back = _NEWEST.fullmatch("@1" if given == "last" else given)
     if back:
         return _by_age(given, int(back[1]), newest_first)

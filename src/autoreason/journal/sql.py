@@ -150,8 +150,14 @@ SET_STATUS = "UPDATE runs SET status = ? WHERE id = ?"
 TOUCH_RUN = "UPDATE runs SET updated = ? WHERE id = ?"
 RUN = _RUN_ROWS.format(which="WHERE id = ?")
 RUNS = _RUN_ROWS.format(
-    which="WHERE ?1 IS NULL OR status = ?1 ORDER BY created DESC, rowid DESC LIMIT ?2"
+    which="WHERE (?1 IS NULL OR status = ?1) AND (?3 OR id NOT LIKE '%.%')"
+    " ORDER BY created DESC, rowid DESC LIMIT ?2"
 )
+_CELLS = "{column} > ?1 || '.' AND {column} < ?1 || '/'"
+"""Names that begin with a suite's and a dot; the slash comes next after the dot."""
+CELLS = _RUN_ROWS.format(which=f"WHERE {_CELLS.format(column='id')}")
+CELL_IDS = "SELECT id FROM runs WHERE id LIKE '%.%'"
+HAS_RUN = "SELECT 1 FROM runs WHERE id = ?"
 SETTINGS = """
     SELECT version, payload FROM events
     WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
@@ -168,6 +174,9 @@ STAMPS = """
     FROM runs ORDER BY created, rowid
 """
 SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role IN {_ROLES}"
+CELLS_SPENT = f"""
+    SELECT {_SPENT} FROM replies AS r WHERE {_CELLS.format(column="r.run")} AND r.role IN {_ROLES}
+"""
 
 # Events.
 

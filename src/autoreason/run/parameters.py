@@ -273,6 +273,27 @@ class CompareRulesOptions(MeasureOptions, total=False):
     """Runs by each rule."""
 
 
+class LabOptions(RunHooks, total=False):
+    """Keyword arguments of `lab`."""
+
+    named_models: Mapping[str, str | Model]
+    """Models for the names that the suite leaves open."""
+    repeats: int
+    """How often each arm does each task, instead of what the suite says."""
+    parallel: int
+    """Cells at a time."""
+    workers: int
+    """Processes that run cells; 0 runs them in this one."""
+    seed: int
+    """Instead of the suite's; drawn where neither is given."""
+    budget: Budget | Mapping[str, Any]
+    """Limits over all cells together; those that it does not set are the suite's."""
+    anyway: bool
+    """Run it even where nothing could be shown."""
+    base_url: str | dict[str, str] | None
+    allow_http: bool
+
+
 class ForkOptions(WriteOptions, total=False):
     """Keyword arguments of `fork`: what is different in the new run."""
 
