@@ -12,6 +12,7 @@ import msgspec
 
 from benchmarks.kills import KillResult, kill_runs
 from benchmarks.knowledge import measure_knowledge
+from benchmarks.lab import measure_lab
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
 from benchmarks.postgres import measure_postgres
@@ -74,6 +75,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "research": measure_research,
     "knowledge": measure_knowledge,
     "postgres": measure_postgres,
+    "lab": measure_lab,
 }
 
 

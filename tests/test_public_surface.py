@@ -24,7 +24,7 @@ WITH_EXAMPLES = sorted(name for name in FUNCTIONS if not name.endswith("_async")
 CALLED = {
     *("advise", "advise_from", "prepare_advise"),
     *("certify", "compare", "compare_rules", "estimate", "export", "fork", "judge", "read_task"),
-    *("refine", "rejudge", "replay", "reproduce", "research", "resume", "solve"),
+    *("lab", "plan_lab", "refine", "rejudge", "replay", "reproduce", "research", "resume", "solve"),
     *("prepare_certify", "prepare_compare", "prepare_fork", "prepare_judge", "prepare_refine"),
     *("prepare_rejudge", "prepare_research", "prepare_compare_rules"),
     *("add_outcome", "check_knowledge", "evaluate_predictor", "search_knowledge"),

@@ -28,6 +28,7 @@ from autoreason.events import AnyEvent as AnyEvent
 from autoreason.events import BallotCast as BallotCast
 from autoreason.events import CandidateDropped as CandidateDropped
 from autoreason.events import CandidateReady as CandidateReady
+from autoreason.events import CodeBallot as CodeBallot
 from autoreason.events import CritiqueProblem as CritiqueProblem
 from autoreason.events import CritiqueWritten as CritiqueWritten
 from autoreason.events import Delivered as Delivered
@@ -39,7 +40,6 @@ from autoreason.events import Evidence as Evidence
 from autoreason.events import GuidanceGiven as GuidanceGiven
 from autoreason.events import Incumbent as Incumbent
 from autoreason.events import JobFinished as JobFinished
-from autoreason.events import MetricBallot as MetricBallot
 from autoreason.events import PanelDecided as PanelDecided
 from autoreason.events import PartEvent as PartEvent
 from autoreason.events import PassDecided as PassDecided
@@ -90,6 +90,7 @@ from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predicto
 from autoreason.knowledge.index import IndexedRecord as IndexedRecord
 from autoreason.knowledge.standing import Standing as Standing
 from autoreason.knowledge_records import Knowledge as Knowledge
+from autoreason.knowledge_records import PredictorSeat as PredictorSeat
 from autoreason.knowledge_records import Record as Record
 from autoreason.knowledge_records import RecordedOutcome as RecordedOutcome
 from autoreason.knowledge_records import ShownOutcomes as ShownOutcomes
@@ -133,6 +134,13 @@ from autoreason.run.fork import prepare_fork as prepare_fork
 from autoreason.run.knowledge_study import measure_knowledge as measure_knowledge
 from autoreason.run.knowledge_study import measure_knowledge_async as measure_knowledge_async
 from autoreason.run.knowledge_study import prepare_knowledge_test as prepare_knowledge_test
+from autoreason.run.lab import lab as lab
+from autoreason.run.lab import lab_async as lab_async
+from autoreason.run.lab import plan_lab as plan_lab
+from autoreason.run.lab import plan_lab_async as plan_lab_async
+from autoreason.run.lab_plan import LabPlan as LabPlan
+from autoreason.run.lab_plan import PlannedArm as PlannedArm
+from autoreason.run.lab_plan import PlannedTest as PlannedTest
 from autoreason.run.outcome_record import add_outcome as add_outcome
 from autoreason.run.parameters import AdviseOptions as AdviseOptions
 from autoreason.run.parameters import CertifyOptions as CertifyOptions
@@ -142,6 +150,7 @@ from autoreason.run.parameters import ForkOptions as ForkOptions
 from autoreason.run.parameters import JournalPlace as JournalPlace
 from autoreason.run.parameters import JudgeOptions as JudgeOptions
 from autoreason.run.parameters import KnowledgeTestOptions as KnowledgeTestOptions
+from autoreason.run.parameters import LabOptions as LabOptions
 from autoreason.run.parameters import OutcomeOptions as OutcomeOptions
 from autoreason.run.parameters import PanelOptions as PanelOptions
 from autoreason.run.parameters import RecordedRun as RecordedRun
@@ -218,6 +227,11 @@ from autoreason.studies.compare.comparison_report import ComparedStrategy as Com
 from autoreason.studies.compare.comparison_report import ComparisonReport as ComparisonReport
 from autoreason.studies.knowledge_test.knowledge_report import JudgeAnswers as JudgeAnswers
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
+from autoreason.studies.lab.lab_report import ArmPair as ArmPair
+from autoreason.studies.lab.lab_report import LabArm as LabArm
+from autoreason.studies.lab.lab_report import LabReport as LabReport
+from autoreason.studies.lab.lab_report import LeftOutCell as LeftOutCell
+from autoreason.studies.lab.lab_suite import AddRule as AddRule
 from autoreason.studies.panels.panel_report import EntryDuel as EntryDuel
 from autoreason.studies.panels.panel_report import EntryStanding as EntryStanding
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport

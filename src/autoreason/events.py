@@ -238,13 +238,13 @@ class BallotCast(Event, frozen=True, kw_only=True):
     """What a specialist was asked to look at."""
 
 
-class MetricBallot(Struct, frozen=True, kw_only=True):
-    """The ballot of a metric that judges. It is no evidence: it is fixed by the texts, the same in every pass."""
+class CodeBallot(Struct, frozen=True, kw_only=True):
+    """The ballot of a seat that code fills. It is no evidence: it is fixed by the texts, the same in every pass."""
 
     ranking: tuple[str, ...] | None
     """Candidates from best to worst; None is no vote, because one has no number or two have the same."""
     values: dict[str, float | None]
-    """What it measured, by candidate; higher is better, whichever numbers of the metric are."""
+    """What it measured, by candidate; higher is better, whichever numbers of a metric are."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -255,14 +255,22 @@ class Verdict(Struct, frozen=True, kw_only=True):
     margin: int
     """Winner's points over the best of the others."""
     chance: float
-    """Probability of at least this margin if judges ranked at random, next to a metric's ballot as it is."""
+    """Probability of at least this margin if judges ranked at random, next to the ballots of code as they are."""
     tied: bool
     ballots: int
     invalid: int
     agreement: float | None
     """Mean Kendall tau between the judges who were asked in any case."""
-    metric: MetricBallot | None = None
+    metric: CodeBallot | None = None
     """That of a metric with a seat on the panel: in the scores, not among `ballots`, `invalid` and `agreement`."""
+    predictor: CodeBallot | None = None
+    """Likewise that of a predictor fitted on past outcomes."""
+
+    @property
+    def code(self) -> dict[str, CodeBallot]:
+        """The ballots of seats that code fills, by their names."""
+        seats = {"metric": self.metric, "predictor": self.predictor}
+        return {name: ballot for name, ballot in seats.items() if ballot}
 
 
 class PassDecided(Event, frozen=True, kw_only=True):

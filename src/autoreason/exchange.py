@@ -89,6 +89,8 @@ class Query(Struct, Generic[A], frozen=True, kw_only=True):
     kind: ClassVar[str]
     deferred: ClassVar[bool] = False
     """Whether its answer is recorded together with whatever is recorded next, instead of at once."""
+    free: ClassVar[bool] = True
+    """Whether work on its answer costs nothing, so that a run that is stopped does not wait for it."""
     key: str
 
     @classmethod

@@ -13,8 +13,11 @@ RecordKind = Literal["outcome", "verdict", "fact", "style", "feedback"]
 Chosen = Literal["random", "ab", "picked", "unknown"]
 """How a text came to have an outcome: only the first two say something about texts in general."""
 CHOSEN: tuple[Chosen, ...] = get_args(Chosen)
-JudgeOutcomes = Literal["tested", "yes", "no"]
-"""Whether judges are shown outcomes: where a `knowledge test` says that it helps them, always, or never."""
+WhenTested = Literal["tested", "yes", "no"]
+"""Whether outcomes have a say: where a `knowledge test` says that it helps, always, or never."""
+FittedName = Literal["words", "embeddings", "both"]
+"""What outcomes are predicted from."""
+FITTED: tuple[FittedName, ...] = get_args(FittedName)
 
 
 class RecordedOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,6 +94,22 @@ class ShownOutcomes(Struct, frozen=True, kw_only=True):
         return self.well + self.badly
 
 
+class PredictorSeat(Struct, frozen=True, kw_only=True):
+    """A predictor fitted on outcomes, with a seat on the panels of a run that choose."""
+
+    predictor: FittedName
+    fit: str
+    """The digest under which it is saved on this machine."""
+    records: int
+    """Outcomes it is fitted on."""
+    verdict: str = ""
+    """Of its last test; empty where it was not tested."""
+    right: float | None = None
+    """Share of recorded pairs about which it was right, their group left out; with its 95 % interval."""
+    low: float | None = None
+    high: float | None = None
+
+
 class Knowledge(Struct, frozen=True, kw_only=True):
     """What a run shows of a folder of records; chosen once, before its first call, and recorded with its task."""
 
@@ -107,6 +126,8 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     critic: ShownOutcomes = ShownOutcomes()
     judges: ShownOutcomes = ShownOutcomes()
     """Other records than the critic's; none where it is not shown that they help."""
+    seat: PredictorSeat | None = None
+    """None where no predictor votes."""
     weights: dict[str, float] = {}
     """How much a ballot of each judge counts in the playoff, by how often it was right about pairs of the folder; none
     unless every judge was tested."""

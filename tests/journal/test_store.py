@@ -229,7 +229,7 @@ async def test_runs_are_listed_newest_first_with_what_they_took(journal: Journal
 def test_listing_runs_never_reads_a_reply(file_journal: Journal) -> None:
     connection = sqlite3.connect(file_journal.path)
     connection.create_aggregate("exact_sum", 1, lambda: None)  # type: ignore[arg-type, return-value]
-    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", (None, 20)).fetchall())
+    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", (None, 20, False)).fetchall())
     connection.close()
     assert "USING COVERING INDEX replies_spent" in plan
 

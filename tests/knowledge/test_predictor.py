@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from autoreason.knowledge.predictor import CopyFinder, LengthPredictor, WordsPredictor, fit_words
+from autoreason.knowledge.predictor import CopyFinder, FittedPredictor, LengthPredictor
 from autoreason.knowledge.retrieval import Query
-from autoreason.knowledge.words import is_too_similar, word_set
+from autoreason.knowledge.words import is_too_similar
 from autoreason.knowledge_records import Record
 
 WORDS = [f"w{at}" for at in range(30)]
@@ -18,36 +18,6 @@ def make_texts(number: int, seed: int = 0) -> list[str]:
     """Texts of random words."""
     rng = Random(seed)
     return [" ".join(rng.sample(WORDS, rng.randint(2, 9))) for _ in range(number)]
-
-
-def test_words_are_weighed_as_ridge_regression_weighs_them() -> None:
-    numpy = pytest.importorskip("numpy")
-    texts = make_texts(80)
-    outcomes = [float("w1" in text.split()) + Random(text).random() for text in texts]
-    weights = fit_words(texts, outcomes)
-    names = sorted(set().union(*map(word_set, texts)))
-    rows = numpy.array(
-        [
-            [(name in word_set(text)) / len(word_set(text)) ** 0.5 for name in names]
-            for text in texts
-        ]
-    )
-    centred = numpy.array(outcomes) - numpy.mean(outcomes)
-    exact = numpy.linalg.solve(rows.T @ rows + 3 * numpy.eye(len(names)), rows.T @ centred)
-    assert [weights[name] for name in names] == pytest.approx(exact.tolist(), abs=0.02)
-    assert max(weights, key=weights.__getitem__) == "w1"
-
-
-def test_where_weights_begin_does_not_matter() -> None:
-    texts = make_texts(50)
-    outcomes = [float("w2" in text) for text in texts]
-    begun = fit_words(texts, outcomes, {"w2": 5.0, "elsewhere": 1.0})
-    afresh = fit_words(texts, outcomes)
-    assert [begun[word] for word in afresh] == pytest.approx(list(afresh.values()), abs=0.05)
-
-
-def test_equal_outcomes_teach_nothing() -> None:
-    assert set(fit_words(make_texts(5), [1.0] * 5).values()) == {0.0}
 
 
 def test_every_copy_is_found() -> None:
@@ -74,11 +44,16 @@ def rows(number: int, *, dated: bool) -> list[tuple[Record, None]]:
     ]
 
 
+def words_predictor(known: list[tuple[Record, None]], scores: dict[str, float]) -> FittedPredictor:
+    """A regression on the words of such records."""
+    return FittedPredictor("words", known, scores, CopyFinder([record.text for record, _ in known]))
+
+
 @pytest.mark.parametrize("dated", [True, False])
 def test_words_of_a_pairs_own_group_and_of_later_ones_are_never_learned(dated: bool) -> None:
     known = rows(200, dated=dated)
     scores = {record.id: float("w1" in record.text.split()) for record, _ in known}
-    predictor = WordsPredictor(known, scores, CopyFinder([record.text for record, _ in known]))
+    predictor = words_predictor(known, scores)
     answers = [
         predictor.predict(Query(f"w1 new{at}", record.group, record.when))
         for at, (record, _) in enumerate(known)
@@ -97,7 +72,7 @@ def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
         for at, text in enumerate(make_texts(160))
     ]
     scores = {record.id: 1.0 for record, _ in known}
-    predictor = WordsPredictor(known, scores, CopyFinder([record.text for record, _ in known]))
+    predictor = words_predictor(known, scores)
     assert predictor.predict(Query("w1 new", "x", "2024-03-05")) is None
     predictor.predict(Query("w1 new", "x", "2024-03-05T08:00"))
     assert predictor.use == (40, 0)
@@ -107,9 +82,7 @@ def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
 
 def test_a_text_with_a_copy_among_what_is_known_gets_no_answer() -> None:
     known = rows(100, dated=False)
-    predictor = WordsPredictor(
-        known, {record.id: 1.0 for record, _ in known}, CopyFinder([r.text for r, _ in known])
-    )
+    predictor = words_predictor(known, {record.id: 1.0 for record, _ in known})
     assert predictor.predict(Query(known[7][0].text, "another")) is None
 
 

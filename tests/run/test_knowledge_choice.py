@@ -14,8 +14,7 @@ from autoreason import prepare_refine
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.knowledge.holdout import Verdict
-from autoreason.knowledge.test_results import TestResult, record_test
+from autoreason.knowledge.test_results import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.run.knowledge_choice import disclose

@@ -30,6 +30,7 @@ BESIDES = {
     "metric",
     "metric_better",
     "metric_role",
+    "predictor_seat",
     "prompts",
     *parameters.RunHooks.__annotations__,
 }
@@ -135,6 +136,7 @@ USUAL: dict[str, Any] = {
     "value": 0.5,
     "problem": "nowhere.json",
     "source": "Write.",
+    "suite": "nowhere.yaml",
     "text": "Tea.",
     "model": "echo/echo",
 }

@@ -11,7 +11,7 @@ from tests.cli import made_up
 from tests.tournament.stage import Played, play, vote
 
 from autoreason.cli.views import plain
-from autoreason.events import BallotCast, MetricBallot, PanelDecided, PlayoffDecided
+from autoreason.events import BallotCast, CodeBallot, PanelDecided, PlayoffDecided
 from autoreason.exchange import Request
 from autoreason.knowledge_records import Knowledge
 from autoreason.settings import Models
@@ -138,9 +138,9 @@ def test_a_seat_without_a_ballot_has_no_part_in_the_chance() -> None:
 
 
 def test_a_metric_counts_as_a_judge_of_whom_nothing_is_known() -> None:
-    size = PanelSize(2, weights=(1, 6)).with_metric(("z", "y", "x"), NAMES)
-    metric = MetricBallot(ranking=("z", "y", "x"), values={"x": 0.0, "y": 1.0, "z": 2.0})
-    found = verdict_of(cast([list(NAMES)] * 2), NAMES, "borda", size, metric=metric)
+    metric = CodeBallot(ranking=("z", "y", "x"), values={"x": 0.0, "y": 1.0, "z": 2.0})
+    size = PanelSize(2, weights=(1, 6)).with_code([metric], NAMES)
+    found = verdict_of(cast([list(NAMES)] * 2), NAMES, "borda", size, code={"metric": metric})
     votes = [*[("z", "y", "x")] * QUARTERS, *[NAMES] * 7]
     assert found.scores == count_votes("borda", votes, NAMES).scores
     margins = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import sqrt
+from pathlib import Path
 from random import Random
 from statistics import fmean
 
@@ -16,11 +17,14 @@ from autoreason.knowledge.holdout import (
     SHOWN,
     Answer,
     PredictorTest,
+    evaluate_predictor,
     measure_predictor,
     summarize,
 )
+from autoreason.knowledge.outcome_file import encode_records
 from autoreason.knowledge.predictor import Use
 from autoreason.knowledge.standing import FoundPairs, Pair
+from autoreason.knowledge.test_results import choose_fitted
 from autoreason.knowledge_records import Record
 from autoreason.studies.knowledge_test.knowledge_report import (
     JudgeAnswers,
@@ -78,6 +82,18 @@ def test_records_whose_outcomes_are_shuffled_seldom_help() -> None:
     assert all(each.verdict != "too few" for each in found)
     assert sum(each.verdict == "helps" for each in found) <= most_often(times, 0.025)
     assert sum("Placebo" in each.to_text() for each in found) <= most_often(times)
+
+
+def test_outcomes_that_mean_nothing_seldom_give_a_predictor_a_seat(tmp_path: Path) -> None:
+    times, seated = 16, 0
+    for seed in range(times):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        records = make_records(80, telling=False, seed=seed)
+        (folder / "records.jsonl").write_bytes(encode_records(records))
+        assert evaluate_predictor(folder, "words").verdict != "too few"
+        seated += choose_fitted(folder, "tested") is not None
+    assert seated <= most_often(times, 0.025)
 
 
 def ask_judge(rng: Random, groups: int, pairs: int, *, skills: tuple[float, ...]) -> JudgeAnswers:

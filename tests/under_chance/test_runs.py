@@ -18,7 +18,7 @@ pytest.importorskip("numpy")
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.knowledge_records import Knowledge
+from autoreason.knowledge_records import Knowledge, PredictorSeat
 from autoreason.settings import Protocol, Settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulate.cast import PROMPTS, Cast
@@ -28,6 +28,7 @@ from autoreason.studies.simulate.random_draws import RandomDraws
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.task import Task
 from autoreason.tournament import statements
+from autoreason.tournament.code_judges import Prediction, PredictionQuery
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.metric import Metric
 
@@ -35,7 +36,7 @@ from autoreason.tournament.metric import Metric
 pytestmark = pytest.mark.timeout(600)
 
 RUNS = 180
-METRICS = ["metric", "taste"]
+CODE = ["metric", "predictor"]
 WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
 ERRORS = 4
 """Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
@@ -60,7 +61,7 @@ class TextQuery(Query[float], frozen=True, kw_only=True):
 
 
 class TextNumber(Metric):
-    """One judge among others: it prefers what is newest, so AB in every pass, or some texts for no reason."""
+    """One judge among others: it prefers what is newest, so AB in every pass."""
 
     evaluate = "number"
     role = "judge"
@@ -75,21 +76,25 @@ class TextNumber(Metric):
 
 
 def own_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story:
-    """A run with a metric on its panels, or judges of different weight in its playoff."""
+    """A run with a metric or a predictor of odd tastes on its panels, or judges of different weight in its playoff."""
     cast = Cast(world(), luck, row)
 
     async def ask(request: Request | Query[Any]) -> Any:
-        if not isinstance(request, TextQuery):
+        if not isinstance(request, TextQuery | PredictionQuery):
             return await cast.ask(request)
         newest = int(request.text.removeprefix("t"))
-        return newest if kind == "metric" else random.Random(f"{row}/{newest}").random()
+        if isinstance(request, PredictionQuery):
+            return Prediction(random.Random(f"{row}/{newest}").random())
+        return newest
 
+    task = Task(brief="Write.", work=TextNumber())
+    if kind == "predictor":
+        seat = PredictorSeat(predictor="words", fit="0", records=100)
+        task = Task(brief="Write.", knowledge=Knowledge(source="kb", digest="", seat=seat))
     if kind == "weights":
         known = Knowledge(source="kb/", digest="", weights=WEIGHTS)
         task = Task(brief="Write.", knowledge=known)
         settings = replace(settings, models=replace(settings.models, judges=tuple(WEIGHTS)))
-    else:
-        task = Task(brief="Write.", work=TextNumber())
     settings = replace(settings, seed=luck.seed * 1_000_003 + row)
     tournament = Tournament(JobContext(task, settings, PROMPTS, ask, lambda _: None))
     asyncio.run(tournament.run())
@@ -98,17 +103,17 @@ def own_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story
 
 @cache
 def played(kind: str) -> tuple[Story, ...]:
-    """Runs whose judges rank at random, next to a metric or not, and some who look at nothing but the position."""
+    """Runs whose judges rank at random, next to code or not, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
     changes = {
         "paper": {"confirmation": 9, "playoff": 5},
         "drafts": {"drafts": 3},
         # What chance gives next to another ballot each time takes a while to work out over five texts.
-        "taste": {"playoff_texts": 3},
+        "predictor": {"playoff_texts": 3},
     }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
     luck = RandomDraws(20, RUNS).cached()
-    if kind in (*METRICS, "weights"):
+    if kind in (*CODE, "weights"):
         return tuple(own_run(kind, settings, luck, row) for row in range(RUNS))
     biased = world(first=1.5) if kind == "position" else world()
     return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
@@ -150,8 +155,8 @@ def small(chances: Iterable[float], level: float) -> bool:
     return at_most(sum(chance <= level for chance in found), len(found), level)
 
 
-KINDS = ["robust", "paper", "position", "drafts", "weights", *METRICS]
-UNBIASED = ["robust", "paper", "weights", *METRICS]
+KINDS = ["robust", "paper", "position", "drafts", "weights", *CODE]
+UNBIASED = ["robust", "paper", "weights", *CODE]
 
 
 @pytest.mark.parametrize("kind", KINDS)

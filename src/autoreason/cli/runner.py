@@ -122,8 +122,10 @@ def _disclosure(prepared: PreparedRun) -> list[str]:
     if knowledge is None:
         return []
     from autoreason.run.knowledge_choice import disclose
+    from autoreason.tournament.statements import predictor_seat
 
-    return [disclose(knowledge, settings.models, settings.base_url)]
+    seat = predictor_seat(prepared.task, settings)
+    return [disclose(knowledge, settings.models, settings.base_url), *([seat] if seat else [])]
 
 
 def _console() -> Console | None:

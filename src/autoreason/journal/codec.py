@@ -117,7 +117,7 @@ def _read_work(kind: type, fields: Any) -> Any:
     """What is to be done, as the room that defines it has it."""
     if kind is not Work:
         raise NotImplementedError(kind)
-    return msgspec.convert(fields, _find_kind(fields["type"]))
+    return msgspec.convert(fields, _find_kind(fields["type"]), dec_hook=_read_work)
 
 
 def _find_kind(name: str) -> type:

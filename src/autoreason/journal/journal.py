@@ -13,6 +13,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from msgspec.structs import replace
+
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
@@ -124,14 +126,16 @@ class Journal:
 
     def new_run_id(self) -> str:
         """A free name for a run, short and sorted by day."""
-        name = run_names.new_name(lambda name: name in self._reserved_names or self._has(name))
+        name = run_names.new_name(lambda name: name in self._reserved_names or self.has(name))
         # Not on the disk yet, but reserved.
         self._reserved_names.add(name)
         return name
 
-    async def begin_run(self, title: str, version: str, started: RunStarted) -> str:
-        """Add a new run under a free name, together with its first event; returns the name."""
-        run, at = self.new_run_id(), now()
+    async def begin_run(
+        self, title: str, version: str, started: RunStarted, name: str | None = None
+    ) -> str:
+        """Add a new run under a free name or this one, together with its first event; returns the name."""
+        run, at = name or self.new_run_id(), now()
         row = (run, codec.write_text(title), at, at, version, started.forked_from)
         first = codec.event_row(run, 1, started)
         await self._get_writer().commit(run, writes.begin_run(row, first))
@@ -139,10 +143,12 @@ class Journal:
         return run
 
     def find(self, name: str) -> RunRow:
-        """The run named by a whole name, its beginning, its last words, `last` or `@2`."""
-        if self._has(name):
+        """The run named by a whole name, its beginning, its last words, `last` or `@2`; a cell only by its dot."""
+        if self.has(name):
             return self.row(name)
-        newest = self._read(sql.NEWEST_IDS, (run_names.age_of(name) or _MAX_INTEGER,))
+        newest = self._read(
+            sql.NEWEST_IDS, (run_names.age_of(name) or _MAX_INTEGER, run_names.is_cell(name))
+        )
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
     def row(self, run: str) -> RunRow:
@@ -150,7 +156,19 @@ class Journal:
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
         (row,) = self._read(sql.RUN, (run,))
         with journal_errors(self._store, run):
-            return run_from(row, live)
+            found = run_from(row, live)
+        return replace(found, spent=found.spent.joined(self.cells_spent(run)))
+
+    def has(self, run: str) -> bool:
+        """Whether there is a run of exactly this name."""
+        return bool(self._read(sql.HAS_RUN, (run,)))
+
+    def cells(self, suite: str) -> list[RunRow]:
+        """The runs that are cells of a suite, the newest first."""
+        live = self.locked_runs()
+        rows = self._read(sql.CELLS, (suite,))
+        with journal_errors(self._store, suite):
+            return [run_from(row, live) for row in rows]
 
     def count(self) -> int:
         """How many runs there are."""
@@ -165,8 +183,10 @@ class Journal:
         return next((each.settings for each in events if isinstance(each, _WITH_SETTINGS)), None)
 
     def delete_run(self, run: str) -> None:
-        """Delete a run and the audit's cache of it; refused while another process has it locked."""
+        """Delete a run, its cells and the audit's cache of it; refused while another process has it locked."""
         with self.lock(run):
+            for cell in self.cells(run):
+                self.delete_run(cell.id)
             self._get_writer().commit_now("", writes.delete_run(run))
             self.readings.unlink(missing_ok=True)
 
@@ -179,14 +199,31 @@ class Journal:
         """For each run, oldest first, a string that changes with every record of it."""
         return {run: ", ".join(map(str, last)) for run, *last in self._read(sql.STAMPS)}
 
-    def runs(self, limit: int | None = 20, status: Status | None = None) -> list[RunRow]:
-        """The newest runs first, all of them where `limit` is None."""
+    def runs(
+        self, limit: int | None = 20, status: Status | None = None, *, cells: bool = False
+    ) -> list[RunRow]:
+        """The newest runs first, all of them where `limit` is None; cells of suites only if asked for."""
         live = self.locked_runs()
-        rows = self._read(
-            sql.RUNS, (status, _MAX_INTEGER if limit is None else min(limit, _MAX_INTEGER))
-        )
+        number = _MAX_INTEGER if limit is None else min(limit, _MAX_INTEGER)
+        rows = self._read(sql.RUNS, (status, number, cells))
         with journal_errors(self._store):
-            return [run_from(row, live) for row in rows]
+            return self._with_cells([run_from(row, live) for row in rows])
+
+    def _with_cells(self, rows: list[RunRow]) -> list[RunRow]:
+        """Runs with what their cells have spent, where they have any."""
+        suites = {cell.partition(".")[0] for (cell,) in self._read(sql.CELL_IDS)}
+        return [
+            replace(row, spent=row.spent.joined(self.cells_spent(row.id)))
+            if row.id in suites
+            else row
+            for row in rows
+        ]
+
+    def cells_spent(self, suite: str) -> Spent:
+        """What all cells of a suite have spent so far."""
+        (row,) = self._read(sql.CELLS_SPENT, (suite,))
+        with journal_errors(self._store, suite):
+            return spent_from(row)
 
     def set_status(self, run: str, status: Status) -> None:
         """Set a run's status; written in order with what was sent before."""
@@ -363,9 +400,6 @@ class Journal:
             self.send_answer(run, query, "")
             return ""
         return await self._get_writer().commit(run, writes.answer_with_guidance(run, query))
-
-    def _has(self, run: str) -> bool:
-        return bool(self._read(sql.HAS_RUN, (run,)))
 
     def _read(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         return self._with_reader(lambda c: c.execute(statement, values).fetchall())

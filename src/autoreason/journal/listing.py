@@ -25,14 +25,18 @@ def select_runs(
     since: datetime | None = None,
     until: datetime | None = None,
     search: str | None = None,
+    suite: str | None = None,
+    cells: bool = False,
 ) -> list[RunRow]:
-    """Runs that are wanted, newest first."""
+    """Runs that are wanted, newest first; cells where they are asked for, all or those of a suite."""
     unknown = set(states) - set(STATES)
     if unknown:
         raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(STATES)}")
     return [
         row
-        for row in journal.runs(None)
+        for row in (
+            journal.cells(journal.find(suite).id) if suite else journal.runs(None, cells=cells)
+        )
         if (since is None or row.created >= since)
         and (until is None or row.created < until)
         and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())

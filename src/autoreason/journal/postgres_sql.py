@@ -185,18 +185,20 @@ _SPENT = f"""
         coalesce(sum(r.cache_read), 0), coalesce(sum(r.cache_write), 0),
         coalesce(sum(r.reasoning), 0), count(r.id) - count(r.input + r.output),
         coalesce(sum(r.cost::numeric), 0), count(r.id) - count(r.cost), coalesce(sum(r.seconds), 0)
-    FROM replies AS r WHERE r.run = {{run}} AND r.role IN {sql.ROLES}
+    FROM replies AS r WHERE {{which}} AND r.role IN {sql.ROLES}
 """
 _RUN_ROWS = f"""
     SELECT run.*, spent.*
     FROM (SELECT {sql.RUN_COLUMNS}, rowid AS place FROM runs {{which}}) AS run
-    CROSS JOIN LATERAL ({_SPENT.format(run="run.id")}) AS spent
+    CROSS JOIN LATERAL ({_SPENT.format(which="r.run = run.id")}) AS spent
     ORDER BY run.created DESC, run.place DESC
 """
 _DIFFERENT = {
     sql.RUN: _RUN_ROWS.format(which=sql.THIS_RUN),
     sql.RUNS: _RUN_ROWS.format(which=sql.NEWEST_RUNS.replace("?1", "?1::text")),
-    sql.SPENT: _SPENT.format(run="?"),
+    sql.CELLS: _RUN_ROWS.format(which=sql.THESE_CELLS),
+    sql.SPENT: _SPENT.format(which="r.run = ?"),
+    sql.CELLS_SPENT: _SPENT.format(which=sql.IS_CELL.format(column="r.run")),
     sql.PIECE: "SELECT decode(id, 'hex'), text FROM pieces WHERE id = ?",
     # The server checks both by itself.
     sql.INTEGRITY: "SELECT 'ok'",

@@ -9,7 +9,7 @@ from random import SystemRandom
 
 from autoreason.errors import InvalidInput, UnknownRun
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}(\.[0-9]{1,7})?")
 _NEWEST = re.compile(r"@([1-9][0-9]{0,8})")
 _SHOWN = 5
 
@@ -55,6 +55,16 @@ def age_of(given: str) -> int | None:
     """Which of the newest runs is meant by `last` or `@2`; None where a name is given."""
     back = _NEWEST.fullmatch("@1" if given == "last" else given)
     return int(back[1]) if back else None
+
+
+def cell_name(suite: str, number: int) -> str:
+    """The name of a cell's run: that of its suite, a dot and the number."""
+    return f"{suite}.{number:04}"
+
+
+def is_cell(name: str) -> bool:
+    """Whether a run is a cell of a suite."""
+    return "." in name
 
 
 def match_name(given: str, newest_first: Sequence[str]) -> str:

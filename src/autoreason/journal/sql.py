@@ -153,9 +153,17 @@ INSERT_RUN = f"INSERT INTO runs ({RUN_COLUMNS}) VALUES (?, ?, 'running', ?, ?, ?
 SET_STATUS = "UPDATE runs SET status = ? WHERE id = ?"
 TOUCH_RUN = "UPDATE runs SET updated = ? WHERE id = ?"
 THIS_RUN = "WHERE id = ?"
-NEWEST_RUNS = "WHERE ?1 IS NULL OR status = ?1 ORDER BY created DESC, rowid DESC LIMIT ?2"
+NEWEST_RUNS = (
+    "WHERE (?1 IS NULL OR status = ?1) AND (?3 OR id NOT LIKE '%.%')"
+    " ORDER BY created DESC, rowid DESC LIMIT ?2"
+)
+IS_CELL = "{column} > ?1 || '.' AND {column} < ?1 || '/'"
+"""Names that begin with a suite's and a dot; the slash comes next after the dot, in order of their bytes."""
+THESE_CELLS = f"WHERE {IS_CELL.format(column='id')}"
 RUN = _RUN_ROWS.format(which=THIS_RUN)
 RUNS = _RUN_ROWS.format(which=NEWEST_RUNS)
+CELLS = _RUN_ROWS.format(which=THESE_CELLS)
+CELL_IDS = "SELECT id FROM runs WHERE id LIKE '%.%'"
 SETTINGS = """
     SELECT version, payload FROM events
     WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
@@ -166,7 +174,9 @@ DELETE_RUN = (
     "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
-NEWEST_IDS = f"{RUN_IDS} LIMIT ?"
+NEWEST_IDS = """
+    SELECT id FROM runs WHERE ?2 OR id NOT LIKE '%.%' ORDER BY created DESC, rowid DESC LIMIT ?1
+"""
 HAS_RUN = "SELECT 1 FROM runs WHERE id = ?"
 STAMPS = """
     SELECT id, (SELECT max(seq) FROM events WHERE run = runs.id),
@@ -174,6 +184,9 @@ STAMPS = """
     FROM runs ORDER BY created, rowid
 """
 SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role IN {ROLES}"
+CELLS_SPENT = f"""
+    SELECT {_SPENT} FROM replies AS r WHERE {IS_CELL.format(column="r.run")} AND r.role IN {ROLES}
+"""
 
 # Events.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from math import sqrt
 from pathlib import Path
 from random import Random
@@ -12,19 +13,21 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.index import Index, Row
+from autoreason.knowledge.index import Index
 from autoreason.knowledge.predictor import (
     CopyFinder,
+    FittedPredictor,
     LengthPredictor,
     Neighbours,
     Predictor,
     RetrievalPredictor,
     Use,
-    WordsPredictor,
+    comparable_rows,
 )
 from autoreason.knowledge.retrieval import Query
-from autoreason.knowledge.standing import MIN_Z, FoundPairs, Pair, find_pairs, find_standings
-from autoreason.knowledge_records import Record
+from autoreason.knowledge.standing import MIN_Z, FoundPairs, Pair, find_pairs
+from autoreason.knowledge.test_results import TestResult, Verdict, keep_test
+from autoreason.knowledge_records import FITTED, Record
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone
@@ -34,9 +37,8 @@ from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 from autoreason.type_hints import check_call
 
 T = TypeVar("T")
-PredictorName = Literal["retrieval", "words", "length"]
+PredictorName = Literal["retrieval", "words", "embeddings", "both", "length"]
 PREDICTORS: tuple[PredictorName, ...] = get_args(PredictorName)
-Verdict = Literal["helps", "harms", "not shown", "too few"]
 MIN_PAIRS = 60
 """Pairs below which nothing is concluded."""
 _MIN_GROUPS = 20
@@ -45,8 +47,8 @@ _NORMAL = NormalDist()
 SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 """Standard errors of a difference that is shown four times out of five."""
 TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
-_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2}
-"""How often outcomes are shuffled; to weigh words takes seconds."""
+_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2, "both": 2}
+"""How often outcomes are shuffled; a regression takes seconds."""
 _TOO_GOOD = 0.52
 """What shuffled outcomes should not reach."""
 
@@ -196,16 +198,18 @@ def evaluate_predictor(
 
     Args:
         folder: The folder, or a single CSV or JSONL file.
-        predictor: `retrieval`, `words` or `length`; none of them asks a model.
+        predictor: `retrieval`, `words`, `embeddings`, `both` of these, or `length`; none of them asks
+            a model. Embeddings need `autoreason[embeddings]`.
         split: What is left out at a time; `pair` is refused, because it gives answers away.
         min_z: Standard errors by which two texts must differ to make a pair.
         on_progress: Called with the number of pairs that are decided, and of all.
 
     Returns:
-        The report, with its `verdict`.
+        The report, with its `verdict`. That on a regression (`words`, `embeddings`, `both`) is kept
+        in the folder, and only where it is `helps` does the predictor get a seat on the panels of later runs.
 
     Raises:
-        InvalidInput: There is no such folder, or its `kb.toml` cannot be used.
+        InvalidInput: There is no such folder, its `kb.toml` cannot be used, or a package is missing.
 
     Example:
         >>> from pathlib import Path
@@ -225,12 +229,28 @@ def evaluate_predictor(
     if split == "pair":
         raise InvalidInput(PAIRS_LEAK)
     content = read_folder(folder)
-    return measure_predictor(content.records, predictor, min_z=min_z, on_progress=on_progress)
+    found = measure_predictor(content.records, predictor, min_z=min_z, on_progress=on_progress)
+    if predictor in FITTED and Path(folder).is_dir():
+        keep_test(
+            folder,
+            TestResult(
+                judge=predictor,
+                verdict=found.verdict,
+                difference=found.against_length.value or 0.0,
+                low=found.against_length.low,
+                high=found.against_length.high,
+                pairs=found.pairs,
+                groups=found.groups,
+                when=datetime.now(UTC).isoformat(timespec="seconds"),
+                right=found.right,
+            ),
+        )
+    return found
 
 
 def retrieval_answers(records: Sequence[Record], pairs: Sequence[Pair]) -> list[float | None]:
     """Whether retrieval alone is right about each pair: 1, 0, 0.5 where it cannot tell, None where nothing is known."""
-    past = _Past([record for record in records if record.chosen != "picked"])
+    past = _Past(records)
     predictor = past.predictor("retrieval", past.scores)
     return [_answer(predictor, pair) for pair in pairs]
 
@@ -245,7 +265,7 @@ def measure_predictor(
     """The same on records."""
     found = find_pairs(records, min_z=min_z)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
-    past = _Past([record for record in records if record.chosen != "picked"])
+    past = _Past(records)
     own = past.predictor(predictor, past.scores)
     shuffled = [
         past.predictor(predictor, past.shuffle(draw)) for draw in range(_DRAWS.get(predictor, 0))
@@ -306,14 +326,10 @@ def summarize(
 
 
 class _Past:
-    """What predictors may know: every text that can be compared with others of its group."""
+    """What predictors may know."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        by_text: dict[tuple[str, str], Row] = {}
-        for record, standing in find_standings(records):
-            if standing.size > 1:
-                by_text.setdefault((record.group, record.text), (record, standing))
-        self._rows = list(by_text.values())
+        self._rows = comparable_rows(records)
         self.scores = {record.id: standing.score for record, standing in self._rows if standing}
         self.neighbours = Neighbours(Index.of_rows(self._rows))
         self._copies: CopyFinder | None = None
@@ -322,9 +338,9 @@ class _Past:
         """The predictor of that name, to which texts did as these scores say."""
         if name == "retrieval":
             return RetrievalPredictor(self.neighbours, scores)
-        if name == "words":
+        if name != "length":
             self._copies = self._copies or CopyFinder([record.text for record, _ in self._rows])
-            return WordsPredictor(self._rows, scores, self._copies)
+            return FittedPredictor(name, self._rows, scores, self._copies)
         return LengthPredictor()
 
     def shuffle(self, seed: int) -> dict[str, float]:

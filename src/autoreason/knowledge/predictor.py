@@ -1,34 +1,42 @@
-"""Predictors of which of two texts does better: by similar texts, by words, by length."""
+"""Predictors of which of two texts does better: by similar texts, by a regression, by length."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from math import fsum, sqrt
-from operator import mul, sub
 from statistics import fmean
 from typing import NamedTuple, Protocol
 
 from autoreason.knowledge.index import Index, Row
 from autoreason.knowledge.retrieval import Query, count_leaks, find_neighbours
+from autoreason.knowledge.ridge import Ridge, fit_ridge
+from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge.values import is_earlier
 from autoreason.knowledge.words import MAX_SIMILARITY, is_too_similar, word_set
+from autoreason.knowledge_records import FittedName, Record
 
 NEIGHBOURS = 20
 """Similar texts whose outcomes are averaged."""
 _MAX_POSTINGS = 20_000
 """Common words say something, too, and a test has time."""
-_PENALTY = 3.0
+MIN_FITTED = 20
+"""Records that a regression needs more than."""
 _GROWTH = 1.2
-"""Words are weighed again when there are so many times as many records."""
+"""It is fitted again when there are so many times as many records."""
 _FOLDS = 10
-_MAX_STEPS = 50
-_ENOUGH = 0.01
-"""Words are weighed until what is left to explain is this share of it."""
 
 Scores = Mapping[str, float]
 """How well texts did in their groups, by the ids of their records."""
+
+
+def comparable_rows(records: Iterable[Record]) -> list[Row]:
+    """What predictors may know: every text that can be compared with others of its group, and was not picked."""
+    by_text: dict[tuple[str, str], Row] = {}
+    for record, standing in find_standings(each for each in records if each.chosen != "picked"):
+        if standing.size > 1:
+            by_text.setdefault((record.group, record.text), (record, standing))
+    return list(by_text.values())
 
 
 class Use(NamedTuple):
@@ -133,119 +141,72 @@ class CopyFinder:
         ]
 
 
-class _Weights(NamedTuple):
-    """What words are worth, and the records from which that is known."""
+class _Known(NamedTuple):
+    """A regression, and the records from which it is known."""
 
-    of: Mapping[str, float] = {}
+    ridge: Ridge | None = None
     records: int = 0
     groups: frozenset[str] = frozenset()
     until: str = ""
 
 
-class WordsPredictor:
-    """A ridge regression of outcomes on words, from earlier records or, without dates, from other groups."""
+class FittedPredictor:
+    """A ridge regression of outcomes, on earlier records or, without dates, on other groups."""
 
-    def __init__(self, rows: Sequence[Row], scores: Scores, copies: CopyFinder) -> None:
-        self._rows, self._scores = rows, scores
+    def __init__(
+        self, name: FittedName, rows: Sequence[Row], scores: Scores, copies: CopyFinder
+    ) -> None:
+        self._name, self._rows, self._scores = name, rows, scores
         self._copies = copies
         self._before = ""
-        self._latest = _Weights()
+        self._latest = _Known()
         groups = sorted({record.group for record, _ in rows})
         self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
-        self._folds: dict[int | None, _Weights] = {}
+        self._folds: dict[int | None, _Known] = {}
         self.use = Use()
 
     def predict(self, query: Query) -> float | None:
-        """The sum of its words' weights; None where a copy of it is among the records."""
+        """What the regression says of it; None where a copy of it is among the records."""
         if any(self._is_allowed(at, query) for at in self._copies.find(query.text)):
             return None
-        weights = self._from_earlier(query.before) if query.before else self._from_others(query)
-        if not weights.of:
+        known = self._from_earlier(query.before) if query.before else self._from_others(query)
+        if known.ridge is None:
             return None
-        later = bool(query.before) and not is_earlier(weights.until, query.before)
-        self.use = self.use.add(weights.records, int(later or query.group in weights.groups))
-        words = word_set(query.text)
-        return fsum(weights.of.get(word, 0.0) for word in words) / sqrt(len(words) or 1)
+        later = bool(query.before) and not is_earlier(known.until, query.before)
+        self.use = self.use.add(known.records, int(later or query.group in known.groups))
+        return known.ridge.predict(query.text)
 
     def _is_allowed(self, at: int, query: Query) -> bool:
         record = self._rows[at][0]
         earlier = not query.before or is_earlier(record.when, query.before)
         return earlier and record.group != query.group
 
-    def _from_earlier(self, before: str) -> _Weights:
-        """Weights from records before a date; queries come in the order of their dates."""
+    def _from_earlier(self, before: str) -> _Known:
+        """From records before a date; queries come in the order of their dates."""
         if before < self._before:
             raise ValueError("queries must come in the order of their dates")
         if before > self._before:
             self._before = before
             rows = [row for row in self._rows if is_earlier(row[0].when, before)]
-            if len(rows) > max(NEIGHBOURS, _GROWTH * self._latest.records):
-                self._latest = self._fit(rows, self._latest.of)
+            if len(rows) > max(MIN_FITTED, _GROWTH * self._latest.records):
+                self._latest = self._fit(rows, self._latest.ridge)
         return self._latest
 
-    def _from_others(self, query: Query) -> _Weights:
-        """Weights from nine tenths of the groups, or all but one of a few, among which the query's is not."""
+    def _from_others(self, query: Query) -> _Known:
+        """From nine tenths of the groups, or all but one of a few, among which the query's is not."""
         fold = self._fold_of.get(query.group)
         if fold not in self._folds:
             rows = [row for row in self._rows if self._fold_of[row[0].group] != fold]
-            self._folds[fold] = self._fit(rows, {})
+            self._folds[fold] = self._fit(rows)
         return self._folds[fold]
 
-    def _fit(self, rows: Sequence[Row], start: Mapping[str, float]) -> _Weights:
+    def _fit(self, rows: Sequence[Row], start: Ridge | None = None) -> _Known:
         if not rows:
-            return _Weights()
+            return _Known()
         outcomes = [self._scores[record.id] for record, _ in rows]
-        return _Weights(
-            fit_words([record.text for record, _ in rows], outcomes, start),
+        return _Known(
+            fit_ridge(self._name, [record.text for record, _ in rows], outcomes, start),
             len(rows),
             frozenset(record.group for record, _ in rows),
             max(record.when for record, _ in rows),
         )
-
-
-def fit_words(
-    texts: Sequence[str], outcomes: Sequence[float], start: Mapping[str, float] = {}
-) -> dict[str, float]:
-    """Weights of words by ridge regression, with conjugate gradients (Hestenes and Stiefel 1952).
-
-    A text counts as its different words, each divided by the root of how many they are; `start` are weights
-    that are nearly right.
-    """
-    names: dict[str, int] = {}
-    words_of = [[names.setdefault(word, len(names)) for word in word_set(text)] for text in texts]
-    squares = [1 / (len(words) or 1) for words in words_of]
-    texts_with: list[list[int]] = [[] for _ in names]
-    for at, words in enumerate(words_of):
-        for word in words:
-            texts_with[word].append(at)
-
-    def project(values: Sequence[float]) -> list[float]:
-        """The sum over texts that have a word, for every word."""
-        return [sum(map(values.__getitem__, having)) for having in texts_with]
-
-    def apply(weights: Sequence[float]) -> list[float]:
-        """The matrix of the normal equations times a vector."""
-        sums = [sum(map(weights.__getitem__, words)) for words in words_of]
-        image = project(list(map(mul, sums, squares)))
-        return [value + _PENALTY * weight for value, weight in zip(image, weights, strict=True)]
-
-    centre = fmean(outcomes)
-    scaled = [(y - centre) * sqrt(square) for y, square in zip(outcomes, squares, strict=True)]
-    weights = [start.get(word, 0.0) for word in names]
-    residual = list(map(sub, project(scaled), apply(weights)))
-    direction = residual
-    error = fsum(map(mul, residual, residual))
-    enough = _ENOUGH**2 * fsum(value * value for value in project(scaled))
-    for _ in range(_MAX_STEPS):
-        if error <= enough:
-            break
-        image = apply(direction)
-        step = error / fsum(map(mul, direction, image))
-        weights = [weight + step * value for weight, value in zip(weights, direction, strict=True)]
-        residual = [value - step * other for value, other in zip(residual, image, strict=True)]
-        before, error = error, fsum(map(mul, residual, residual))
-        share = error / before
-        direction = [
-            value + share * other for value, other in zip(residual, direction, strict=True)
-        ]
-    return dict(zip(names, weights, strict=True))

@@ -84,11 +84,20 @@ def _reason_to_leave_out(found: IndexedRecord, query: Query) -> str:
         return "private"
     if found.to_models and not query.to_models:
         return "addresses a model"
+    return gives_away(record, query)
+
+
+def gives_away(record: Record, query: Query) -> str:
+    """Why a record says too much about a query's text; empty where it does not."""
     if query.group and record.group == query.group:
         return "same group"
     if query.before and not is_earlier(record.when, query.before):
         return "later"
-    if is_too_similar(record.text, query.text) or _contains(record.text, query.text):
+    # A draft may be a paragraph after a long brief.
+    parts = (query.text, *query.text.split("\n\n"))
+    if any(is_too_similar(record.text, each) for each in parts) or _contains(
+        record.text, query.text
+    ):
         return "too similar"
     return ""
 

@@ -1,24 +1,28 @@
-"""What tests of a folder said: for which judges its outcomes help, and how much each is worth."""
+"""What tests of a folder said: which judges its outcomes help, how much each is worth, and which predictors know."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from math import log
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from autoreason.knowledge.holdout import Verdict
+from autoreason.knowledge_records import FITTED, WhenTested
+from autoreason.stats.results import Estimate
 
 _FILE = ".tests.jsonl"
+Verdict = Literal["helps", "harms", "not shown", "too few"]
 _USUAL, _STRENGTH = 0.6, 50
 """What judges are taken for before they are tested: right so often, as if on so many groups."""
 _LEAST, _MOST = 0.25, 3.0
 
 
 class TestResult(Struct, frozen=True, kw_only=True):
-    """One test of a folder with one judge."""
+    """One test of a folder with one judge, or of a predictor."""
 
     __test__ = False
     """It is no test of pytest's."""
@@ -27,7 +31,7 @@ class TestResult(Struct, frozen=True, kw_only=True):
     """Its address; or the name of a predictor."""
     verdict: Verdict
     difference: float
-    """Share of pairs decided rightly with knowledge, less that without."""
+    """Share of pairs decided rightly with knowledge, less that without; of a predictor, less that by length."""
     low: float | None
     high: float | None
     pairs: int
@@ -35,6 +39,8 @@ class TestResult(Struct, frozen=True, kw_only=True):
     when: str
     run: str = ""
     """The run in which it was tested."""
+    right: Estimate | None = None
+    """Of a predictor: the share of pairs it was right about."""
     weight: float | None = None
     """How much its ballot counts in a playoff if it is shown outcomes; None where the pairs were too few."""
     weight_without: float | None = None
@@ -45,6 +51,14 @@ def record_test(folder: str | Path, result: TestResult) -> None:
     """Append a result to the folder's own."""
     with Path(folder, _FILE).open("ab") as file:
         file.write(msgspec.json.encode(result) + b"\n")
+
+
+def keep_test(folder: str | Path, result: TestResult) -> None:
+    """The same, with a warning where nothing can be written there."""
+    try:
+        record_test(folder, result)
+    except OSError as error:
+        warnings.warn(f"the verdict cannot be kept in {folder} ({error.strerror})", stacklevel=3)
 
 
 def read_tests(folder: str | Path) -> list[TestResult]:
@@ -88,3 +102,11 @@ def helps_judge(folder: str | Path, judge: str) -> bool:
     """Whether the last test of a judge says that outcomes help it."""
     verdicts = [each.verdict for each in read_tests(folder) if each.judge == judge]
     return verdicts[-1:] == ["helps"]
+
+
+def choose_fitted(folder: str | Path, when: WhenTested) -> TestResult | None:
+    """The last test of the predictor that deserves a seat: of those that help, or of all, the one most often right."""
+    last = {each.judge: each for each in read_tests(folder) if each.judge in FITTED}
+    helping = [each for each in last.values() if each.verdict == "helps"]
+    found = helping or (list(last.values()) if when == "yes" else [])
+    return max(found, key=lambda each: (each.right and each.right.value) or 0.0, default=None)

@@ -91,10 +91,31 @@ class Reservation:
 _NOTHING = CostBound(1, 0, None)
 
 
+class SharedBudget(Protocol):
+    """What several runs may spend together."""
+
+    async def reserve(self, upper: CostBound) -> Reservation:
+        """Reserve a call's upper bound, or raise `BudgetReached`."""
+        ...
+
+    def settle(self, reservation: Reservation, reply: Reply) -> None:
+        """Pay for a reply."""
+        ...
+
+    def release(self, reservation: Reservation) -> None:
+        """Give back all of it."""
+        ...
+
+
 class BudgetTracker:
     """What a run may still spend. Every call reserves its upper bound before it is sent."""
 
-    def __init__(self, budget: Budget, elapsed: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        elapsed: Callable[[], float] = lambda: 0.0,
+        shared: SharedBudget | None = None,
+    ) -> None:
         self._budget = budget
         self._elapsed = elapsed
         """Working time so far in seconds, that of earlier processes included."""
@@ -107,10 +128,13 @@ class BudgetTracker:
         self._out: set[Reservation] = set()
         self._reserved = CostBound(0, 0, Decimal(0))
         self._queue: deque[tuple[asyncio.Future[Reservation], CostBound]] = deque()
+        self._shared = shared
+        """The budget of all runs that this one belongs to; every call reserves from both."""
+        self._from_shared: dict[Reservation, Reservation] = {}
 
     def bound(self, request: Request, rates: Rates | None) -> CostBound:
         """What to reserve for a request; nothing without limits."""
-        return upper_bound(request, rates) if self._limited else _NOTHING
+        return upper_bound(request, rates) if self._limited or self._shared else _NOTHING
 
     @property
     def spent(self) -> Spent:
@@ -119,6 +143,16 @@ class BudgetTracker:
 
     async def reserve(self, upper: CostBound) -> Reservation:
         """Reserve a call's upper bound; wait where it may fit once other calls are settled."""
+        own = await self._reserve(upper)
+        if self._shared:
+            try:
+                self._from_shared[own] = await self._shared.reserve(upper)
+            except BaseException:
+                self.release(own)
+                raise
+        return own
+
+    async def _reserve(self, upper: CostBound) -> Reservation:
         if not self._limited:
             return Reservation(upper)
         self._check(upper)
@@ -138,6 +172,8 @@ class BudgetTracker:
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
         """Pay for a reply and give back what it did not need."""
+        if self._shared:
+            self._shared.settle(self._from_shared.pop(reservation), reply)
         self.carry(reply, reservation.upper)
         self.release(reservation)
 
@@ -154,8 +190,14 @@ class BudgetTracker:
         cost = upper.cost if reply.cost is None else None
         self._assumed = _sum(self._assumed, CostBound(0, tokens, cost))
 
+    def carry_spent(self, spent: Spent) -> None:
+        """Count what other runs have spent, all of it reported."""
+        self._spent = self._spent.joined(spent)
+
     def release(self, reservation: Reservation) -> None:
         """Give back all of it: the call left no reply."""
+        if self._shared and reservation in self._from_shared:
+            self._shared.release(self._from_shared.pop(reservation))
         if not self._limited:
             return
         self._out.remove(reservation)

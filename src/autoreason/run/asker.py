@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable
+from contextlib import nullcontext
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -179,7 +180,7 @@ class Asker:
             raise ProviderFailed(self._provider_error) from error
 
     async def _serve(self, query: Query[Any]) -> Any:
-        """Running programs costs nothing: a run that is stopped does not wait for them."""
+        """Where it costs nothing, such as running programs, a run that is stopped does not wait for it."""
         if self._service is None:
             raise InvalidInput(
                 f"this run has no service to answer a {type(query).__name__}; give it one"
@@ -187,7 +188,7 @@ class Asker:
         if self._on_signal:
             self._on_signal(QueryStarted(query.key, query.kind))
         try:
-            with idle_section():
+            with idle_section() if query.free else nullcontext():
                 return await self._service.answer(query)
         finally:
             if self._on_signal:

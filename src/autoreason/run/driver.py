@@ -35,7 +35,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
-from autoreason.models.budget import BudgetTracker
+from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
@@ -70,6 +70,8 @@ async def start(
     forked_from: str | None = None,
     on_started: Callable[[str], None] | None = None,
     service: Service | None = None,
+    name: str | None = None,
+    shared_budget: SharedBudget | None = None,
 ) -> Result:
     """Start a run and drive it until it ends or pauses."""
     kind = job_class(settings)
@@ -87,14 +89,14 @@ async def start(
         departures=DEPARTURES[settings.protocol] if settings.strategy == "autoreason" else (),
     )
     check_event(started)
-    run = await journal.begin_run(task.title, __version__, started)
+    run = await journal.begin_run(task.title, __version__, started, name)
     with journal.lock(run):
         if on_started:
             on_started(run)
         if on_event:
             on_event(started)
         drive = _Drive(run, journal, task, settings, prompts, on_event)
-        return await drive.go(pool, on_signal, switch, service)
+        return await drive.go(pool, on_signal, switch, service, shared_budget)
 
 
 async def resume(
@@ -107,6 +109,7 @@ async def resume(
     on_signal: OnSignal | None = None,
     switch: StopSwitch | None = None,
     service: Service | None = None,
+    shared_budget: SharedBudget | None = None,
 ) -> Result:
     """Resume a run where it was left; what is recorded is not asked again."""
     with journal.lock(run):
@@ -149,7 +152,7 @@ async def resume(
         drive = _Drive(
             run, journal, task, changed, prompts, on_event, recovery, emitted, replies, answers
         )
-        return await drive.go(pool, on_signal, switch, service)
+        return await drive.go(pool, on_signal, switch, service, shared_budget)
 
 
 def _recover(story: Story) -> Recovery:
@@ -189,9 +192,10 @@ class _Drive(Struct, frozen=True):
         on_signal: OnSignal | None,
         switch: StopSwitch | None,
         service: Service | None,
+        shared_budget: SharedBudget | None = None,
     ) -> Result:
         """Drive the run until it ends or pauses."""
-        budget_tracker = self._track_budget()
+        budget_tracker = self._track_budget(shared_budget)
         async with AsyncExitStack() as exits:
             if pool is None:
                 pool = ModelPool.of(self.settings)
@@ -232,12 +236,14 @@ class _Drive(Struct, frozen=True):
                 await self.journal.flush()
         return self._result(job.story, end, budget_tracker)
 
-    def _track_budget(self) -> BudgetTracker:
+    def _track_budget(self, shared: SharedBudget | None) -> BudgetTracker:
         """The budget that is left; what earlier processes spent counts."""
         limited = self.settings.budget.seconds is not None
         before = working_time(self.run, journal=self.journal).seconds if limited else 0.0
         started = monotonic()
-        budget_tracker = BudgetTracker(self.settings.budget, lambda: before + monotonic() - started)
+        budget_tracker = BudgetTracker(
+            self.settings.budget, lambda: before + monotonic() - started, shared
+        )
         for request, reply in self.replies.values():
             budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
         return budget_tracker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import comb
@@ -25,7 +26,9 @@ from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.parameters import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
-from autoreason.tournament.metric import Metric, MetricRole, metric_of
+from autoreason.tournament.code_judges import code_seats
+from autoreason.tournament.metric import Metric, MetricRole
+from autoreason.tournament.statements import predictor_seat
 
 _DESCRIBED = (
     "drafts",
@@ -164,7 +167,8 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
                     else []
                 ),
                 ("drafts", _drafts(task, settings)),
-                ("panel", _panel(settings, bool(metric_of(task, "judge")))),
+                *([("predictor", seat)] if (seat := predictor_seat(task, settings)) else []),
+                ("panel", _panel(settings, code_seats(task))),
                 ("ends", _ends(settings)),
             ]
         case "judge":
@@ -305,18 +309,20 @@ _METRIC_ROLES: dict[MetricRole, str] = {
 }
 
 
-def _panel(settings: Settings, metric: bool) -> str:
-    text = count(settings.judges, "judge")
-    if metric:
-        text += f" and the metric, {settings.judges + 1} ballots where it can rank the texts"
+def _panel(settings: Settings, code: Sequence[str]) -> str:
+    text, beside = count(settings.judges, "judge"), "".join(f" and the {name}" for name in code)
+    if code:
+        can = "it" if len(code) == 1 else "they"
+        ballots = settings.judges + len(code)
+        text += f"{beside}, {ballots} ballots where {can} can rank the texts"
     if settings.extra_judges and settings.max_judges > settings.judges:
         text += (
             f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
         )
     ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
     last = [f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends]
-    if metric and settings.playoff:
-        last[0] += " and the metric"
+    if settings.playoff:
+        last[0] += beside
     return "; ".join([text, *last])
 
 

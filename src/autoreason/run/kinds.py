@@ -18,6 +18,7 @@ OTHER_JOBS: dict[str, str] = {
     "solve": "autoreason.programs.solve_job:Solve",
     "research": "autoreason.artifacts.research_job:Research",
     "research_rules": "autoreason.artifacts.rule_comparison:RuleComparison",
+    "lab": "autoreason.studies.lab.lab_job:Lab",
 }
 """Jobs that are no strategies, each imported when it is used."""
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from msgspec import convert
 from msgspec.structs import replace
 
-from autoreason.knowledge_records import JudgeOutcomes, Knowledge, ShownOutcomes
+from autoreason.errors import InvalidInput
+from autoreason.knowledge_records import (
+    FittedName,
+    Knowledge,
+    PredictorSeat,
+    ShownOutcomes,
+    WhenTested,
+)
 from autoreason.models.open import destination
 from autoreason.report.numbers import count
 from autoreason.settings import Models, provider_of, servers
+from autoreason.stats.results import Estimate
 from autoreason.task import Task
 
 
@@ -19,7 +28,7 @@ def add_knowledge(
     folder: str | Path,
     models: Models,
     *,
-    judge_outcomes: JudgeOutcomes = "tested",
+    judge_outcomes: WhenTested = "tested",
     group: str = "",
     base_url: str | Mapping[str, str] | None = None,
     own: Collection[str] = (),
@@ -31,9 +40,8 @@ def add_knowledge(
 
     # Where a model of the caller's sends things is not known.
     private = not own and not destinations(models, base_url)
-    text = "\n\n".join(part for part in (task.brief, task.draft) if part)
     with Index.open(folder) as index:
-        knowledge = choose_knowledge(index, Query(text, group=group, private=private))
+        knowledge = choose_knowledge(index, Query(_known_text(task), group=group, private=private))
     if judge_outcomes == "tested":
         helps = all(helps_judge(folder, judge) for judge in models.judges)
         judge_outcomes = "yes" if helps else "no"
@@ -41,6 +49,66 @@ def add_knowledge(
         knowledge = replace(knowledge, judges=ShownOutcomes())
     weights = judge_weights(folder, models.judges, with_records=judge_outcomes == "yes")
     return replace(task, knowledge=replace(knowledge, source=str(folder), weights=weights))
+
+
+def seat_predictor(
+    task: Task,
+    folder: str | Path,
+    when: WhenTested = "tested",
+    *,
+    group: str = "",
+    strategy: str = "autoreason",
+) -> tuple[Task, bytes]:
+    """The task with a predictor's seat, where one is tested or wanted, and the predictor as it is to be saved."""
+    if when == "no" or task.knowledge is None or (when == "tested" and strategy != "autoreason"):
+        return task, b""
+    if strategy != "autoreason":
+        raise InvalidInput(
+            f"a predictor has a seat on the panels of a tournament, and {strategy} is none; leave out "
+            "`predictor_seat`"
+        )
+    from autoreason.knowledge.folder import read_folder
+    from autoreason.knowledge.predictor import MIN_FITTED, comparable_rows
+    from autoreason.knowledge.retrieval import Query, gives_away
+    from autoreason.knowledge.ridge import digest_ridge, encode_ridge, fit_for_run
+    from autoreason.knowledge.test_results import choose_fitted
+
+    tested = choose_fitted(folder, when)
+    if tested is None and when == "tested":
+        return task, b""
+    query = Query(_known_text(task), group=group)
+    rows = [
+        (record.text, standing.score)
+        for record, standing in comparable_rows(read_folder(folder).records)
+        if standing and not gives_away(record, query)
+    ]
+    if len(rows) <= MIN_FITTED:
+        if when == "tested":
+            return task, b""
+        raise InvalidInput(
+            f"{folder} has {len(rows)} outcomes that a predictor may be fitted on; it takes more than {MIN_FITTED}"
+        )
+    name: FittedName = "words"
+    if tested:
+        name = convert(tested.judge, FittedName)
+    fitted = fit_for_run(name, *zip(*rows, strict=True))
+    body = encode_ridge(fitted)
+    right = tested.right if tested and tested.right else Estimate(None)
+    seat = PredictorSeat(
+        predictor=name,
+        fit=digest_ridge(body),
+        records=fitted.records,
+        verdict=tested.verdict if tested else "",
+        right=right.value,
+        low=right.low,
+        high=right.high,
+    )
+    return replace(task, knowledge=replace(task.knowledge, seat=seat)), body
+
+
+def _known_text(task: Task) -> str:
+    """What is known of a text before it is written."""
+    return "\n\n".join(part for part in (task.brief, task.draft) if part)
 
 
 def disclose(

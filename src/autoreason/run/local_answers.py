@@ -1,4 +1,4 @@
-"""What jobs of other rooms leave open and this process answers: the next action, the order of decisions, constants."""
+"""What jobs of other rooms leave open and this process answers: the next action, order, constants, predictions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.exchange import Query
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.run.recall import Memory
+from autoreason.tournament.code_judges import Prediction, PredictionQuery
 
 
 class LocalAnswers:
@@ -38,4 +39,12 @@ class LocalAnswers:
                 return replace(known, repeated=True)
             case TuningQuery():
                 return await asyncio.to_thread(suggest, query)
+            case PredictionQuery():
+                return await asyncio.to_thread(_predict, query)
         return None
+
+
+def _predict(query: PredictionQuery) -> Prediction:
+    from autoreason.knowledge.ridge import load_ridge
+
+    return Prediction(load_ridge(query.fit).predict(query.text))

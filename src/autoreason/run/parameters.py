@@ -9,7 +9,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
-from autoreason.knowledge_records import Chosen, JudgeOutcomes
+from autoreason.knowledge_records import Chosen, WhenTested
 from autoreason.models.pool import ModelPool
 from autoreason.paths import ServerUrl
 from autoreason.run.recall import OnEvent
@@ -183,8 +183,11 @@ class RefineOptions(TaskOptions, total=False):
     """A folder of your own records: texts with what became of them, facts and style."""
     knowledge_group: str
     """The campaign, test or list this text is for; nothing of it is shown."""
-    judge_outcomes: JudgeOutcomes
+    judge_outcomes: WhenTested
     """Whether judges are shown outcomes: `tested`, where `knowledge test` says that helps them; `yes` or `no`."""
+    predictor_seat: WhenTested
+    """Whether a predictor fitted on the outcomes has a seat next to the judges: `tested`, where `knowledge test` says
+    that it helps; `yes` or `no`."""
 
 
 class CompareOptions(TaskOptions, total=False):
@@ -269,6 +272,27 @@ class CompareRulesOptions(MeasureOptions, total=False):
     """Two different ones or more; all three unless given."""
     repeats: int
     """Runs by each rule."""
+
+
+class LabOptions(RunHooks, total=False):
+    """Keyword arguments of `lab`."""
+
+    named_models: Mapping[str, str | Model]
+    """Models for the names that the suite leaves open."""
+    repeats: int
+    """How often each arm does each task, instead of what the suite says."""
+    parallel: int
+    """Cells at a time."""
+    workers: int
+    """Processes that run cells; 0 runs them in this one."""
+    seed: int
+    """Instead of the suite's; drawn where neither is given."""
+    budget: Budget | Mapping[str, Any]
+    """Limits over all cells together; those that it does not set are the suite's."""
+    anyway: bool
+    """Run it even where nothing could be shown."""
+    base_url: str | dict[str, str] | None
+    allow_http: bool
 
 
 class ForkOptions(WriteOptions, total=False):

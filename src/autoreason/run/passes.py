@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autoreason.report.numbers import UNKNOWN, percent
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
 from autoreason.report.table import Column, Table
-from autoreason.tournament.statements import scores
+from autoreason.tournament.statements import code_voters, scores
 
 if TYPE_CHECKING:
     from autoreason.events import PassDecided
@@ -37,7 +37,7 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
             scores(verdict.scores),
             margin,
             percent(verdict.chance),
-            f"{verdict.ballots}{' + metric' if verdict.metric and verdict.metric.ranking else ''}",
+            " + ".join([str(verdict.ballots), *code_voters(verdict)]),
         )
     return (str(decided.number), won, *judged, f"{decided.words:,}")
 

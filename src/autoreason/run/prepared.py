@@ -11,6 +11,7 @@ from typing import Any, Unpack, cast
 from msgspec import Struct
 
 from autoreason.exchange import Model, Service
+from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.run.driver import start
@@ -22,7 +23,7 @@ from autoreason.run.preflight import check, check_call_limit, check_models, chec
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
 from autoreason.run.reports import reported_result
-from autoreason.run.result import Result
+from autoreason.run.result import Result, StopSwitch
 from autoreason.run.sync import wait_for
 from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Models, Settings, make_settings, read_budget
@@ -41,6 +42,8 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
     forked_from: str | None = None
     service: Service | None = None
     """Runs programs or measures artifacts, where these are the task."""
+    _fit: bytes = b""
+    """A predictor with a seat, saved when the run starts."""
 
     def estimate(self) -> RunEstimate:
         """Calls, tokens and cost of the run, without calling anything."""
@@ -71,11 +74,16 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
         hooks = {**self.hooks, **hooks}
         async with AsyncExitStack() as exits:
             pool = use_pool(hooks.get("pool"), self.settings, self.models, exits)
-            await check(self.task, self.settings, pool, self.prompts)
-            check_call_limit(self.task, self.settings)
+            await self._check(pool)
             if on_ready := hooks.get("on_ready"):
                 on_ready()
+            if self._fit:
+                from autoreason.knowledge.ridge import save_ridge
+
+                save_ridge(self._fit)
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
+            hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
+            service = await self._open_service(journal, pool, hooks, exits)
             result = await start(
                 self.task,
                 self.settings,
@@ -84,13 +92,28 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
                 pool=pool,
                 on_event=hooks.get("on_event"),
                 on_signal=hooks.get("on_signal"),
-                switch=hooks.get("stop_switch"),
+                switch=hooks["stop_switch"],
                 forked_from=self.forked_from,
                 on_started=hooks.get("on_started"),
-                service=self.service,
+                service=service,
             )
             store_verdict(result, hooks.get("on_warning"))
             return reported_result(result, journal)
+
+    async def _check(self, pool: ModelPool) -> None:
+        """Raise `InvalidInput` for what would only fail later; spends nothing."""
+        await check(self.task, self.settings, pool, self.prompts)
+        check_call_limit(self.task, self.settings)
+
+    async def _open_service(
+        self,
+        journal: Journal,  # noqa: ARG002
+        pool: ModelPool,  # noqa: ARG002
+        hooks: RunHooks,  # noqa: ARG002
+        exits: AsyncExitStack,  # noqa: ARG002
+    ) -> Service | None:
+        """What answers the queries of the run; closed with `exits`."""
+        return self.service
 
 
 def prepare(

@@ -23,7 +23,7 @@ from autoreason.task import Task, check_task, has_front_matter, is_text_file, ma
 
 _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
-    "knowledge": ("knowledge_group", "judge_outcomes"),
+    "knowledge": ("knowledge_group", "judge_outcomes", "predictor_seat"),
 }
 """Options that mean nothing without another."""
 
@@ -134,8 +134,9 @@ def prepare_refine(
             extra := next((each for each in extras if each in options), "")
         ):
             raise InvalidInput(f"`{extra}` goes with `{name}`; name the {name}, or leave it out")
+    fit = b""
     if options.get("knowledge"):
-        from autoreason.run.knowledge_choice import add_knowledge
+        from autoreason.run.knowledge_choice import add_knowledge, seat_predictor
 
         task = add_knowledge(
             task,
@@ -146,8 +147,15 @@ def prepare_refine(
             base_url=options.get("base_url"),
             own=choice.objects,
         )
+        task, fit = seat_predictor(
+            task,
+            options["knowledge"],
+            options.get("predictor_seat", "tested"),
+            group=options.get("knowledge_group", ""),
+            **own,
+        )
     if not options.get("metric"):
-        return prepare(task, models, choice, options, **own)
+        return replace(prepare(task, models, choice, options, **own), _fit=fit)
     from autoreason.artifacts.text_metric import read_metric
     from autoreason.run.research import PreparedMeasuring
 
@@ -157,7 +165,7 @@ def prepare_refine(
         options.get("metric_role", "guard"),
     )
     prepared = prepare(replace(task, work=metric), models, choice, options, **own)
-    return PreparedMeasuring(**asdict(prepared), _source=source)
+    return PreparedMeasuring(**asdict(replace(prepared, _fit=fit)), _source=source)
 
 
 def strategy_name(name: str) -> str:

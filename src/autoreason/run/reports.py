@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from autoreason.errors import (
@@ -93,6 +93,9 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if product == "text":
         return result
     report = _report(result.run, result.story, journal) if result.finished else None
+    if result.story.settings and result.story.settings.strategy == "lab":
+        # Its calls are those of its cells, which are runs of their own.
+        result = replace(result, spent=journal.cells_spent(result.run))
     return StudyResult(**result_fields(result), final_report=report)
 
 
@@ -145,6 +148,12 @@ def _rules(_run: str, story: Story, _journal: Journal) -> Report:
     return rule_comparison_report(story)
 
 
+def _lab(_run: str, story: Story, _journal: Journal) -> Report:
+    from autoreason.studies.lab.lab_report import lab_report
+
+    return lab_report(story)
+
+
 _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "judge": _panel,
     "judge_pairs": _panel,
@@ -154,5 +163,6 @@ _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "knowledge_test": _knowledge,
     "advise": _advice,
     "research_rules": _rules,
+    "lab": _lab,
 }
 """By the name of the job."""

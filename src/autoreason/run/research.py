@@ -140,6 +140,11 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
             return None
         return caller_evaluator(self.task, self.settings, self._evaluate, self._source)
 
+    async def save_evaluator(self) -> None:
+        """Save what measures, once it is known that the artifact cannot write its own score."""
+        await self._check_score()
+        self._save()
+
     async def _check_score(self) -> None:
         """Refuse an evaluator whose score the artifact could write, before anything is recorded."""
         work = research_of(self.task)

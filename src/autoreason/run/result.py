@@ -174,6 +174,8 @@ class Result(Report):
             rows.append(("Metric", statements.metric(work, self.story)))
         if self.story.task and self.story.task.knowledge:
             rows.append(("Knowledge", statements.knowledge(self.story.task.knowledge)))
+        if seat := statements.predictor(self.story):
+            rows.append(("Predictor", seat))
         if self.text is not None:
             rows.append(("Text", self._origin()))
         return [*rows, self.took]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.research_task import research_of
+from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.exchange import Service
 from autoreason.prompts import PromptSet
@@ -19,7 +20,7 @@ from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.reports import reported_result
-from autoreason.run.result import Result
+from autoreason.run.result import Result, StopSwitch
 from autoreason.run.sync import wait_for
 from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Budget, Settings, read_budget
@@ -66,11 +67,21 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         settings = resumed_settings(before, options, choice)
+        if before.strategy == "lab" and settings.models != before.models:
+            raise InvalidInput("a suite goes on with its own models; leave other ones out")
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
-        service = None
+        switch = options.get("stop_switch") or StopSwitch()
+        service: Service | None = None
         if not row.live and row.status not in FINISHED:
             await check(task, settings, pool, PromptSet(story.prompts))
-            service = _caller_service(task, settings, options.get("evaluate"), row.id)
+            if before.strategy == "lab":
+                from autoreason.run.cell_service import open_cells
+
+                cells = open_cells(task, settings, journal, pool, switch, options.get("on_signal"))
+                service = cell_service = await exits.enter_async_context(cells)
+                cell_service.run = row.id
+            else:
+                service = _caller_service(task, settings, options.get("evaluate"), row.id)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):
@@ -82,7 +93,7 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
             pool=pool,
             on_event=options.get("on_event"),
             on_signal=options.get("on_signal"),
-            switch=options.get("stop_switch"),
+            switch=switch,
             service=service,
         )
         store_verdict(result, options.get("on_warning"))

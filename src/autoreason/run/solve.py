@@ -124,7 +124,7 @@ async def open_problems(
             memory_mb=options.get("test_memory_limit"),
         )
         try:
-            chosen = _choose(client.assignments, options)
+            chosen = choose_problems(client.assignments, options)
             broken = [str(record) for record in client.broken]
             terms = {"set": client.digest, "unsafe": unsafe, "broken": broken}
             yield assign(prepared, client, chosen, terms)
@@ -148,7 +148,9 @@ def _problem_file(problem: Problems) -> Iterator[Path]:
             raise InvalidInput(str(error).removeprefix(f"{path}: ")) from None
 
 
-def _choose(assignments: Sequence[Assignment], options: SolveOptions) -> Sequence[Assignment]:
+def choose_problems(
+    assignments: Sequence[Assignment], options: SolveOptions
+) -> Sequence[Assignment]:
     """The problems of the difficulty and number that are asked for."""
     difficulty = options.get("difficulty")
     chosen = assignments

@@ -13,7 +13,7 @@ from autoreason.keys import sub_key, try_key
 from autoreason.parsing.documents import same_text
 from autoreason.story import DRAFTS
 from autoreason.tournament.authors import ENDLESS, MissingText, WrittenText, write
-from autoreason.tournament.metric_judge import MetricJudge
+from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
 
@@ -26,7 +26,7 @@ async def prepare_draft(context: JobContext) -> None:
     _emit_ready(context, await _first_draft(context))
 
 
-async def choose_draft(context: JobContext, affords: Affords, metric: MetricJudge) -> None:
+async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) -> None:
     """Emit the first text: of several drafts the one that breaks the fewest limits, then the judges' choice.
 
     They are written until as many as wanted keep the contract. A draft given by the user is the only one.
@@ -52,7 +52,7 @@ async def choose_draft(context: JobContext, affords: Affords, metric: MetricJudg
             else:
                 drafts[number] = written
                 _emit_written(context, number, written)
-    number_chosen = await _choose(context, drafts, metric)
+    number_chosen = await _choose(context, drafts, code)
     _emit_ready(context, drafts[number_chosen], number_chosen, len(drafts))
 
 
@@ -69,7 +69,7 @@ async def write_draft(context: JobContext, key: str) -> WrittenText | MissingTex
     return await write(context, request, key)
 
 
-async def _choose(context: JobContext, drafts: dict[int, WrittenText], metric: MetricJudge) -> int:
+async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: CodeJudges) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
     min_faults = min(map(_faults, drafts.values()))
     best: dict[str, int] = {}
@@ -83,7 +83,7 @@ async def _choose(context: JobContext, drafts: dict[int, WrittenText], metric: M
         return first
     texts = {name: drafts[number].text for name, number in best.items()}
     size = PanelSize(start=context.settings.judges)
-    verdict = await Panel(context, DRAFTS, texts, size, metric=metric).run()
+    verdict = await Panel(context, DRAFTS, texts, size, code=code).run()
     context.emit(PanelDecided(stage=DRAFTS, verdict=verdict))
     return best[verdict.winner] if verdict else first
 

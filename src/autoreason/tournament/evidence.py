@@ -81,10 +81,10 @@ class _Ends(NamedTuple):
 def _ends(
     judges: int | PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]
 ) -> _Ends | int:
-    """The ends of a panel whose size depends on the votes, or with a metric or weights; of another just its ballots."""
+    """The ends of a panel whose size depends on votes, next to code or with weights; of another just its ballots."""
     if isinstance(judges, int):
         return judges
-    if not (judges.early_stop or judges.extra or judges.metric or judges.weights):
+    if not (judges.early_stop or judges.extra or judges.code or judges.weights):
         return judges.start - len(invalid)
     return _all_ends(judges, candidates, rule, invalid)
 
@@ -113,7 +113,7 @@ def _gather(
     first = 0.0
     for chance, cast in panels:
         # Where every seat is invalid no candidate leads.
-        result = count_votes(rule, size.metric_ballots(names) + cast, names) if cast else None
+        result = count_votes(rule, size.code_rankings(names) + cast, names) if cast else None
         margins[result.margin if result else 0] += chance
         first += chance if result is None or result.winner == names[0] else 0.0
     return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, sampled)

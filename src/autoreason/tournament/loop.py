@@ -13,11 +13,11 @@ from autoreason.story import DRAFTS
 from autoreason.task import Task
 from autoreason.tournament.authors import violations
 from autoreason.tournament.challengers import challenge, write_rival
+from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critics import CritiqueResult, criticise
 from autoreason.tournament.drafts import choose_draft
 from autoreason.tournament.metric import Metric
-from autoreason.tournament.metric_judge import MetricJudge
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
@@ -36,11 +36,11 @@ class Tournament(Strategy):
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
-        self._metric = MetricJudge(self.context)
+        self._code = CodeJudges(self.context)
 
     async def run(self) -> Delivered:
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
-        await choose_draft(self.context, self._affords_drafts, self._metric)
+        await choose_draft(self.context, self._affords_drafts, self._code)
         number, stopped = 0, ""
         stop = user_rules(self.settings)
         while (
@@ -55,7 +55,7 @@ class Tournament(Strategy):
             reason = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
         else:
             status, reason = "capped", stopped or self.why_capped(number)
-        winner = await run_playoff(self.context, self.story.incumbents, metric=self._metric)
+        winner = await run_playoff(self.context, self.story.incumbents, code=self._code)
         await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, reason, winner)
 
@@ -142,7 +142,7 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
-        return await self.vote(number, ballot, pass_size(self.settings), metric=self._metric)
+        return await self.vote(number, ballot, pass_size(self.settings), code=self._code)
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.

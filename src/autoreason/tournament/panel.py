@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from autoreason.events import BallotCast, MetricBallot, Verdict
+from autoreason.events import BallotCast, CodeBallot, Verdict
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import use_in_order
 from autoreason.stats.ranks import agreement
+from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
 from autoreason.tournament.judges import cast_ballot
-from autoreason.tournament.metric_judge import MetricJudge
 from autoreason.tournament.orders import balanced_orders, random_orders
 from autoreason.tournament.panel_size import PanelSize, quorum
 from autoreason.tournament.voting import count_votes
@@ -27,8 +27,8 @@ class Panel:
     texts: Mapping[str, str]
     size: PanelSize
     ballots: list[BallotCast] = field(default_factory=list)
-    metric: MetricJudge | None = None
-    """Has a seat of its own on panels that choose."""
+    code: CodeJudges | None = None
+    """Have seats of their own on panels that choose."""
 
     @property
     def rankings(self) -> list[tuple[str, ...]]:
@@ -50,9 +50,8 @@ class Panel:
         """The verdict, or None where too few ballots are valid."""
         orders = self._orders()
         names, rule = tuple(self.texts), self.context.settings.voting
-        metric = await self.metric.vote(self.stage, self.texts) if self.metric else None
-        if metric and metric.ranking:
-            self.size = self.size.with_metric(metric.ranking, names)
+        code = await self.code.vote(self.stage, self.texts) if self.code else {}
+        self.size = self.size.with_code(code.values(), names)
         while wave := self.size.wave(self.rankings, names, rule, len(self.invalid_seats)):
             seats = range(len(self.ballots), len(self.ballots) + wave)
             voting = [
@@ -70,7 +69,7 @@ class Panel:
         if len(self.rankings) < quorum(len(self.ballots)):
             return None
         always = self.size.first_wave(names, rule)
-        return verdict_of(self.ballots, names, rule, self.size, always=always, metric=metric)
+        return verdict_of(self.ballots, names, rule, self.size, always=always, code=code)
 
     def _take(self, ballot: BallotCast) -> None:
         self.ballots.append(ballot)
@@ -90,7 +89,7 @@ def verdict_of(
     size: int | PanelSize,
     *,
     always: int | None = None,
-    metric: MetricBallot | None = None,
+    code: Mapping[str, CodeBallot] | None = None,
 ) -> Verdict:
     """What ballots decide under a rule, ties in the order of `names`; agreement is that of the first `always`."""
     rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
@@ -99,8 +98,8 @@ def verdict_of(
     votes = [
         each.ranking for each in ballots if each.ranking for _ in range(seats.votes(each.seat))
     ]
-    metric_votes = [metric.ranking] * seats.metric_votes if metric and metric.ranking else []
-    result = count_votes(rule, [*metric_votes, *votes], names)
+    by_code = [each.ranking for each in (code or {}).values() if each.ranking] * seats.code_votes
+    result = count_votes(rule, [*by_code, *votes], names)
     return Verdict(
         winner=result.winner,
         scores=result.scores,
@@ -110,5 +109,5 @@ def verdict_of(
         ballots=len(rankings),
         invalid=len(invalid),
         agreement=agreement([each.ranking for each in ballots[:always] if each.ranking]),
-        metric=metric,
+        **(code or {}),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from autoreason.events import CodeBallot
 from autoreason.settings import Settings
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.voting import Ranking, next_wave
@@ -25,23 +26,24 @@ class PanelSize:
     early_stop: bool = False
     calls: int | None = None
     """Requests all seats may take together, second tries included; None is no limit."""
-    metric: tuple[int, ...] = ()
-    """A metric's ballot, known before any judge is asked: places in the tie order, best first."""
+    code: tuple[tuple[int, ...], ...] = ()
+    """Ballots of seats that code fills, known before any judge is asked: places in the tie order, best first."""
     weights: tuple[int, ...] = ()
     """How often each seat's ballot counts, seats by turns, in quarters; empty where all count once."""
 
-    def with_metric(self, ranking: Ranking, tie_order: Sequence[str]) -> PanelSize:
-        """The same judges, next to a metric's ballot."""
-        return replace(self, metric=tuple(map(tie_order.index, ranking)))
+    def with_code(self, ballots: Iterable[CodeBallot], tie_order: Sequence[str]) -> PanelSize:
+        """The same judges, next to those ballots of code that have a vote."""
+        cast = (each.ranking for each in ballots if each.ranking)
+        return replace(self, code=tuple(tuple(map(tie_order.index, each)) for each in cast))
 
-    def metric_ballots(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """The metric's ballot, where there is one, as often as it counts."""
-        ballot = tuple(tie_order[place] for place in self.metric)
-        return (ballot,) * self.metric_votes if self.metric else ()
+    def code_rankings(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """What code votes, each as often as it counts."""
+        cast = tuple(tuple(tie_order[place] for place in each) for each in self.code)
+        return cast * self.code_votes
 
     @property
-    def metric_votes(self) -> int:
-        """How often the metric's ballot counts."""
+    def code_votes(self) -> int:
+        """How often a ballot of code counts."""
         return QUARTERS if self.weights else 1
 
     def votes(self, seat: int) -> int:
@@ -64,15 +66,15 @@ class PanelSize:
         self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, invalid: int = 0
     ) -> int:
         """Judges to ask next, after these ballots and `invalid` seats; 0 when the panel is complete."""
-        metric = self.metric_ballots(tie_order)
+        code = self.code_rankings(tie_order)
         wave = next_wave(
-            [*metric, *rankings],
+            [*code, *rankings],
             tie_order,
             rule,
-            start=self.start + len(metric),
+            start=self.start + len(code),
             step=self.extra,
             close_margin=self.close_margin,
-            limit=self.limit + len(metric),
+            limit=self.limit + len(code),
             invalid_seats=invalid,
             early_stop=self.early_stop,
         )

@@ -8,7 +8,7 @@ from autoreason.events import Incumbent, PlayoffDecided
 from autoreason.jobs.context import JobContext
 from autoreason.keys import attempt_stage
 from autoreason.parsing.documents import same_text
-from autoreason.tournament.metric_judge import MetricJudge
+from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import QUARTERS, PanelSize
 
@@ -18,7 +18,7 @@ async def run_playoff(
     incumbents: Sequence[Incumbent],
     max_texts: int | None = None,
     attempt: int = 0,
-    metric: MetricJudge | None = None,
+    code: CodeJudges | None = None,
 ) -> Incumbent:
     """The text to deliver; the last incumbent where there is nothing to decide, or nothing was decided."""
     finalists = choose_finalists(incumbents, max_texts or context.settings.playoff_texts)
@@ -35,7 +35,7 @@ async def run_playoff(
             start=context.settings.playoff,
             weights=tuple(round(QUARTERS * weights[each]) for each in judges) if weights else (),
         ),
-        metric=metric,
+        code=code,
     )
     verdict = await panel.run()
     winner = by_name[verdict.winner] if verdict else incumbents[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoreason.keys import PAIR, Key, judge_of
-from autoreason.report.numbers import count, decimal, percent, percent_range
+from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
 from autoreason.report.sentences import agreement, by_chance, listed, positions
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
         BallotCast,
         CandidateDropped,
         CandidateReady,
+        CodeBallot,
         CritiqueWritten,
         DraftReady,
         DraftWritten,
         Evidence,
-        MetricBallot,
         PanelDecided,
         PassDecided,
         PlayoffDecided,
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         Verdict,
     )
     from autoreason.knowledge_records import Knowledge
+    from autoreason.settings import Settings
     from autoreason.story import Story
+    from autoreason.task import Task
     from autoreason.tournament.metric import Metric
 
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
@@ -77,9 +79,13 @@ def lead(verdict: Verdict) -> str:
 def ballots(verdict: Verdict) -> str:
     """How many votes a verdict rests on, and what was left out."""
     cast = count(verdict.ballots, "ballot")
-    if verdict.metric and verdict.metric.ranking:
-        cast += " and the metric's"
+    cast += "".join(f" and the {name}'s" for name in code_voters(verdict))
     return f"{cast}, {verdict.invalid} not valid" if verdict.invalid else cast
+
+
+def code_voters(verdict: Verdict) -> list[str]:
+    """The seats that code fills and that voted."""
+    return [name for name, ballot in verdict.code.items() if ballot.ranking]
 
 
 def decided(event: PassDecided, k: int | None = None) -> str:
@@ -203,7 +209,7 @@ def dropped(event: CandidateDropped) -> str:
 def metric(found: Metric, story: Story) -> str:
     """What a metric left out of the ballots, or how often it voted."""
     if found.role == "judge":
-        return _metric_votes(found, story)
+        return f"{found.evaluate} {_code_votes('metric', story)}"
     reasons = [each.reason for one in story.passes for each in one.dropped]
     worse, without = reasons.count("metric"), reasons.count("number")
     candidates = worse + without + sum(len(one.candidates) for one in story.passes)
@@ -211,27 +217,50 @@ def metric(found: Metric, story: Story) -> str:
     return f"{found.evaluate} left out {worse} of {count(candidates, 'candidate')} as worse than A{more}"
 
 
-def _metric_votes(found: Metric, story: Story) -> str:
+def predictor_seat(task: Task, settings: Settings) -> str:
+    """That a predictor fills one of the seats, and how often it was right about past pairs; empty where none does."""
+    seat = task.knowledge.seat if task.knowledge else None
+    if seat is None or settings.strategy != "autoreason":
+        return ""
+    from autoreason.stats.results import Estimate
+    from autoreason.tournament.code_judges import code_seats
+
+    seats = settings.judges + len(code_seats(task))
+    fitted = f"one of {seats} seats is a predictor fitted on {seat.records:,} of your outcomes ({seat.predictor})"
+    if seat.right is None:
+        return f"{fitted}, and no test says how often it is right"
+    right = percent_interval(Estimate(seat.right, seat.low, seat.high))
+    doubt = "" if seat.verdict == "helps" else f"; its test: {seat.verdict}"
+    return f"{fitted}, right on {right} of past pairs{doubt}"
+
+
+def predictor(story: Story) -> str:
+    """What fills the seat of a predictor, and how often it voted; empty where none has a seat."""
+    known = story.task and story.settings and predictor_seat(story.task, story.settings)
+    return f"{known}; it {_code_votes('predictor', story)}" if known else ""
+
+
+def _code_votes(seat: str, story: Story) -> str:
     playoff = story.playoff.verdict if story.playoff else None
     verdicts = [each.verdict for each in story.passes]
     verdicts += [playoff, *(each.verdict for each in story.panels.values())]
-    cast = [each.metric for each in verdicts if each and each.metric]
+    cast = [each.code[seat] for each in verdicts if each and seat in each.code]
     voted = sum(each.ranking is not None for each in cast)
     reasons = [_why_no_vote(each) for each in cast if not each.ranking]
     abstained = "".join(f", on {reasons.count(why)} not: {why}" for why in dict.fromkeys(reasons))
     return (
-        f"{found.evaluate} voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
+        f"voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
         "and are no evidence, and chance is that of judges ranking at random next to it"
     )
 
 
-def _why_no_vote(event: MetricBallot) -> str:
+def _why_no_vote(event: CodeBallot) -> str:
     without = None in event.values.values()
     return "a text had no number" if without else "two texts had the same number"
 
 
-def metric_ballot(event: MetricBallot) -> str:
-    """How a metric voted, or why it did not."""
+def code_ballot(event: CodeBallot) -> str:
+    """How code voted, or why it did not."""
     if event.ranking:
         return ranking(event.ranking)
     return f"no vote: {_why_no_vote(event)}"

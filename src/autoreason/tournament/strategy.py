@@ -29,9 +29,9 @@ from autoreason.jobs.job import Job, Product
 from autoreason.keys import Key, pass_key, sub_key, try_key
 from autoreason.tournament.admission import admit
 from autoreason.tournament.authors import MissingText, WrittenText, write
+from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
-from autoreason.tournament.metric_judge import MetricJudge
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
 
@@ -175,10 +175,10 @@ class Strategy(Job):
         ballot: Mapping[Slot, str],
         size: PanelSize,
         fallback: Slot | None = None,
-        metric: MetricJudge | None = None,
+        code: CodeJudges | None = None,
     ) -> None:
         """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
-        panel = Panel(self.context, pass_key(number), dict(ballot.items()), size, metric=metric)
+        panel = Panel(self.context, pass_key(number), dict(ballot.items()), size, code=code)
         verdict = await panel.run()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)

@@ -1,13 +1,89 @@
-"""`lab`: the paper beside its data."""
+"""`lab` from the command line: plan, run, status, report and add, and the paper beside its data."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.cli.inside import Inside
 from tests.conftest import DATA
+from tests.run.suites import SUITE
 
 SAMPLE = str(DATA / "reproduce")
+FAST = ("-m", "echo/echo", "--anyway", "--seed", "1")
+
+
+def write(inside: Inside, text: str = SUITE) -> str:
+    return inside.write("suite.yaml", text)
+
+
+def test_a_suite_is_run_to_its_report(inside: Inside) -> None:
+    said = inside("lab", "run", write(inside), *FAST)
+    assert said.status == 0
+    assert "Answers" in said.out
+    assert "Does revising help?" in said.out
+    assert "20 of 20 cells" in said.err or "tides, single 1: " in said.err
+
+
+def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:
+    said = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "9")
+    assert said.status == 0
+    assert "free of charge; nothing was called" in said.out
+    assert "or more prefer one arm" in said.out
+    vain = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1", "--json")
+    assert vain.status == 1
+    assert json.loads(vain.out)["cells"] == 10
+    refused = inside("lab", "run", write(inside), "-m", "echo/echo", "--repeats", "1")
+    assert refused.status == 2
+    assert "run it with --anyway" in refused.err
+
+
+def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> None:
+    inside("lab", "run", write(inside), *FAST, "-q")
+    status = inside("lab", "status")
+    assert "20 of 20 cells done, 0 running, 0 left" in status.out
+    folder = tmp_path / "report"
+    report = inside("lab", "report", "--to", str(folder))
+    assert report.status == 0
+    assert (folder / "report.html").read_text().count("<svg") >= 1
+    runs = inside("runs")
+    assert "1 run:" in runs.out
+    assert "lab: Suite tides" in runs.out
+    name = json.loads(inside("runs", "--json").out)[0]["run"]
+    cells = json.loads(inside("runs", "--suite", name, "-n", "100", "--json").out)
+    assert {cell["run"].partition(".")[0] for cell in cells} == {name}
+    assert (
+        sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
+    )
+    assert len(json.loads(inside("runs", "--all", "-n", "100", "--json").out)) == len(cells) + 1
+    shown = inside("show", name)
+    assert "Does revising help?" in shown.out
+    assert inside("show", f"{name}.0002").status == 0
+
+
+def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
+    said = inside("lab", "run", write(inside, SUITE.replace("repeats: 2", "repeat: 2")), *FAST)
+    assert said.status == 2
+    assert "line 10, column 1: unknown key `repeat`" in said.err
+    twice = inside("lab", "run", write(inside), *FAST, "-m", "echo/echo")
+    assert "-m is given twice" in twice.err
+
+
+def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
+    paused = inside("lab", "run", write(inside), *FAST, "--call-limit", "20")
+    assert paused.status == 3
+    assert "autoreason resume" in paused.err
+    ended = inside("resume", "last", "--call-limit", "900")
+    assert ended.status == 0
+    assert "Answers" in ended.out
+
+
+def test_repeats_are_added(inside: Inside) -> None:
+    text = SUITE + "add: {width: 0.01, repeats: 3}\n"
+    inside("lab", "run", write(inside, text), *FAST, "-q")
+    added = inside("lab", "add", "last")
+    assert added.status == 0
+    assert "by the rule of the suite" in " ".join(added.out.split())
 
 
 def test_the_paper_is_set_beside_its_data(inside: Inside, tmp_path: Path) -> None:

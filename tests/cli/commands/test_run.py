@@ -16,7 +16,10 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
+from tests.knowledge.test_holdout import make_records
 from tests.patience import PATIENCE
+
+from autoreason.knowledge.outcome_file import encode_records
 
 
 def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
@@ -572,3 +575,24 @@ def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
     assert "--metric-role goes with --metric" in refused.sentence
     refused = inside("run", BRIEF, *FAST, "--metric", "nothing.py:score")
     assert "--metric: there is no nothing.py" in refused.sentence
+
+
+def test_a_predictor_with_a_seat_is_announced_counted_and_shown_under_its_own_name(
+    inside: Inside,
+) -> None:
+    (inside.folder / "kb").mkdir()
+    (inside.folder / "kb" / "records.jsonl").write_bytes(encode_records(make_records(40)))
+    seat = ("--knowledge", "kb", "--predictor-seat", "yes", "--extra-judges", "0")
+    said = "one of 4 seats is a predictor fitted on 80 of your outcomes (words), and no test says"
+    dry = " ".join(inside("run", BRIEF, *FAST, *seat, "--dry-run").out.split())
+    assert said in dry
+    assert "3 judges and the predictor, 4 ballots where it can rank the texts" in dry
+    done = inside("run", BRIEF, *FAST, *seat)
+    assert done.status == 0
+    assert said in " ".join(done.err.split())
+    assert "predictor no vote: a text had no number" in " ".join(done.err.split())
+    shown = " ".join(inside("show").out.split())
+    assert f"predictor {said}" in shown
+    assert "it voted on 0 of" in shown
+    refused = inside("run", BRIEF, *FAST, "--predictor-seat", "yes")
+    assert "--predictor-seat goes with --knowledge" in refused.sentence

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.views.test_screen import seen, terminal
 from tests.run.leaving import Breaking
 from tests.run.runs import TASK, go_on, open_journal, settings, start_run
+from tests.run.suites import run_suite
 from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
 from tests.tournament.stage import vote
@@ -29,7 +30,7 @@ from autoreason.task import Task
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
-_OF_ITS_OWN = ("solve", "research", "knowledge")
+_OF_ITS_OWN = ("solve", "research", "knowledge", "lab")
 TEXTS = [*BUILT_IN, *(name for name in OTHER_JOBS if not name.startswith(_OF_ITS_OWN))]
 """What writes or judges texts."""
 
@@ -158,3 +159,15 @@ async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
     assert "pass" not in lines
     assert any(f"draft {n} of {n}  written, " in drawn for drawn in watcher.drawn)
     assert any(f"a panel chooses one of {n} drafts" in drawn for drawn in watcher.drawn)
+
+
+async def test_every_moment_of_a_suite_can_be_drawn(tmp_path: Path, journal: Journal) -> None:
+    watcher = Watcher()
+    result = await run_suite(
+        tmp_path, journal, on_event=watcher.on_event, on_signal=watcher.on_signal
+    )
+    assert watcher.live.spent.calls == result.calls
+    assert not watcher.live.calls
+    assert all(watcher.lines)
+    assert any("7 of 20 cells done" in drawn for drawn in watcher.drawn)
+    assert any("1 contest 2" in drawn for drawn in watcher.drawn)

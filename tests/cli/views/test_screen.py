@@ -12,7 +12,7 @@ from tests.cli.views.test_live import Clock, ended, in_pass_three
 
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.screen import Screen, draw
-from autoreason.events import MetricBallot, PassStarted
+from autoreason.events import CodeBallot, PassStarted
 from autoreason.exchange import CallRetried, CallStarted, TextArrived
 
 
@@ -61,7 +61,7 @@ def test_the_view_shows_trajectory_steps_and_limits() -> None:
 
 def test_the_ballot_of_a_metric_that_judges_is_shown_with_its_pass() -> None:
     live = Live("amber-fox", clock=Clock())
-    ballot = MetricBallot(ranking=("AB", "B", "A"), values={})
+    ballot = CodeBallot(ranking=("AB", "B", "A"), values={})
     verdict = replace(made_up.verdict(6, 8, 4), metric=ballot)
     for event in (made_up.STARTED, made_up.DRAFTED, *made_up.a_pass(1, "AB", 0, verdict)):
         live.on_event(event)

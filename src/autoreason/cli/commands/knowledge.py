@@ -15,7 +15,7 @@ from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
-_PREDICTORS = ("retrieval", "words", "length")
+_PREDICTORS = ("retrieval", "words", "embeddings", "both", "length")
 folder_argument = click.argument("folder", metavar="FOLDER")
 z_option = options.group(
     "Pairs",
@@ -209,7 +209,13 @@ def test(folder: str, **values: Any) -> int:
     Predictors:
       retrieval  the mean outcome of the 20 most similar texts, by BM25
       words      a ridge regression of outcomes on words
+      embeddings the same on 256 numbers that known words make of a text; needs
+                 autoreason[embeddings]
+      both       the sum of the two
       length     the longer text
+
+    Where a regression helps, a predictor fitted on all outcomes gets a seat on the panels of
+    later runs with --knowledge, unless --predictor-seat no.
 
     \b
     Exit status of predictors:

@@ -3,22 +3,201 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulGroup
+from autoreason.cli.fields import Number
+from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.lookup import open_journal, run_argument
 from autoreason.cli.views.pager import Paged
+from autoreason.errors import InvalidInput
+
+_models = options.group(
+    "Models",
+    options.option(
+        "-m",
+        "--model",
+        "given_models",
+        multiple=True,
+        metavar="[NAME=]MODEL",
+        help="Plays every role for which the suite names no model; NAME= for one that it leaves open.",
+    ),
+    *options.SERVERS,
+)
+_how = options.group(
+    "How it is run",
+    options.option(
+        "--repeats",
+        type=Number(1),
+        metavar="N",
+        help="How often each arm does each task, instead of what the suite says.",
+    ),
+    options.option(
+        "--parallel", type=Number(1), metavar="N", help="Cells at a time.  [default: 8]"
+    ),
+    options.option(
+        "--workers",
+        type=Number(0),
+        metavar="N",
+        help="Processes that run cells; without it they run in this one.",
+    ),
+    options.seed_option,
+    options.option(
+        "--anyway", is_flag=True, help="Run it even where nothing could be shown in the end."
+    ),
+)
+_output = options.group(
+    "Output",
+    options.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    options.html_option,
+    options.option("-q", "--quiet", is_flag=True, help="No progress."),
+    options.option("--no-live", is_flag=True, help="One line per step instead of the live view."),
+)
 
 
 @click.group(cls=HelpfulGroup)
 def lab() -> None:
-    """Rebuild the paper's tables from its recorded results.
+    """Run experiments: tasks by arms, planned and reported.
+
+    A suite is a YAML file with tasks, arms, repeats, a panel, and comparisons that are fixed before
+    the first call. Every cell, one task by one arm, is a run of its own; work that cells share is done
+    once. `autoreason resume` goes on with a suite that paused, `watch` and `stop` work as for any run.
 
     \b
+      autoreason lab plan suites/single_pass.yaml -m local/smollm2
+      autoreason lab run suite.yaml -m openai/gpt-5-mini --cost-limit 5
+      autoreason lab status
+      autoreason lab report --to report/
+      autoreason lab add amber-fox
       autoreason lab reproduce recorded/
-      autoreason lab reproduce recorded/ --html paper.html
     """
+
+
+@lab.command(cls=HelpfulCommand, short_help="Run every cell of a suite.")
+@click.argument("suite", metavar="SUITE.yaml", type=options.FILE)
+@_models
+@_how
+@options.limit_options
+@options.journal_option
+@_output
+def run(suite: Path, **values: Any) -> int:
+    """Run every cell of a suite, and report on what it asks.
+
+    Limits are over all cells together; `budget.cell` in the file limits each. A cell that fails is
+    left out and named. Where too little could be shown, that is said, and nothing is run without
+    --anyway.
+
+    \b
+      autoreason lab run suite.yaml -m openai/gpt-5-mini --cost-limit 5
+      autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
+      autoreason lab run tiers.yaml -m strong=openai/gpt-5 -m weak=local/smollm2
+    """
+    import asyncio
+
+    from autoreason.cli.runner import start_run
+    from autoreason.files import check_output
+    from autoreason.run.lab import prepare_lab
+
+    check_output(values["html"], "--html")
+    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
+    return start_run(prepared.run_async, prepared, values)
+
+
+@lab.command(cls=Paged, short_help="Cells, calls, cost, and what they can show.")
+@click.argument("suite", metavar="SUITE.yaml", type=options.FILE)
+@_models
+@_how
+@options.limit_options
+@options.report_options
+def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
+    """Say what a suite would take and what it could show; nothing is called.
+
+    For every planned test: the smallest share of tasks, or with fewer than six of pairs (a task in a
+    repeat by both arms), that must favour one arm for the test to show it four times out of five. Exit status 1 where
+    nothing could be shown.
+    """
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
+    from autoreason.run.lab import plan_lab
+
+    check_output(html, "--html")
+    found = plan_lab(suite, **_options(values))
+    show_report(found, as_json=as_json, html=html)
+    return 1 if found.refusal else 0
+
+
+@lab.command(cls=Paged, short_help="How far a suite is.")
+@run_argument(required=False)
+@options.journal_option
+@options.json_option
+def status(run: str | None, journal: str | None, as_json: bool) -> None:
+    """Say how many cells are done, running, failed and left, what they took, and how long the rest may take.
+
+    RUN is the name of a suite's run or a part of it; without one, the newest suite.
+    """
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.run.lab_status import lab_status
+
+    with open_journal(journal) as book:
+        found = lab_status(run, journal=book)
+    show_report(found, as_json=as_json)
+
+
+@lab.command(cls=Paged, short_help="The report of a suite, so far as it has come.")
+@run_argument(required=False)
+@options.group(
+    "Output",
+    options.option(
+        "--to",
+        "folder",
+        type=options.FILE,
+        metavar="DIR",
+        help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell.",
+    ),
+)
+@options.journal_option
+@options.report_options
+def report(
+    run: str | None, folder: Path | None, journal: str | None, as_json: bool, html: Path | None
+) -> None:
+    """Show the answers of a suite, its tables and its plots; of one under way, what is there so far.
+
+    RUN is the name of a suite's run or a part of it; without one, the newest suite.
+    """
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.files import check_output
+    from autoreason.programs.report_files import check_folder, write
+    from autoreason.run.lab_status import report_of
+
+    check_output(html, "--html")
+    check_folder(folder)
+    with open_journal(journal) as book:
+        found = report_of(run, journal=book)
+    show_report(found.report, as_json=as_json, html=html)
+    if folder:
+        write(folder, found.files())
+        print_message(f"written to {folder}")
+
+
+@lab.command(cls=HelpfulCommand, short_help="Add repeats where the suite's rule asks for them.")
+@run_argument(required=True)
+@options.limit_options
+@options.journal_option
+@_output
+def add(run: str, **values: Any) -> int:
+    """Add repeats where an interval is still too wide, by the rule that the suite fixed beforehand.
+
+    A new run has all cells of RUN, which are not run again, and those of the added repeats. The report
+    says what was added.
+    """
+    from autoreason.cli.runner import start_run
+    from autoreason.run.lab import prepare_add
+
+    prepared = prepare_add(run, **_options(values))
+    return start_run(prepared.run_async, prepared, values)
 
 
 @lab.command(cls=Paged, short_help="The paper's tables beside what its data give.")
@@ -42,3 +221,23 @@ def reproduce(folder: Path, as_json: bool, html: Path | None) -> None:
 
     check_output(html, "--html")
     show_report(rebuild(folder), as_json=as_json, html=html)
+
+
+def _options(values: dict[str, Any]) -> dict[str, Any]:
+    """What the options give, by the names of the library's arguments."""
+    from autoreason.cli import arguments
+
+    names = ("repeats", "parallel", "workers", "anyway")
+    chosen = arguments.run_options(values)
+    chosen |= {name: values[name] for name in names if values.get(name) is not None}
+    named: dict[str, str] = {}
+    for given in values.get("given_models") or ():
+        name, equals, address = given.partition("=")
+        if not equals:
+            name, address = "", given
+        if name in named:
+            raise InvalidInput(f"-m is given twice{f' for {name}' if name else ''}; give it once")
+        named[name] = address
+    if "" in named:
+        chosen["model"] = named.pop("")
+    return chosen | ({"named_models": named} if named else {})

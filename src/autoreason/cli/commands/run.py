@@ -89,6 +89,12 @@ twice. From a delivered text `autoreason fork` goes on.
         help="Whether judges are shown outcomes; tested: where `autoreason knowledge test` says "
         "that it helps them.  [default: tested]",
     ),
+    options.option(
+        "--predictor-seat",
+        type=click.Choice(("tested", "yes", "no")),
+        help="Whether a predictor fitted on your outcomes has one ballot on every panel but the confirmation; "
+        "tested: where `autoreason knowledge test --predictor` says that it helps.  [default: tested]",
+    ),
 )
 @options.group(
     "Output",
@@ -121,6 +127,7 @@ def run(brief: str, **values: Any) -> int:
         "knowledge",
         "knowledge_group",
         "judge_outcomes",
+        "predictor_seat",
     )
     given = {name: values[name] for name in own if values[name]}
     prepared = prepare_refine(task, model, **arguments.write_options(values), **given)

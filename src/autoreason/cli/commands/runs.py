@@ -64,6 +64,8 @@ _deleting = options.group(
     ),
     options.option("--until", type=Moment(), metavar="WHEN", help="Started before."),
     options.option("--search", metavar="TEXT", help="The title or the name contains this."),
+    options.option("--suite", metavar="RUN", help="The cells of this suite."),
+    options.option("--all", "cells", is_flag=True, help="The cells of all suites, too."),
 )
 @options.journal_option
 @options.json_option

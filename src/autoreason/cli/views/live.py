@@ -32,6 +32,7 @@ from autoreason.tournament import statements
 if TYPE_CHECKING:
     from autoreason.artifacts.research_history import ResearchProgress
     from autoreason.programs.progress import SolveProgress
+    from autoreason.studies.lab.lab_progress import LabProgress
 
 State = Literal["waiting", "working", "done", "failed"]
 CHARACTERS_PER_TOKEN = 4
@@ -216,6 +217,18 @@ class Live:
         return SolveProgress(self.story)
 
     @property
+    def lab(self) -> LabProgress | None:
+        """How far a suite is; None of any other run."""
+        settings = self.story.settings
+        return self._lab if settings and settings.strategy == "lab" else None
+
+    @cached_property
+    def _lab(self) -> LabProgress:
+        from autoreason.studies.lab.lab_progress import LabProgress
+
+        return LabProgress(self.story)
+
+    @property
     def contest(self) -> bool:
         """Whether every pass is put to a vote."""
         return self.story.settings is None or self.story.settings.strategy == "autoreason"
@@ -269,6 +282,8 @@ class Live:
     def _parts(self, room: int) -> list[Step]:
         """What is under way, by the part or panel it belongs to, and what is counted already."""
         counted = self.research.so_far if self.researching else self._counted()
+        if self.lab:
+            counted = self.lab.so_far
         steps = self._solved() if self.solving else [Step("so far", "done", counted)]
         by_part: dict[str, list[Call]] = {}
         for key, call in self.calls.items():
@@ -357,6 +372,8 @@ class Live:
             return self.solved.remaining(self.elapsed)
         if self.researching:
             return self.research.needs
+        if self.lab:
+            return self.lab.remaining(self.elapsed)
         last = self.stage in ("playoff", CONFIRMATION)
         if story.settings is None or story.end or self.study or last:
             return ""
@@ -382,10 +399,12 @@ class Live:
     def budget(self) -> str:
         """What was spent, each against its limit where there is one."""
         limits = self.story.settings.budget if self.story.settings else Budget()
+        # Cells may run in other processes: what counts is what they had spent when they ended.
+        spent = self.lab.spent if self.lab else self.spent
         return " · ".join(
             (
-                spending.count_within(self.spent.calls, limits.calls, "call"),
-                spending.tokens(self.spent, limits.tokens),
-                spending.cost(self.spent, limits.cost),
+                spending.count_within(spent.calls, limits.calls, "call"),
+                spending.tokens(spent, limits.tokens),
+                spending.cost(spent, limits.cost),
             )
         )

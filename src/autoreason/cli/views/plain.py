@@ -143,7 +143,7 @@ def _step(event: AnyEvent, story: Story) -> str:
         case PromptsShortened():
             return f"short prompts from pass {event.number} on: {event.reason}"
         case PlayoffDecided():
-            return f"playoff: {_metric(event.verdict)}{playoff(event)}"
+            return f"playoff: {_code(event.verdict)}{playoff(event)}"
         case RunPaused() | Delivered() | JobFinished():
             origin = "" if isinstance(event, RunPaused) else event.origin
             text = f"; delivered is {origin}" if origin else ""
@@ -188,17 +188,16 @@ def _pass_step(event: AnyEvent, story: Story) -> str:
             text = f"{_CANDIDATES[event.slot]} {event.slot}: {statements.dropped(event)}"
         case PassDecided():
             text = statements.decided(event, story.settings.k if story.settings else None)
-            text = f"{_metric(event.verdict)}{text}"
+            text = f"{_code(event.verdict)}{text}"
         case _:
             return _text_step(event)
     return f"pass {event.number}: {text}"
 
 
-def _metric(verdict: Verdict | None) -> str:
-    """The ballot of a metric that judges, before what it helped to decide; it has no event of its own."""
-    return (
-        f"metric {statements.metric_ballot(verdict.metric)}; " if verdict and verdict.metric else ""
-    )
+def _code(verdict: Verdict | None) -> str:
+    """The ballots of seats that code fills, before what they helped to decide; they have no events of their own."""
+    cast = verdict.code if verdict else {}
+    return "".join(f"{name} {statements.code_ballot(each)}; " for name, each in cast.items())
 
 
 def _text_step(event: AnyEvent) -> str:

@@ -177,8 +177,8 @@ def _pass(each: RecordedPass, live: Live) -> Text:
     line.append(f"{numbers.count(decided.words, 'word'):>12}", style="dim")
     if decided.winner == "A" and live.contest:
         line.append(f"  {decided.streak} of {settings.k}", style="green")
-    if verdict and verdict.metric:
-        line.append(f"  metric {statements.metric_ballot(verdict.metric)}", style="dim")
+    for name, ballot in (verdict.code if verdict else {}).items():
+        line.append(f"  {name} {statements.code_ballot(ballot)}", style="dim")
     return line
 
 

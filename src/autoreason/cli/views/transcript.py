@@ -120,6 +120,12 @@ class Transcript:
         work = story.task.work if story.task else None
         if isinstance(work, Metric):
             self._row("metric", f"{work.evaluate}, as a {work.role}")
+        if (
+            story.task
+            and story.settings
+            and (seat := statements.predictor_seat(story.task, story.settings))
+        ):
+            self._row("predictor", seat)
         if story.task and not story.task.contract.empty:
             self._row("contract", " ".join(story.task.contract.rules()))
 
@@ -164,7 +170,7 @@ class Transcript:
             self._quote(dropped.slot, dropped.text if in_full else "")
         for ballot in each.ballots:
             self._ballot(ballot, in_full)
-        self._metric(each.verdict)
+        self._code(each.verdict)
         if each.decided:
             k = story.settings.k if story.settings else None
             self._row("verdict", statements.decided(each.decided, k), "bold")
@@ -183,7 +189,7 @@ class Transcript:
         for ballot in story.playoff_ballots:
             self._ballot(ballot, in_full=False)
         if story.playoff:
-            self._metric(story.playoff.verdict)
+            self._code(story.playoff.verdict)
             self._row("verdict", plain.playoff(story.playoff), "bold")
 
     def steps(self, story: Story) -> None:
@@ -212,7 +218,7 @@ class Transcript:
         self._heading(title.capitalize())
         for ballot in panel.ballots:
             self._ballot(ballot, in_full=False)
-        self._metric(panel.verdict)
+        self._code(panel.verdict)
         if panel.decided:
             self._row("verdict", statements.panel(panel.decided), "bold")
 
@@ -252,10 +258,9 @@ class Transcript:
             for line in ballot.reasoning.splitlines():
                 self._row("", line, "dim")
 
-    def _metric(self, verdict: Verdict | None) -> None:
-        if verdict and verdict.metric:
-            style = "" if verdict.metric.ranking else "yellow"
-            self._row("metric", statements.metric_ballot(verdict.metric), style)
+    def _code(self, verdict: Verdict | None) -> None:
+        for name, ballot in (verdict.code if verdict else {}).items():
+            self._row(name, statements.code_ballot(ballot), "" if ballot.ranking else "yellow")
 
     def _heading(self, title: str) -> None:
         self._print(Text(f"\n{title}", style="bold"))

@@ -209,8 +209,8 @@ def _pass_panel(
     if panel is None:
         return None
     size, rule, texts = pass_size(settings), settings.voting, panel.candidates
-    if recorded.verdict and recorded.verdict.metric and recorded.verdict.metric.ranking:
-        size = size.with_metric(recorded.verdict.metric.ranking, texts)
+    if recorded.verdict:
+        size = size.with_code(recorded.verdict.code.values(), texts)
     invalid = tuple(ballot.seat for ballot in recorded.ballots if not ballot.ranking)
     return replace(
         panel,

@@ -13,13 +13,12 @@ from autoreason.keys import PAIR, PartName
 from autoreason.knowledge.holdout import (
     MIN_PAIRS,
     TONES,
-    Verdict,
     compare_times,
     could_show,
     group_values,
     over_time,
 )
-from autoreason.knowledge.test_results import weigh
+from autoreason.knowledge.test_results import Verdict, weigh
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table

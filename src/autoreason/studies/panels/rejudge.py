@@ -16,7 +16,6 @@ from autoreason.jobs.context import Emit
 from autoreason.jobs.job import read_options
 from autoreason.jobs.parts import side_by_side
 from autoreason.keys import Key, attempt_stage, pass_key, sub_key
-from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -67,10 +66,9 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
         undecided = len(self.decisions) - len(judged)
         exclusion = f"; {undecided} got too few valid ballots to say" if undecided else ""
-        metric = any(
-            each.recorded_verdict and each.recorded_verdict.metric for each in self.decisions
-        )
-        alone = "; a metric had a seat on those, and none on this one" if metric else ""
+        recorded = [each.recorded_verdict for each in self.decisions if each.recorded_verdict]
+        seats = " and a ".join(dict.fromkeys(name for each in recorded for name in each.code))
+        alone = f"; a {seats} had a seat on those, and none on this one" if seats else ""
         return (
             f"another panel would have decided {changed} of {len(judged)} "
             f"recorded panels otherwise{by}{exclusion}{alone}"
@@ -177,7 +175,7 @@ def recorded_panels(story: Story, run: str) -> Task:
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
     if story.task.work and not isinstance(story.task.work, Metric):
-        what = "writes programs" if assignments_of(story.task) else "improves an artifact"
+        what = f"is about {story.task.work.name}"
         raise InvalidInput(f"run {run} {what}, and rejudge is for texts; name another run")
     if not entries and (story.panels or story.parts):
         raise InvalidInput(

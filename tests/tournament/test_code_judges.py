@@ -1,4 +1,4 @@
-"""A metric as one judge among others: it has a ballot of its own, and none of the evidence."""
+"""Seats that code fills, a metric's or a predictor's: each has a ballot of its own, and none of the evidence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from tests.tournament.stage import Played, play, vote
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, MetricBallot, PanelDecided, PassDecided, PlayoffDecided
+from autoreason.events import BallotCast, CodeBallot, PanelDecided, PassDecided, PlayoffDecided
 from autoreason.exchange import Query
 from autoreason.journal import Journal
+from autoreason.knowledge_records import Knowledge, PredictorSeat
 from autoreason.run.refine import prepare_refine, refine
 from autoreason.run.replay import replay
 from autoreason.run.resume import resume
@@ -24,9 +25,10 @@ from autoreason.settings import Budget
 from autoreason.studies.audit.own_runs import read_run
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
+from autoreason.tournament.code_judges import Prediction, PredictionQuery, rank
 from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
 from autoreason.tournament.metric import LOOKS, Metric
-from autoreason.tournament.metric_judge import rank
+from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.voting import count_votes
 
@@ -72,6 +74,11 @@ async def judged(number: Callable[[str], float | None], **more: Any) -> tuple[Pl
     return await play({"number": answer, **more.pop("script", {})}, work=Number(), **more), measured
 
 
+def seated(size: PanelSize, *rankings: tuple[str, ...]) -> PanelSize:
+    """Judges next to such ballots of code."""
+    return size.with_code([CodeBallot(ranking=each, values={}) for each in rankings], A_AB_B)
+
+
 def newest(text: str) -> float:
     """Prefers what was written last."""
     return next(place for place, word in enumerate(NEWEST) if word in text)
@@ -97,13 +104,11 @@ async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_
     verdict = decided.verdict
     assert verdict is not None
     assert verdict.scores == {"A": 3 * 3 + 1, "AB": 3 * 1 + 3, "B": 3 * 2 + 2}
-    assert verdict.metric == MetricBallot(
-        ranking=("AB", "B", "A"), values={"A": 0, "AB": 2, "B": 1}
-    )
+    assert verdict.metric == CodeBallot(ranking=("AB", "B", "A"), values={"A": 0, "AB": 2, "B": 1})
     assert verdict.ballots == len(run.of(BallotCast)) == 3
     assert verdict.agreement == 1
     assert statements.ballots(verdict) == "3 ballots and the metric's"
-    size = PanelSize(3).with_metric(("AB", "B", "A"), A_AB_B)
+    size = seated(PanelSize(3), ("AB", "B", "A"))
     assert verdict.chance == chance_of_margin(size, 2)
     assert decided.survival_chance == chance_of_survival(size)
 
@@ -147,13 +152,113 @@ async def test_without_a_number_or_with_equal_ones_it_does_not_vote(number: floa
     assert decided.verdict.scores == usual.verdict.scores
     assert decided.verdict.chance == usual.verdict.chance
     shown = "two texts had the same number" if number == 1.0 else "a text had no number"
-    assert statements.metric_ballot(ballot) == f"no vote: {shown}"
+    assert statements.code_ballot(ballot) == f"no vote: {shown}"
 
 
 async def test_judges_who_cannot_be_read_are_not_replaced_by_the_metric() -> None:
     run, _ = await judged(newest, script={"judge": "no idea"})
     assert {each.outcome for each in run.of(PassDecided)} == {"inconclusive"}
     assert run.interruption is not None
+
+
+# ---- a predictor --------------------------------------------------------------------------------------
+
+SEAT = PredictorSeat(
+    predictor="words", fit="0", records=812, verdict="helps", right=0.63, low=0.6, high=0.66
+)
+KNOWLEDGE = Knowledge(source="kb", digest="", seat=SEAT)
+
+
+async def predicted(number: Callable[[str], float | None], **more: Any) -> tuple[Played, list[str]]:
+    """A run with a predictor on its panels, and the texts that it was asked about."""
+    asked: list[str] = []
+
+    def answer(query: PredictionQuery) -> Prediction:
+        asked.append(query.text)
+        return Prediction(number(query.text))
+
+    script = {"prediction": answer, **more.pop("script", {})}
+    return await play(script, knowledge=more.pop("knowledge", KNOWLEDGE), **more), asked
+
+
+async def test_a_predictors_ballot_can_move_the_winner() -> None:
+    fixed: dict[str, Any] = {
+        "judges": 2,
+        "early_stop": False,
+        "extra_judges": 0,
+        "k": 1,
+        "passes": 1,
+    }
+    script = {
+        "pass/1/judge/0/try/0": vote("First", "Third", "Second"),
+        "pass/1/judge/1/try/0": vote("Third", "First", "Second"),
+    }
+    alone = await play(script, **fixed)
+    beside, _ = await predicted(newest, script=script, **fixed)
+    winners = [run.of(PassDecided)[0].winner for run in (alone, beside)]
+    assert winners == ["A", "AB"]
+    verdict = beside.of(PassDecided)[0].verdict
+    assert verdict is not None
+    assert verdict.metric is None
+    assert verdict.predictor == CodeBallot(
+        ranking=("AB", "B", "A"), values={"A": 0, "AB": 2, "B": 1}
+    )
+    assert verdict.ballots == 2
+    assert statements.ballots(verdict) == "2 ballots and the predictor's"
+
+
+async def test_a_text_is_predicted_once_and_without_a_number_there_is_no_vote() -> None:
+    run, asked = await predicted(newest, k=3)
+    assert len(run.of(PassDecided)) == 3
+    assert len(asked) == len(set(asked)) > 3
+    run, _ = await predicted(lambda text: None if "Third" in text else newest(text), k=1)
+    (decided,) = run.of(PassDecided)
+    assert decided.verdict is not None
+    assert decided.verdict.predictor is not None
+    assert decided.verdict.predictor.ranking is None
+    assert statements.ballots(decided.verdict) == f"{decided.verdict.ballots} ballots"
+
+
+async def test_a_metric_and_a_predictor_have_a_ballot_each() -> None:
+    script = {"number": lambda query: -newest(query.text)}
+    run, _ = await predicted(
+        newest, script=script, work=Number(), k=1, early_stop=False, extra_judges=0
+    )
+    (decided,) = run.of(PassDecided)
+    verdict = decided.verdict
+    assert verdict is not None
+    assert list(verdict.code) == ["metric", "predictor"]
+    assert sum(verdict.scores.values()) == 6 * 5
+    assert statements.ballots(verdict) == "3 ballots and the metric's and the predictor's"
+    size = seated(PanelSize(3), ("A", "B", "AB"), ("AB", "B", "A"))
+    assert verdict.chance == chance_of_margin(size, verdict.margin)
+
+
+@given(
+    st.lists(st.permutations(A_AB_B).map(tuple), min_size=5, max_size=5),
+    st.lists(st.permutations(A_AB_B).map(tuple), max_size=2),
+)
+def test_seats_of_code_are_counted_in_scores_and_in_nothing_that_counts_judges(
+    votes: list[tuple[str, ...]], code: list[tuple[str, ...]]
+) -> None:
+    ballots = [
+        BallotCast(stage="pass/1", seat=at, model="m", order=each, labels=each, ranking=each)
+        for at, each in enumerate(votes)
+    ]
+    names = ("metric", "predictor")
+    by_code = {
+        name: CodeBallot(ranking=each, values={}) for name, each in zip(names, code, strict=False)
+    }
+    size = PanelSize(5).with_code(by_code.values(), A_AB_B)
+    with_code = verdict_of(ballots, A_AB_B, "borda", size, code=by_code)
+    without = verdict_of(ballots, A_AB_B, "borda", 5)
+    assert with_code.scores == count_votes("borda", [*votes, *code], A_AB_B).scores
+    assert with_code.code == by_code
+    assert (with_code.ballots, with_code.invalid, with_code.agreement) == (
+        without.ballots,
+        without.invalid,
+        without.agreement,
+    )
 
 
 # ---- whom a panel asks next, and what chance gives -------------------------------------------------
@@ -167,9 +272,9 @@ def test_a_judge_who_is_not_asked_would_have_changed_nothing(
     votes: list[tuple[str, ...]], metric: tuple[str, ...], rule: str
 ) -> None:
     for size in (PanelSize(judges, early_stop=True) for judges in (3, 5, 9)):
-        seated = size.with_metric(metric, A_AB_B)
+        beside = seated(size, metric)
         asked = 0
-        while wave := seated.wave(votes[:asked], A_AB_B, rule):
+        while wave := beside.wave(votes[:asked], A_AB_B, rule):
             asked += wave
         early = count_votes(rule, [metric, *votes[:asked]], A_AB_B)
         assert early.winner == count_votes(rule, [metric, *votes[: size.start]], A_AB_B).winner
@@ -179,8 +284,8 @@ def test_a_metric_can_save_a_judge() -> None:
     votes = [("A", "AB", "B"), ("A", "B", "AB")]
     size = PanelSize(3, early_stop=True)
     assert size.wave([("A", "AB", "B"), ("AB", "A", "B")], A_AB_B, "borda") == 1
-    assert size.with_metric(("A", "AB", "B"), A_AB_B).wave(votes, A_AB_B, "borda") == 0
-    assert size.with_metric(("AB", "B", "A"), A_AB_B).wave(votes, A_AB_B, "borda") == 1
+    assert seated(size, ("A", "AB", "B")).wave(votes, A_AB_B, "borda") == 0
+    assert seated(size, ("AB", "B", "A")).wave(votes, A_AB_B, "borda") == 1
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -189,18 +294,18 @@ def test_a_metric_can_save_a_judge() -> None:
 def test_chances_are_those_of_all_ballots_judges_could_cast_next_to_the_metrics(
     size: PanelSize, metric: tuple[str, ...], rule: str
 ) -> None:
-    seated = size.with_metric(metric, A_AB_B)
+    beside = seated(size, metric)
     ends = []
     for votes in product(permutations(A_AB_B), repeat=size.limit):
         asked = 0
-        while wave := seated.wave(votes[:asked], A_AB_B, rule):
+        while wave := beside.wave(votes[:asked], A_AB_B, rule):
             asked += wave
         ends.append(count_votes(rule, [metric, *votes[:asked]], A_AB_B))
     for margin in range(5):
         share = sum(end.margin >= margin for end in ends) / len(ends)
-        assert chance_of_margin(seated, margin, 3, rule) == pytest.approx(share)
+        assert chance_of_margin(beside, margin, 3, rule) == pytest.approx(share)
     survived = sum(end.winner == "A" for end in ends) / len(ends)
-    assert chance_of_survival(seated, 3, rule) == pytest.approx(survived)
+    assert chance_of_survival(beside, 3, rule) == pytest.approx(survived)
 
 
 # ---- whole runs ------------------------------------------------------------------------------------

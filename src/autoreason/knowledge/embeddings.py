@@ -1,0 +1,66 @@
+"""Texts as vectors, by the optional weights of WordLlama: they come with its package, and nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autoreason.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+_MODEL = "l2_supercat"
+_PENALTY = 10.0
+
+
+def fit_embeddings(texts: Sequence[str], outcomes: Sequence[float]) -> tuple[float, ...]:
+    """What each dimension is worth, by ridge regression."""
+    import numpy as np
+
+    vectors = np.stack([embed(text) for text in texts]).astype(float)
+    centred = np.array(outcomes) - np.mean(outcomes)
+    normal = vectors.T @ vectors + _PENALTY * np.eye(vectors.shape[1])
+    return tuple(np.linalg.solve(normal, vectors.T @ centred).tolist())
+
+
+@lru_cache(100_000)
+def embed(text: str) -> Vector:
+    """The sum of a text's tokens, divided by the root of how many they are; of an empty text, zeros."""
+    return _embedder()(text.encode(errors="replace").decode())
+
+
+@cache
+def _embedder() -> Callable[[str], Vector]:
+    try:
+        import numpy as np
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        package = find_spec("wordllama")
+        if package is None or package.origin is None:
+            raise ModuleNotFoundError
+    except ImportError:
+        raise InvalidInput(
+            'embeddings need more than is installed; run `pip install "autoreason[embeddings]"`, or use words'
+        ) from None
+    # Its files alone: what its code adds has to be compiled, and sets up logging for the whole process.
+    folder = Path(package.origin).parent
+    weights = load_file(folder / "weights" / f"{_MODEL}_256.safetensors")["embedding.weight"]
+    names = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
+    tokenizer = Tokenizer.from_file(str(names))
+    tokens: Vector = weights.astype(np.float32)
+    tokens /= np.linalg.norm(tokens, axis=1).mean()
+
+    def embedder(text: str) -> Vector:
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        found: Vector = tokens[ids].sum(axis=0) / np.float32(max(1, len(ids)) ** 0.5)
+        return found
+
+    return embedder

@@ -1,0 +1,91 @@
+"""What a cell came to, from the result of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from autoreason.contract import count_words
+from autoreason.events import BallotCast
+from autoreason.jobs.attempts import last_panel
+from autoreason.run.result import Result, result_fields
+from autoreason.story import Story
+from autoreason.studies.lab.lab_suite import Ballot, CellResult
+from autoreason.studies.panels.pairwise import votes_by_pair
+from autoreason.studies.panels.ranked import STAGE
+
+
+def measure_cell(result: Result) -> CellResult:
+    """The result of a cell's run; without a text and a value where it did not finish."""
+    story = result.story
+    cast = [each for one in story.passes for each in one.ballots] + story.playoff_ballots
+    decided = [each.decided for each in story.passes if each.decided]
+    known: dict[str, Any] = {}
+    if result.finished:
+        known = _product(result, story)
+    return CellResult(
+        run=result.run,
+        status=result.status,
+        reason=result.reason,
+        finished=result.finished,
+        trajectory=story.trajectory,
+        words_by_pass=(story.draft.words, *(each.words for each in decided)) if story.draft else (),
+        dropped=sum(len(each.dropped) for each in story.passes),
+        cast=len(cast),
+        invalid=sum(each.ranking is None for each in cast),
+        ballots=tuple(_ballots(story)),
+        spent=result.spent,
+        seconds=result.seconds or 0.0,
+        **known,
+    )
+
+
+def _product(result: Result, story: Story) -> dict[str, Any]:
+    """What a finished cell delivered."""
+    strategy = story.settings.strategy if story.settings else ""
+    if strategy == "solve":
+        return _programs(story)
+    if strategy == "research":
+        from autoreason.run.research_result import ResearchResult
+
+        gain = ResearchResult(**result_fields(result)).gain
+        return {"value": gain.gain if gain else None}
+    text = story.delivered.text if story.delivered else None
+    contract = story.task.contract if story.task else None
+    ruled = contract is not None and not contract.empty and text is not None
+    return {
+        "text": text,
+        "words": None if text is None else count_words(text),
+        "kept_contract": not contract.violations(text) if ruled and contract and text else None,
+    }
+
+
+def _programs(story: Story) -> dict[str, Any]:
+    from autoreason.programs.events import solved_in
+    from autoreason.programs.task import assignments_of
+    from autoreason.programs.units import units_of
+
+    units = units_of(solved_in(story), {each.id: each for each in assignments_of(story.task)})
+    return {
+        # A problem without a result is missing, not failed.
+        "passed": {each.problem: each.solved for each in units if each.solved is not None},
+        "overfitted": sum(bool(each.passes_public_only) for each in units),
+    }
+
+
+def _ballots(story: Story) -> Iterator[Ballot]:
+    """The ballots of a panel over finished texts; of pairs one for each judge who kept to a choice."""
+    if story.task is None or not story.task.entries:
+        return
+    if panel := last_panel(story.panels, STAGE):
+        yield from (_ballot(each) for each in panel.ballots)
+        return
+    for (one, other), votes in votes_by_pair(story.panels).items():
+        for vote in votes:
+            loser = other if vote.winner == one else one
+            ranking = (vote.winner, loser) if vote.winner else None
+            yield Ballot(order=(one, other), ranking=ranking)
+
+
+def _ballot(cast: BallotCast) -> Ballot:
+    return Ballot(order=cast.order, ranking=cast.ranking)

@@ -1,0 +1,285 @@
+"""Suites: a file in, every cell run once, the report on what was asked out."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput
+from autoreason.events import FINISHED
+from autoreason.exchange import Model, Service
+from autoreason.jobs.job import read_options
+from autoreason.journal import Journal
+from autoreason.models.pool import ModelPool
+from autoreason.prompts import PromptSet
+from autoreason.run.cell_service import open_cells
+from autoreason.run.cells import cell_prompts
+from autoreason.run.lab_plan import LabPlan, plan_cells
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks, check_arguments
+from autoreason.run.preflight import check_call_limit, check_models, check_settings
+from autoreason.run.prepared import PreparedRun, hooks_in
+from autoreason.run.record import name_and_journal, task_and_settings, use_journal
+from autoreason.run.reports import StudyResult
+from autoreason.run.research import PreparedResearch
+from autoreason.run.resume import change_budget
+from autoreason.run.suite_tasks import read_tasks
+from autoreason.run.sync import wait_for
+from autoreason.settings import Models, Settings
+from autoreason.studies.lab.lab_job import LabTerms
+from autoreason.studies.lab.lab_report import LabReport, lab_report, repeats_to_add
+from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
+from autoreason.studies.lab.suite_file import read_suite
+from autoreason.studies.panels.panel_report import require_statistics
+from autoreason.task import Entry, Task
+
+_SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
+
+
+def lab(
+    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
+) -> StudyResult[LabReport]:
+    r"""Run a suite: its tasks by its arms, each cell once, and report on what it asks.
+
+    Args:
+        suite: A YAML file; see `docs/laboratory.md`.
+        model: Plays every role for which the suite names no model.
+        options: See `LabOptions`.
+
+    Returns:
+        Its `report` has a table and a sentence for every comparison. A run that paused has none yet:
+        `report` then raises the `Interruption`, and `resume` goes on.
+
+    Raises:
+        InvalidInput: Something is wrong with the suite, or it could not show anything.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import lab
+        >>> _ = Path("suite.yaml").write_text(
+        ...     "name: tides\ntasks: {tides: Explain tides.}\nrepeats: 2\n"
+        ...     "arms: {single: {strategy: single}, revised: {strategy: critique_revise, passes: 1}}\n"
+        ...     "measures: [words]\n"
+        ... )
+        >>> lab("suite.yaml", "echo/echo", seed=1).report.cells
+        6
+    """
+    return wait_for(lambda: lab_async(suite, model, **options), "lab")
+
+
+async def lab_async(
+    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
+) -> StudyResult[LabReport]:
+    """Like `lab`, in an event loop."""
+    return await (await prepare_lab(suite, model, **options)).run_async()
+
+
+class PreparedLab(PreparedRun, frozen=True, kw_only=True):
+    """A suite with everything decided."""
+
+    evaluators: tuple[PreparedResearch, ...] = ()
+    anyway: bool = False
+
+    @property
+    def suite(self) -> Suite:
+        """What is run."""
+        suite = suite_of(self.task)
+        assert suite is not None
+        return suite
+
+    async def plan_async(self) -> LabPlan:
+        """Cells, calls and cost, and what they can show; nothing is called."""
+        return await plan_cells(self.suite, self.settings)
+
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
+        """Check everything, then run all cells until the end or a pause; hooks given here come first."""
+        if self.models and read_options(self.settings, LabTerms).workers:
+            raise InvalidInput(
+                "a model that is given as an object stays in this process; give provider/model, "
+                "or leave `workers` out"
+            )
+        if not self.anyway and (refusal := (await self.plan_async()).refusal):
+            raise InvalidInput(refusal)
+        return cast(StudyResult[LabReport], await super().run_async(**hooks))
+
+    async def _check(self, pool: ModelPool) -> None:
+        await super()._check(pool)
+        for _, task, settings in arm_runs(self.suite):
+            await check_models(task, settings, pool, cell_prompts(settings))
+        for each in self.evaluators:
+            await each.save_evaluator()
+
+    async def _open_service(
+        self, journal: Journal, pool: ModelPool, hooks: RunHooks, exits: AsyncExitStack
+    ) -> Service:
+        switch, on_started = hooks["stop_switch"], hooks.get("on_started")
+        assert switch is not None
+        opened = open_cells(self.task, self.settings, journal, pool, switch, hooks.get("on_signal"))
+        service = await exits.enter_async_context(opened)
+
+        def started(run: str) -> None:
+            service.run = run
+            if on_started:
+                on_started(run)
+
+        hooks["on_started"] = started
+        return service
+
+
+def plan_lab(
+    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
+) -> LabPlan:
+    r"""What `lab` with the same arguments would take, and what it could show; nothing is called.
+
+    Args:
+        suite: A YAML file.
+        model: Plays every role for which the suite names no model.
+        options: See `LabOptions`.
+
+    Returns:
+        Cells, calls and cost, and for every planned test what it would show.
+
+    Raises:
+        InvalidInput: Something is wrong with the suite.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import plan_lab
+        >>> _ = Path("suite.yaml").write_text(
+        ...     "name: tides\ntasks: {tides: Explain tides.}\nrepeats: 9\n"
+        ...     "arms: {single: {strategy: single}, revised: {strategy: critique_revise}}\n"
+        ...     "comparisons: [{name: a, question: Which, arms: [single, revised]}]\n"
+        ... )
+        >>> plan = plan_lab("suite.yaml", "echo/echo")
+        >>> plan.cells, plan.tests[0].units
+        (36, 9)
+    """
+    return wait_for(lambda: plan_lab_async(suite, model, **options), "plan_lab")
+
+
+async def plan_lab_async(
+    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
+) -> LabPlan:
+    """Like `plan_lab`, in an event loop."""
+    return await (await prepare_lab(suite, model, **options)).plan_async()
+
+
+async def prepare_lab(
+    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
+) -> PreparedLab:
+    """The suite that `lab` with the same arguments would run; its problems are read by another process."""
+    check_arguments(lab, options, suite=suite, model=model)
+    require_statistics()
+    choice = ModelChoice()
+    models = {
+        name: choice.address(each) for name, each in (options.get("named_models") or {}).items()
+    }
+    if model is not None:
+        models[""] = choice.address(model)
+    file = read_suite(
+        Path(suite),
+        models=models,
+        repeats=options.get("repeats"),
+        base_url=options.get("base_url"),
+        allow_http=options.get("allow_http", False),
+    )
+    read = await read_tasks(file)
+    found = replace(file.suite, tasks=read.tasks)
+    for arm, task, settings in arm_runs(found):
+        try:
+            check_settings(task, settings)
+            check_call_limit(task, settings)
+        except InvalidInput as error:
+            raise file.document.blame(("arms", arm), error) from None
+    if found.panel:
+        try:
+            check_settings(Task(brief="a", entries=_SAMPLES), found.panel.settings)
+        except InvalidInput as error:
+            raise file.document.blame(("panel",), error) from None
+    seed = options.get("seed", file.seed)
+    settings = Settings(
+        models=_all_models(found),
+        seed=secrets.randbits(32) if seed is None else seed,
+        strategy="lab",
+        strategy_options=_terms(options),
+        budget=change_budget(file.budget, options.get("budget")),
+        base_url=options.get("base_url"),
+        allow_http=options.get("allow_http", False),
+    )
+    check_settings(_suite_task(found), settings)
+    return PreparedLab(
+        task=_suite_task(found),
+        settings=settings,
+        prompts=PromptSet({}),
+        models=choice.objects,
+        hooks=hooks_in(options),
+        evaluators=read.evaluators,
+        anyway=options.get("anyway", False),
+    )
+
+
+def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
+    """A suite with more repeats where its rule asks for them; the cells it has are not run again."""
+    check_arguments(prepare_add, options, run=run)
+    name, place = name_and_journal(run, options.get("journal"))
+    with use_journal(place) as journal:
+        row = journal.find(name)
+        story = journal.story(row.id)
+    task, settings = task_and_settings(row.id, story)
+    suite = suite_of(task)
+    if suite is None:
+        raise InvalidInput(f"run {row.id} is no suite; name one, see `autoreason runs`")
+    if story.status not in FINISHED:
+        raise InvalidInput(f"{row.id} is not finished; go on with `autoreason resume {row.id}`")
+    if suite.add is None:
+        raise InvalidInput(
+            f"the suite {suite.name} has no rule for more repeats, and one made up now would depend "
+            "on what was found; write `add` into its file and run it anew"
+        )
+    more = repeats_to_add(suite.add, lab_report(story).pairs)
+    if not more:
+        raise InvalidInput(
+            f"{row.id} needs no more repeats: every interval is as narrow as its rule asks, "
+            f"or has {suite.add.repeats} repeats"
+        )
+    added = {name: suite.added.get(name, 0) + extra for name, extra in more.items()}
+    terms = {**settings.strategy_options, **_terms(options), "base": row.id}
+    settings = replace(
+        settings,
+        strategy_options=terms,
+        budget=change_budget(settings.budget, options.get("budget")),
+    )
+    choice = ModelChoice()
+    for each in (options.get("named_models") or {}).values():
+        choice.address(each)
+    return PreparedLab(
+        task=_suite_task(replace(suite, added={**suite.added, **added})),
+        settings=settings,
+        prompts=PromptSet({}),
+        models=choice.objects,
+        hooks={**hooks_in(options), "journal": place},
+        forked_from=row.id,
+        anyway=True,
+    )
+
+
+def _suite_task(suite: Suite) -> Task:
+    return Task(brief=f"Suite {suite.name}", work=SuiteWork(suite))
+
+
+def _terms(options: LabOptions) -> dict[str, Any]:
+    return {
+        name: options[name] for name in ("parallel", "workers") if options.get(name) is not None
+    }
+
+
+def _all_models(suite: Suite) -> Models:
+    """Every model that is asked, for the record and for what is checked before."""
+    settings = [arm.settings for arm in suite.arms.values()]
+    settings += [suite.panel.settings] if suite.panel else []
+    return Models.judging(*dict.fromkeys(a for each in settings for a in each.models.all()))

@@ -1,0 +1,56 @@
+"""Tasks of a suite that another process reads: sets of problems, and artifacts with their evaluators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from autoreason.errors import InvalidInput
+from autoreason.run.research import PreparedResearch, prepare_research
+from autoreason.run.solve import choose_problems, solving_task
+from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.lab.lab_suite import SuiteTask
+from autoreason.studies.lab.suite_file import SuiteFile, TaskSource
+
+
+class ReadTasks(NamedTuple):
+    """All tasks of a suite, and the evaluators that are saved when it starts."""
+
+    tasks: dict[str, SuiteTask]
+    evaluators: tuple[PreparedResearch, ...]
+
+
+async def read_tasks(file: SuiteFile) -> ReadTasks:
+    """The tasks of a suite in their order, with those that its file only names."""
+    tasks: Mapping[str, SuiteTask] = file.suite.tasks
+    read: dict[str, SuiteTask] = {}
+    evaluators: list[PreparedResearch] = []
+    for name, task in tasks.items():
+        source = file.sources.get(name)
+        try:
+            if source is None:
+                read[name] = task
+            elif source.job == "solve":
+                read[name] = await _read_problems(source)
+            else:
+                prepared = prepare_research(source.path, DEFAULT_MODEL)
+                evaluators.append(prepared)
+                read[name] = SuiteTask(task=prepared.task, job=source.job)
+        except InvalidInput as error:
+            raise file.document.blame(("tasks", name), error) from None
+    return ReadTasks(read, tuple(evaluators))
+
+
+async def _read_problems(source: TaskSource) -> SuiteTask:
+    """A set of problems; the examiner keeps it under its digest."""
+    from autoreason.programs.examiner.client import ExaminerClient
+
+    only = tuple(map(str, source.options.get("ids") or ()))
+    client = await ExaminerClient.open(source.path, only=only)
+    try:
+        options = {name: source.options.get(name) for name in ("difficulty", "limit")}
+        chosen = choose_problems(client.assignments, options)  # type: ignore[arg-type]
+        terms = {"set": client.digest, "broken": [str(each) for each in client.broken]}
+        return SuiteTask(task=solving_task(chosen), job="solve", terms=terms)
+    finally:
+        await client.close()

@@ -1,0 +1,151 @@
+"""Runs the cells of a suite: drafts, arms and panels of a task and a repeat in this order, many groups at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput
+from autoreason.events import JobFinished
+from autoreason.jobs.job import Job, read_options
+from autoreason.jobs.parts import run_in_windows
+from autoreason.jobs.tasks import use_in_order
+from autoreason.keys import sub_key
+from autoreason.report.numbers import count
+from autoreason.settings import Settings
+from autoreason.studies.compare.comparison import distinct, same_texts
+from autoreason.studies.lab.lab_suite import (
+    DRAFT,
+    Cell,
+    CellFinished,
+    CellQuery,
+    CellResult,
+    Group,
+    Suite,
+    groups,
+    panel_texts,
+    suite_of,
+)
+from autoreason.task import Task
+
+MAX_PARALLEL = 1000
+MAX_WORKERS = 64
+_MAX_GROUPS_AHEAD = 2
+"""Windows of groups that may start while an earlier group is still running."""
+
+
+class LabTerms(Struct, frozen=True, kw_only=True):
+    """How a suite is run."""
+
+    parallel: int = 8
+    """Cells at a time."""
+    workers: int = 0
+    """Processes that run cells; 0 runs them in this one."""
+    base: str = ""
+    """The suite whose finished cells this one has, too, where repeats were added."""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("parallel", 1, MAX_PARALLEL), ("workers", 0, MAX_WORKERS)):
+            if not least <= (value := getattr(self, name)) <= most:
+                raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {most}")
+
+
+class Lab(Job):
+    """Asks for every cell, once for all comparisons that need it; which process runs it is not its concern."""
+
+    summary = "a suite: tasks by arms, each cell a run of its own, and what was asked about them"
+    common_prompts = ()
+    prompts = ()
+
+    async def run(self) -> JobFinished:
+        """Run all cells, and end whatever came of them."""
+        terms = read_options(self.settings, LabTerms)
+        suite = self._suite
+        self._room = asyncio.Semaphore(terms.parallel)
+        works = (partial(self._run_group, suite, group) for group in groups(suite))
+        await run_in_windows(works, terms.parallel, _MAX_GROUPS_AHEAD * terms.parallel)
+        finished = self.story.of(CellFinished)
+        failed = sum(not each.result.finished for each in finished)
+        left_out = f"; {count(failed, 'cell')} left out" if failed else ""
+        return self.finish(f"{count(len(finished), 'cell')}{left_out}")
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Check how it is run."""
+        read_options(settings, LabTerms)
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """There must be a suite."""
+        if suite_of(task) is None:
+            raise InvalidInput(
+                f"{settings.strategy} runs suites and was given none; use `autoreason lab run`"
+            )
+
+    @property
+    def _suite(self) -> Suite:
+        suite = suite_of(self.context.task)
+        assert suite is not None
+        return suite
+
+    async def _run_group(self, suite: Suite, group: Group) -> None:
+        """One task in one repeat."""
+        drafts: dict[str, CellResult] = await self._ask([(cell, {}) for cell in group.drafts])
+        begin: list[tuple[Cell, dict[str, str]]] = []
+        for cell in group.arms:
+            draft = group.draft_of(cell.arms[0])
+            result = drafts[draft.part] if draft else None
+            if result is None or result.text:
+                begin.append((cell, {DRAFT: result.text} if result and result.text else {}))
+            else:
+                self._emit(cell, replace(result, run="", reason=f"its draft: {result.reason}"))
+        results = await self._ask(begin)
+        texts = {
+            cell.arms[0]: results[cell.part].text
+            for cell, _ in begin
+            if results[cell.part].finished and results[cell.part].text
+        }
+        panels: list[tuple[Cell, dict[str, str]]] = []
+        for cell in group.panels:
+            own = {arm: text for arm in cell.arms if (text := texts.get(arm))}
+            assert suite.panel is not None
+            if len(distinct(panel_texts(suite.panel, own))) > 1:
+                panels.append((cell, own))
+            else:
+                self._emit(cell, _nothing_to_judge(own), own)
+        await self._ask(panels)
+
+    async def _ask(self, queries: Iterable[tuple[Cell, dict[str, str]]]) -> dict[str, CellResult]:
+        """Results by the part of the cell; all cells at once, as many as there is room for."""
+        results: dict[str, CellResult] = {}
+
+        async def ask(cell: Cell, texts: dict[str, str]) -> None:
+            async with self._room:
+                result = await self.context.ask(
+                    CellQuery(key=sub_key(cell.part, "cell"), cell=cell, texts=texts)
+                )
+            results[cell.part] = result
+            self._emit(cell, result, texts)
+
+        await use_in_order([ask(*each) for each in queries], lambda _: None)
+        return results
+
+    def _emit(self, cell: Cell, result: CellResult, texts: dict[str, str] | None = None) -> None:
+        judged_as: dict[str, str] = {}
+        if cell.kind == "panel" and texts:
+            assert self._suite.panel is not None
+            same = same_texts(panel_texts(self._suite.panel, texts))
+            judged_as = {arm: names[0] for arm, names in same.items()}
+        self.emit(CellFinished(cell=cell, result=replace(result, text=None), judged_as=judged_as))
+
+
+def _nothing_to_judge(texts: dict[str, str]) -> CellResult:
+    """The result of a panel that was not needed, or could not be."""
+    if len(texts) > 1:
+        return CellResult(run="", status="done", reason="nothing to judge: all texts are the same")
+    reason = "nothing to judge: fewer than two arms delivered a text"
+    return CellResult(run="", status="stopped", reason=reason, finished=False)

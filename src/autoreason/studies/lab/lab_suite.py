@@ -1,0 +1,379 @@
+"""A suite: its tasks, its arms, its comparisons, and the cells they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
+
+from autoreason.events import Event, Status
+from autoreason.exchange import Query, Spent
+from autoreason.jobs.randomness import draw
+from autoreason.keys import PartName
+from autoreason.programs.task import assignments_of
+from autoreason.settings import Models, Settings
+from autoreason.studies.compare.comparison import distinct
+from autoreason.studies.panels.entries import cut_options, cut_to_equal_length
+from autoreason.task import Task, Work
+
+Measure = Literal[
+    "preferred",
+    "words",
+    "calls",
+    "cost",
+    "seconds",
+    "passes",
+    "converged",
+    "kept_contract",
+    "passed",
+    "value",
+]
+SHARES = ("preferred", "converged", "kept_contract", "passed")
+"""Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
+MAX_REPEATS = 1000
+MANY_TASKS = 6
+"""From so many tasks on a comparison speaks of tasks like these; with fewer, of these tasks."""
+CellKind = Literal["draft", "arm", "panel"]
+DRAFT: Literal["draft"] = "draft"
+PANEL: Literal["panel"] = "panel"
+
+
+class SuiteTask(Struct, frozen=True, kw_only=True):
+    """A task of a suite."""
+
+    task: Task
+    job: str = ""
+    """The job that does it, `solve` or `research`; empty where an arm's strategy writes a text."""
+    terms: dict[str, Any] = {}
+    """What this task adds to the options of that job."""
+
+
+class SuiteArm(Struct, frozen=True, kw_only=True):
+    """A way to do the tasks."""
+
+    settings: Settings
+    shared_draft: bool = True
+    """Whether it begins from the draft that all arms of a repeat share."""
+    terms: dict[str, Any] = {}
+    """What it adds to the options of `solve` or `research`."""
+
+
+class SuitePanel(Struct, frozen=True, kw_only=True):
+    """The blind panels over what arms delivered."""
+
+    settings: Settings
+    equal_length: bool = False
+    pairwise: bool = False
+
+
+class SuiteComparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is compared, and for which question; the first arm with each of the others."""
+
+    name: str
+    question: str
+    arms: tuple[str, ...]
+    measure: Measure = "preferred"
+
+
+class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When repeats are added, fixed before the first call."""
+
+    width: Annotated[float, Meta(gt=0)]
+    """A comparison whose interval is wider gets more repeats."""
+    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)]
+    """The most repeats in all."""
+
+
+class Suite(Struct, frozen=True, kw_only=True):
+    """Everything about a suite but its seed and the budget of the whole, which are the run's."""
+
+    name: str
+    tasks: dict[str, SuiteTask]
+    arms: dict[str, SuiteArm]
+    repeats: int
+    comparisons: tuple[SuiteComparison, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    panel: SuitePanel | None = None
+    add: AddRule | None = None
+    added: dict[str, int] = {}
+    """Repeats that were added to a comparison by the rule."""
+
+    def repeats_of(self, comparison: SuiteComparison) -> int:
+        """How often a comparison is repeated."""
+        return self.repeats + self.added.get(comparison.name, 0)
+
+    def arm_repeats(self, arm: str) -> int:
+        """How often an arm is run: as often as any comparison needs it."""
+        own = [self.repeats_of(each) for each in self.comparisons if arm in each.arms]
+        return max(own, default=self.repeats)
+
+    @property
+    def task_count(self) -> int:
+        """How many tasks there are, every problem of a set counted."""
+        return sum(max(1, len(assignments_of(each.task))) for each in self.tasks.values())
+
+    @property
+    def many_tasks(self) -> bool:
+        """Whether there are enough tasks to speak of tasks like these; known before the first call."""
+        return self.task_count >= MANY_TASKS
+
+    @property
+    def judged(self) -> list[tuple[str, ...]]:
+        """The sets of arms that panels compare, each once."""
+        sets = [each.arms for each in self.comparisons if each.measure == "preferred"]
+        return [arms for at, arms in enumerate(sets) if set(arms) not in map(set, sets[:at])]
+
+    @property
+    def pairs(self) -> list[tuple[SuiteComparison, str]]:
+        """Every planned test: a comparison, and the arm that its first one is compared with."""
+        return [(each, arm) for each in self.comparisons for arm in each.arms[1:]]
+
+
+class SuiteWork(Work, Struct, frozen=True, tag_field="type", tag=True):
+    """A suite to be run."""
+
+    name = "suites"
+
+    suite: Suite
+
+
+def suite_of(task: Task | None) -> Suite | None:
+    """The suite of a task; None where it is another task."""
+    work = task.work if task else None
+    return work.suite if isinstance(work, SuiteWork) else None
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """One task by one arm, once; or a draft that arms share, or a panel over what they delivered."""
+
+    number: int
+    """From 1; its run is named after it."""
+    kind: CellKind
+    task: str
+    repeat: int
+    arms: tuple[str, ...]
+    """The arm; the arms that begin from the draft; the arms that the panel compares."""
+    part: str
+    """What it is called in keys: `3/tournament/2`, which is the third task in the second repeat."""
+
+
+class Ballot(Struct, frozen=True, kw_only=True):
+    """A ballot of a panel, in names of arms."""
+
+    order: tuple[str, ...]
+    ranking: tuple[str, ...] | None
+
+
+class CellResult(Struct, frozen=True, kw_only=True):
+    """What came of a cell. None is unknown, never zero."""
+
+    run: str
+    """Empty where there was nothing to run."""
+    status: Status
+    reason: str
+    text: str | None = None
+    words: int | None = None
+    value: float | None = None
+    """The gain of research; None where nothing is claimed."""
+    passed: dict[str, bool] = {}
+    """Problems by name, and whether the program passes its tests."""
+    overfitted: int = 0
+    """Problems whose program passes the public tests and fails private ones."""
+    kept_contract: bool | None = None
+    trajectory: tuple[str, ...] = ()
+    """Winners pass by pass."""
+    words_by_pass: tuple[int, ...] = ()
+    """Of the first draft, then after each pass."""
+    dropped: int = 0
+    """Challengers that were not judged."""
+    cast: int = 0
+    invalid: int = 0
+    """Ballots without a vote, of those cast."""
+    ballots: tuple[Ballot, ...] = ()
+    """Those of a panel over finished texts."""
+    spent: Spent = Spent()
+    seconds: float = 0.0
+    finished: bool = True
+    """False where it came to no result: it is left out and named, and is never a zero."""
+
+
+class CellQuery(Query[CellResult], frozen=True, kw_only=True):
+    """What comes of a cell, which is a run of its own."""
+
+    kind = "cell"
+    free = False
+    cell: Cell
+    texts: dict[str, str] = field(default_factory=dict)
+    """The draft it begins from, or what it judges, by arm."""
+
+
+class CellFinished(Event, frozen=True, kw_only=True):
+    """A cell has its result, or has none."""
+
+    cell: Cell
+    result: CellResult
+    """Without its text, which its run has."""
+    judged_as: dict[str, str] = field(default_factory=dict)
+    """Of a panel: for each arm the one whose text, the same as its own, was judged."""
+
+    @property
+    def closed_part(self) -> str:
+        """Cells end in any order."""
+        return self.cell.part
+
+    @property
+    def line(self) -> str:
+        """What came of it."""
+        result, cell = self.result, self.cell
+        name = f"{cell.task}, {'/'.join(cell.arms) if cell.kind != DRAFT else DRAFT} {cell.repeat}"
+        panel = "panel over " if cell.kind == PANEL else ""
+        return f"{panel}{name}: {result.status if result.finished else 'left out'}, {result.reason}"
+
+    def without_reason(self) -> CellFinished:
+        """It ends a part."""
+        return replace(self, result=replace(self.result, reason=""))
+
+
+class Group(NamedTuple):
+    """The cells of one task in one repeat, each kind after the other."""
+
+    drafts: tuple[Cell, ...]
+    arms: tuple[Cell, ...]
+    panels: tuple[Cell, ...]
+
+    def draft_of(self, arm: str) -> Cell | None:
+        """The draft that an arm begins from."""
+        return next((cell for cell in self.drafts if arm in cell.arms), None)
+
+
+def groups(suite: Suite) -> Iterator[Group]:
+    """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
+    number = 0
+    last = max(map(suite.arm_repeats, suite.arms))
+    for repeat in range(1, last + 1):
+        arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
+        shared = _shared_drafts(suite, arms)
+        for at, task in enumerate(suite.tasks, 1):
+            named: list[tuple[CellKind, str, tuple[str, ...]]] = []
+            given = suite.tasks[task]
+            begins = [] if given.job or given.task.draft is not None else shared
+            for place, names in enumerate(begins, 1):
+                named.append((DRAFT, DRAFT if len(begins) == 1 else f"{DRAFT}-{place}", names))
+            named += [("arm", arm, (arm,)) for arm in arms]
+            for place, names in enumerate(suite.judged, 1):
+                due = [c for c in suite.comparisons if set(c.arms) == set(names)]
+                if any(suite.repeats_of(each) >= repeat for each in due):
+                    title = PANEL if len(suite.judged) == 1 else f"{PANEL}-{place}"
+                    named.append((PANEL, title, names))
+            cells = [
+                Cell(
+                    number=number + place,
+                    kind=kind,
+                    task=task,
+                    repeat=repeat,
+                    arms=names,
+                    part=str(PartName(title, repeat, problem=at)),
+                )
+                for place, (kind, title, names) in enumerate(named, 1)
+            ]
+            number += len(cells)
+            yield Group(
+                *(tuple(cell for cell in cells if cell.kind == kind) for kind in get_args(CellKind))
+            )
+
+
+def count_cells(suite: Suite) -> int:
+    """How many cells there are; a panel over texts that are all the same is none in the end."""
+    return sum(len(cells) for group in groups(suite) for cells in group)
+
+
+def _shared_drafts(suite: Suite, arms: list[str]) -> list[tuple[str, ...]]:
+    """Arms by the draft they share, which depends on who writes it and how."""
+    together: list[tuple[Settings, list[str]]] = []
+    for arm in arms:
+        if not suite.arms[arm].shared_draft:
+            continue
+        settings = draft_settings(suite.arms[arm].settings)
+        same = next((names for known, names in together if known == settings), None)
+        if same is None:
+            together.append((settings, [arm]))
+        else:
+            same.append(arm)
+    return [tuple(names) for _, names in together]
+
+
+def draft_settings(settings: Settings) -> Settings:
+    """What the shared draft of an arm depends on, and nothing else."""
+    names = ("seed", "max_tokens", "author_temperature", "author_effort", "budget", "allow_http")
+    models = Models.everywhere(settings.models.author)
+    return Settings(
+        models=models,
+        strategy="single",
+        base_url=servers_of(settings.base_url, models),
+        **{name: getattr(settings, name) for name in names},
+    )
+
+
+def servers_of(
+    base_url: str | Mapping[str, str] | None, models: Models
+) -> dict[str, str] | str | None:
+    """Of these servers those of the providers that are asked."""
+    if base_url is None or isinstance(base_url, str):
+        return base_url
+    used = {address.partition("/")[0] for address in models.all()}
+    return {name: url for name, url in base_url.items() if name in used} or None
+
+
+def prepare_cell(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
+    """The task and the settings of a cell's run."""
+    cell = query.cell
+    task = suite.tasks[cell.task].task
+    # Arms of a repeat draw alike, so that they differ only in what they do.
+    chance = cell.part if cell.kind == PANEL else f"{cell.task}/{cell.repeat}"
+    own_seed = draw(seed, chance).getrandbits(32)
+    if cell.kind == PANEL:
+        return _panel(suite, query, own_seed)
+    settings = replace(suite.arms[cell.arms[0]].settings, seed=own_seed)
+    if cell.kind == DRAFT:
+        return task, draft_settings(settings)
+    if DRAFT in query.texts:
+        task = replace(task, draft=query.texts[DRAFT])
+    return task, job_settings(suite, cell.task, cell.arms[0], settings)
+
+
+def job_settings(suite: Suite, task: str, arm: str, settings: Settings) -> Settings:
+    """An arm's settings for one of the tasks: where another job does it, the strategy is one of its options."""
+    given = suite.tasks[task]
+    if not given.job:
+        return settings
+    name = settings.strategy
+    chosen = {"strategies": [name], "k": settings.k} if given.job == "solve" else {"rule": name}
+    options = {**chosen, **given.terms, **suite.arms[arm].terms}
+    return replace(settings, strategy=given.job, strategy_options=options)
+
+
+def _panel(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
+    panel = suite.panel
+    assert panel is not None
+    entries = distinct(panel_texts(panel, query.texts))
+    task = replace(suite.tasks[query.cell.task].task, draft=None, entries=entries)
+    settings = replace(
+        panel.settings,
+        seed=seed,
+        strategy_options=cut_options(query.texts, equal_length=panel.equal_length),
+    )
+    return task, settings
+
+
+def arm_runs(suite: Suite) -> Iterator[tuple[str, Task, Settings]]:
+    """Every arm with every task, once."""
+    for task, given in suite.tasks.items():
+        for name, arm in suite.arms.items():
+            yield name, given.task, job_settings(suite, task, name, arm.settings)
+
+
+def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str]:
+    """Texts as judges see them."""
+    return cut_to_equal_length(texts) if panel.equal_length and texts else texts

@@ -1,0 +1,277 @@
+"""The tables, plots and files of a suite's report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    decimal,
+    interval,
+    money,
+    p_value,
+    percent,
+    points,
+)
+from autoreason.report.report import Section
+from autoreason.report.table import Column, Table
+from autoreason.studies.lab.lab_plots import draw_frontier, draw_lines, draw_trajectories
+from autoreason.studies.lab.lab_statements import FAILURES, answer
+from autoreason.studies.lab.lab_suite import MANY_TASKS, SHARES, CellFinished
+from autoreason.studies.panels.panel_tables import notes
+
+if TYPE_CHECKING:
+    from autoreason.studies.lab.lab_report import ArmPair, LabArm, LabReport
+
+_MAX_TRAJECTORIES = 20
+_MAX_LEFT_OUT = 20
+
+
+def sections(found: LabReport) -> list[Section]:
+    """Answers, tables of comparisons and arms, how it was inferred, and on a page the rest."""
+    parts = [
+        *([Section("Answers", _answers(found))] if found.pairs else []),
+        *([Section("Comparisons", tables=[comparisons_table(found)])] if found.pairs else []),
+        Section("Arms", tables=[arms_table(found)]),
+        Section(sentences=[*_method(found), *_left_out(found)]),
+    ]
+    return [*parts, *_details(found)]
+
+
+def _answers(found: LabReport) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for each in found.pairs:
+        if (each.comparison, each.question) not in rows:
+            rows.append((each.comparison, each.question))
+        rows.append((f"  {each.second}", answer(each, found.clusters)))
+    return rows
+
+
+def comparisons_table(found: LabReport) -> Table:
+    """One row per planned test."""
+    heads = ("first", "second", "difference (95 % for all)", "effect", "p", "corrected", "pairs")
+    rows = [
+        (
+            each.comparison,
+            f"{each.first} – {each.second}",
+            each.measure.replace("_", " "),
+            _mean(each, each.first_mean),
+            _mean(each, each.second_mean),
+            points(each.difference) if each.measure in SHARES else interval(each.difference, 3),
+            UNKNOWN if each.effect is None else f"{each.effect:+.2f}",
+            p_value(each.test.p_value),
+            p_value(each.p_value_adjusted),
+            str(each.units) + (f" ({each.missing} missing)" if each.missing > 0 else ""),
+        )
+        for each in found.pairs
+    ]
+    words = [Column(name, figures=False) for name in ("comparison", "arms", "measure")]
+    return Table([*words, *map(Column, heads)], rows)
+
+
+def _mean(pair: ArmPair, value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    return percent(value) if pair.measure in SHARES else f"{value:,.4g}"
+
+
+def arms_table(found: LabReport) -> Table:
+    """One row per arm: what it took and what it came to, on average for a cell with its draft."""
+    known = [name for arm in found.arms for name, mean in arm.means.items() if mean is not None]
+    measures = list(dict.fromkeys(known))
+    columns = [
+        Column("arm", figures=False),
+        Column("cells"),
+        *(Column(name.replace("_", " ")) for name in measures),
+        Column("quality"),
+        Column("frontier", figures=False),
+    ]
+    rows = [
+        (
+            each.arm,
+            f"{each.finished} of {each.cells}" if each.finished < each.cells else str(each.cells),
+            *(_cell(name, each.means.get(name)) for name in measures),
+            UNKNOWN if each.quality is None else f"{each.quality:.2f}",
+            "yes" if each.frontier else "",
+        )
+        for each in found.arms
+    ]
+    return Table(columns, rows)
+
+
+def _cell(measure: str, value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    if measure == "cost":
+        from decimal import Decimal
+
+        return money(Decimal(str(round(value, 6))))
+    return percent(value) if measure in SHARES else decimal(value)
+
+
+def _method(found: LabReport) -> list[tuple[str, str]]:
+    rows = []
+    if found.pairs:
+        speaks = (
+            f"tasks like these: there are {MANY_TASKS} or more, and tasks were drawn again, then repeats"
+            if found.clusters == "task"
+            else f"these tasks only: fewer than {MANY_TASKS} cannot speak of others; every task in "
+            "every repeat was drawn again by itself"
+        )
+        rows.append(("Speaks of", speaks))
+        rows.append(
+            (
+                "Intervals",
+                "cluster bootstrap with Student's t, 95 % for all that was planned together",
+            )
+        )
+        rows.append(
+            (
+                "Tests",
+                f"signs flipped by {found.clusters}, corrected for {count(len(found.pairs), 'planned test')} "
+                "(Holm)",
+            )
+        )
+    if rule := found.add:
+        rows += [
+            (
+                "Added",
+                f"{count(number, 'repeat')} to {name}, because its interval was wider than "
+                f"{rule.width:g}, by the rule of the suite",
+            )
+            for name, number in found.added.items()
+        ]
+    return rows
+
+
+def _left_out(found: LabReport) -> list[tuple[str, str]]:
+    rows = [
+        ("Left out", f"{each.cell}{f' ({each.run})' if each.run else ''}: {each.reason}")
+        for each in found.left_out[:_MAX_LEFT_OUT]
+    ]
+    more = len(found.left_out) - _MAX_LEFT_OUT
+    return [*rows, ("Left out", f"and {more} more")] if more > 0 else rows
+
+
+def _details(found: LabReport) -> list[Section]:
+    """What a page shows beneath."""
+    parts = [
+        # What could be shown is said by the plan, for the tests that were planned.
+        Section(
+            f"Judges of {arms}",
+            [row for row in notes(panel) if row[0] != "Power"],
+            detail=True,
+        )
+        for arms, panel in found.panels.items()
+    ]
+    if any(each.quality is not None for each in found.arms):
+        plot = draw_frontier(found)
+        parts.append(Section("Cost for quality", plots=[plot], detail=True))
+    lines = {each.arm: each.converged_by_pass for each in found.arms if each.converged_by_pass}
+    if lines:
+        title = "Share of tournaments that have converged, by pass"
+        table = _by_pass(title, lines, percent, first=1)
+        plot = draw_lines(title, lines, first=1, share=True)
+        parts.append(Section("Convergence", plots=[plot], tables=[table], detail=True))
+    lines = {each.arm: each.words_by_pass for each in found.arms if each.words_by_pass}
+    if lines:
+        title = "Words of the text after each pass"
+        table = _by_pass(title, lines, decimal, first=0)
+        plot = draw_lines(title, lines, first=0)
+        parts.append(Section("Length", plots=[plot], tables=[table], detail=True))
+    if any(each.trajectories for each in found.arms):
+        ways = [(each.arm, _common(each.trajectories)) for each in found.arms if each.trajectories]
+        plot, table = draw_trajectories(ways), _trajectories(ways)
+        parts.append(Section("Trajectories", plots=[plot], tables=[table], detail=True))
+    if any(each.failures for each in found.arms):
+        parts.append(_failures(found.arms))
+    return parts
+
+
+def _by_pass(
+    title: str,
+    lines: Mapping[str, Sequence[float]],
+    show: Callable[[float], str],
+    first: int,
+) -> Table:
+    longest = max(map(len, lines.values()))
+    columns = [Column("arm", figures=False), *(Column(str(first + n)) for n in range(longest))]
+    rows = [
+        (arm, *(show(line[n]) if n < len(line) else "" for n in range(longest)))
+        for arm, line in lines.items()
+    ]
+    return Table(columns, rows, title)
+
+
+def _common(ways: Mapping[str, int]) -> dict[str, int]:
+    """The most frequent of many."""
+    return dict(list(ways.items())[:_MAX_TRAJECTORIES])
+
+
+def _trajectories(ways: Sequence[tuple[str, Mapping[str, int]]]) -> Table:
+    rows = [(arm, way, str(times)) for arm, each in ways for way, times in each.items()]
+    words = [Column("arm", figures=False), Column("winners, pass by pass", figures=False)]
+    return Table([*words, Column("cells")], rows)
+
+
+def _failures(arms: Sequence[LabArm]) -> Section:
+    rows = [
+        (name, sign, *(f"{each.failures.get(name, 0)} of {each.finished}" for each in arms))
+        for name, sign in FAILURES.items()
+        if any(name in each.failures for each in arms)
+    ]
+    words = [Column("mode", figures=False), Column("its sign in the record", figures=False)]
+    table = Table([*words, *(Column(each.arm) for each in arms)], rows)
+    return Section("Signs of failure", tables=[table], detail=True)
+
+
+_FIELDS = (
+    *("run", "status", "reason", "finished", "words", "value", "kept_contract"),
+    *("dropped", "cast", "invalid", "overfitted", "seconds"),
+)
+
+
+def cells_csv(cells: Sequence[CellFinished]) -> str:
+    """One row per cell; what is not known is empty."""
+    rows = [
+        (
+            *(str(each.cell.number), each.cell.kind, each.cell.task, str(each.cell.repeat)),
+            " ".join(each.cell.arms),
+            *(_plain(getattr(each.result, name)) for name in _FIELDS),
+            " ".join(each.result.trajectory),
+            " ".join(map(str, each.result.words_by_pass)),
+            " ".join(name for name, solved in each.result.passed.items() if solved),
+            *(_plain(getattr(each.result.spent, name)) for name in ("calls", "tokens", "cost")),
+        )
+        for each in sorted(cells, key=lambda each: each.cell.number)
+    ]
+    names = ("cell", "kind", "task", "repeat", "arms", *_FIELDS, "trajectory", "words_by_pass")
+    columns = [Column(name) for name in (*names, "passed", "calls", "tokens", "cost")]
+    return Table(columns, rows).to_csv()
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def report_files(
+    found: LabReport, cells: Sequence[CellFinished], about: dict[str, str]
+) -> dict[str, str]:
+    """All files of a report, by name."""
+    plots = {plot.title: plot for section in found.sections() for plot in section.plots}
+    names = {title: f"plot-{at}.svg" for at, title in enumerate(plots, 1)}
+    encoded = msgspec.json.encode(msgspec.to_builtins(found.to_dict()))
+    return {
+        "report.html": found.to_html(about),
+        "report.md": found.to_markdown(about, names),
+        "report.json": msgspec.json.format(encoded, indent=2).decode(),
+        "comparisons.csv": comparisons_table(found).to_csv(),
+        "cells.csv": cells_csv(cells),
+        **{names[title]: plot.svg for title, plot in plots.items()},
+    }

@@ -1,0 +1,98 @@
+"""YAML whose every key and item has a place, so that what is wrong with it can be pointed at."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+import yaml
+
+from autoreason.errors import InvalidInput, plainly
+
+Path = tuple[str | int, ...]
+"""Keys and numbers of items, from the outside in."""
+Kind = TypeVar("Kind")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `([^`]+)`")
+_NO_SUCH = re.compile(r"Invalid enum value '(.*)'")
+_KEY = re.compile(r"`(\w+)`")
+
+
+class MarkedYaml:
+    """A document, read: its value, and where everything in it is."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._places: dict[Path, yaml.Mark] = {}
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            self.value = self._read(loader, node, ()) if node else {}
+        except yaml.MarkedYAMLError as error:
+            where = _place(error.problem_mark) if error.problem_mark else ""
+            what = error.problem or "it cannot be read"
+            raise InvalidInput(
+                f"{name}{where}: this is not valid YAML: {what}; correct it"
+            ) from None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"{name} is not valid YAML ({error}); correct it") from None
+        finally:
+            loader.dispose()
+
+    def _read(self, loader: yaml.SafeLoader, node: yaml.Node, path: Path) -> Any:
+        self._places.setdefault(path, node.start_mark)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._read(loader, each, (*path, at)) for at, each in enumerate(node.value)]
+        if not isinstance(node, yaml.MappingNode):
+            return loader.construct_object(node)
+        found: dict[str, Any] = {}
+        for key_node, each in node.value:
+            key = str(loader.construct_object(key_node))
+            below = (*path, key)
+            self._places[below] = key_node.start_mark
+            if key in found:
+                raise self.fault(below, f"`{key}` is given twice; remove one of them")
+            found[key] = self._read(loader, each, below)
+        return found
+
+    def fault(self, path: Path, sentence: str) -> InvalidInput:
+        """An error that begins with the place of a key, or of the nearest thing around it that is there."""
+        while path and path not in self._places:
+            path = path[:-1]
+        place = _place(self._places[path]) if path in self._places else ""
+        return InvalidInput(f"{self.name}{place}: {sentence}")
+
+    def blame(self, path: Path, error: InvalidInput) -> InvalidInput:
+        """An error about something below a path, at the first of its keys that the sentence names."""
+        named = [(*path, key) for key in _KEY.findall(str(error)) if (*path, key) in self._places]
+        return self.fault(named[0] if named else path, str(error))
+
+    def convert(self, path: Path, value: Any, kind: type[Kind]) -> Kind:
+        """A value as a type has it; an unknown key, a missing one and a wrong value have their places."""
+        try:
+            return msgspec.convert(value, kind, strict=False)
+        except msgspec.ValidationError as error:
+            if isinstance(error.__cause__, InvalidInput):
+                raise self.blame(path, error.__cause__) from None
+            what, _, where = str(error).partition(" - at `$")
+            steps = [key or int(at) for key, at in _STEP.findall(where)]
+            below = (*path, *steps)
+            if missing := _MISSING.match(what):
+                sentence = f"there is no `{missing[1]}`; add it"
+            elif unknown := _UNKNOWN.match(what):
+                below = (*below, unknown[1])
+                known = [] if steps else list(getattr(kind, "__struct_fields__", ()))
+                also = f"; known are {', '.join(known)}" if known else "; leave it out"
+                sentence = f"unknown key `{unknown[1]}`{also}"
+            elif value_given := _NO_SUCH.match(what):
+                noun = next(step for step in reversed(steps) if isinstance(step, str))
+                sentence = f"there is no {noun} {value_given[1]}; check the name"
+            else:
+                sentence = f"{plainly(error)}; change it"
+            raise self.fault(below, sentence) from None
+
+
+def _place(mark: yaml.Mark) -> str:
+    return f", line {mark.line + 1}, column {mark.column + 1}"

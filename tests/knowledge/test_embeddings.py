@@ -1,0 +1,93 @@
+"""Texts as vectors, where `autoreason[embeddings]` is installed; a sentence where it is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.knowledge.test_holdout import make_records
+
+from autoreason.errors import InvalidInput
+from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge.holdout import PredictorName, measure_predictor
+from autoreason.knowledge.ridge import fit_ridge
+
+installed = pytest.mark.skipif(
+    not all(map(find_spec, ("wordllama", "tokenizers", "safetensors"))),
+    reason="autoreason[embeddings] is not installed",
+)
+
+
+def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from autoreason.knowledge import embeddings
+
+    embeddings._embedder.cache_clear()
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(InvalidInput, match=r'pip install "autoreason\[embeddings\]"'):
+        measure_predictor(make_records(40), "embeddings")
+    embeddings._embedder.cache_clear()
+
+
+def test_words_alone_load_none_of_it() -> None:
+    code = (
+        "import sys; from autoreason.knowledge.ridge import fit_ridge; "
+        "fit_ridge('words', ['a b', 'c d'], [0.0, 1.0]).predict('a'); "
+        "print([each for each in ('numpy', 'tokenizers', 'wordllama') if each in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@installed
+@given(st.text())
+def test_any_text_has_a_finite_vector(text: str) -> None:
+    import numpy as np
+
+    from autoreason.knowledge.embeddings import embed
+
+    vector = embed(text)
+    assert vector.shape == (256,)
+    assert np.isfinite(vector).all()
+
+
+@installed
+def test_lone_surrogates_and_nothing_have_vectors_too() -> None:
+    from autoreason.knowledge.embeddings import embed
+
+    assert embed("\ud800 x").any()
+    assert not embed("").any()
+
+
+@installed
+def test_what_is_alike_is_near_though_it_shares_no_word() -> None:
+    from autoreason.knowledge.embeddings import embed
+
+    near, far = (embed("car") @ embed(other) for other in ("vehicle", "poetry"))
+    assert near > far
+
+
+@installed
+@pytest.mark.parametrize("name", ["embeddings", "both"])
+def test_what_did_well_is_predicted_from_words_that_mean_the_same(name: PredictorName) -> None:
+    texts = ["a cheap car", "a fast vehicle", "a long poem", "an old novel"] * 10
+    ridge = fit_ridge(name, texts, [1.0, 1.0, 0.0, 0.0] * 10)  # type: ignore[arg-type]
+    assert ridge.predict("some truck") > ridge.predict("some poetry")
+    assert bool(ridge.words) == (name == "both")
+
+
+@installed
+@pytest.mark.parametrize(("predictor", "measured"), [("embeddings", 0.62), ("both", 0.66)])
+def test_it_is_right_on_the_recorded_headlines_as_often_as_measured(
+    shared: Path, predictor: PredictorName, measured: float
+) -> None:
+    records = read_folder(shared / "outcomes" / "upworthy_tests.jsonl").records
+    found = measure_predictor(records, predictor)
+    assert found.leaks == 0
+    assert found.right.low is not None
+    assert found.right.high is not None
+    assert found.right.low < measured < found.right.high < 0.72

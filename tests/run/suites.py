@@ -1,0 +1,65 @@
+"""Small suites on a journal of their own, for the tests of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel
+from autoreason.run.lab import lab_async
+from autoreason.run.reports import StudyResult
+from autoreason.studies.lab.lab_report import LabReport
+
+SUITE = """\
+name: tides
+seed: 3
+tasks:
+  tides: Explain tides.
+  wind: Explain the wind.
+arms:
+  single: {strategy: single}
+  revised: {strategy: critique_revise, passes: 1}
+  contest: {passes: 2, k: 1, playoff: 0}
+repeats: 2
+panel: {judges: 3}
+measures: [words, passes, converged]
+comparisons:
+  - name: revising
+    question: Does revising help?
+    arms: [revised, single]
+  - name: length
+    question: Do contests make texts longer?
+    arms: [contest, single, revised]
+    measure: words
+"""
+
+
+class CountedModel(EchoModel):
+    """An echo that counts what it is asked, and may fail at some of it."""
+
+    def __init__(self, failing: Collection[str] = ()) -> None:
+        self.asked: list[str] = []
+        self._failing = failing
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer as usual."""
+        self.asked.append(request.role)
+        return await super().ask(request, on_signal)
+
+
+def write_suite(folder: Path, text: str = SUITE) -> Path:
+    """The file of a suite."""
+    path = folder / "suite.yaml"
+    path.write_text(text)
+    return path
+
+
+async def run_suite(
+    folder: Path, journal: Journal, text: str = SUITE, **options: Any
+) -> StudyResult[LabReport]:
+    """A suite from the start, on a model that counts."""
+    options = {"anyway": True, "model": CountedModel(), **options}
+    return await lab_async(write_suite(folder, text), journal=journal, **options)

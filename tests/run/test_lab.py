@@ -1,0 +1,336 @@
+"""Suites from start to end: what is shared is asked once, limits hold over all cells, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.artifacts.evaluator.evaluating import needs_jail
+from tests.run.runs import lend
+from tests.run.suites import SUITE, CountedModel, run_suite, write_suite
+
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
+from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.run.lab import lab_async, prepare_add, prepare_lab
+from autoreason.run.lab_status import lab_status, report_of
+from autoreason.run.replay import replay_async
+from autoreason.run.reports import StudyResult
+from autoreason.run.result import StopSwitch
+from autoreason.run.resume import resume_async
+from autoreason.settings import Budget
+from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab.lab_suite import CellFinished
+
+CELLS = 2 * 2 * (1 + 3 + 1)
+
+
+async def test_every_cell_is_a_run_named_after_its_suite(tmp_path: Path, journal: Journal) -> None:
+    result = await run_suite(tmp_path, journal)
+    assert result.status == "done"
+    assert result.report.cells == CELLS
+    cells = {row.id: row for row in journal.cells(result.run)}
+    assert set(cells) <= {f"{result.run}.{n:04}" for n in range(1, CELLS + 1)}
+    assert all(row.finished for row in cells.values())
+    assert [row.id for row in journal.runs()] == [result.run]
+    assert journal.find("last").id == result.run
+    assert journal.find(f"{result.run}.0002").title == "Explain tides."
+
+
+async def test_what_cells_share_is_asked_once(tmp_path: Path, journal: Journal) -> None:
+    model = CountedModel()
+    result = await run_suite(tmp_path, journal, model=model)
+    assert model.asked.count("author") == 4
+    assert result.calls == len(model.asked) == journal.row(result.run).spent.calls
+    assert result.report.spent.calls == len(model.asked)
+
+
+async def test_cells_and_suite_replay_for_nothing(tmp_path: Path, journal: Journal) -> None:
+    result = await run_suite(tmp_path, journal)
+    assert (await replay_async(result.run, journal=journal)).same
+    for row in journal.cells(result.run):
+        assert (await replay_async(row.id, journal=journal)).same
+
+
+async def test_the_same_seed_gives_the_same_report(tmp_path: Path, journal: Journal) -> None:
+    one = await run_suite(tmp_path, journal)
+    other = await run_suite(tmp_path, journal, parallel=1)
+    assert one.report.pairs == other.report.pairs
+
+
+@pytest.mark.parametrize("calls", [1, 7, 20, 43])
+async def test_a_limit_holds_over_all_cells_together_and_the_rest_follows(
+    tmp_path: Path, journal: Journal, calls: int
+) -> None:
+    model = CountedModel()
+    paused = await run_suite(tmp_path, journal, model=model, budget=Budget(calls=calls))
+    assert paused.status == "budget"
+    assert "all cells together" in paused.reason
+    assert len(model.asked) <= calls
+    with pytest.raises(BudgetReached, match="has no report yet"):
+        _ = paused.report
+    whole = await run_suite(tmp_path, journal)
+    result = await _resume(journal, paused.run, model)
+    assert result.report.pairs == whole.report.pairs
+    assert len(model.asked) == whole.calls
+
+
+async def _resume(journal: Journal, run: str, model: EchoModel) -> StudyResult[LabReport]:
+    result = await resume_async(run, journal=journal, pool=lend(model), budget=Budget(calls=10_000))
+    assert isinstance(result, StudyResult)
+    return result
+
+
+async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal) -> None:
+    switch = StopSwitch()
+
+    class Stopping(CountedModel):
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+            if len(self.asked) == 12:
+                switch.stop()
+            return await super().ask(request, on_signal)
+
+    model = Stopping()
+    stopped = await run_suite(tmp_path, journal, model=model, stop_switch=switch)
+    assert stopped.status == "stopped"
+    status = lab_status(stopped.run, journal=journal)
+    assert status.status == "stopped"
+    assert status.done + status.left == CELLS
+    result = await _resume(journal, stopped.run, model)
+    whole = await run_suite(tmp_path, journal)
+    assert result.report.pairs == whole.report.pairs
+    assert len(model.asked) == whole.calls
+
+
+async def test_a_cell_without_a_result_is_left_out_and_named(
+    tmp_path: Path, journal: Journal
+) -> None:
+    class Mute(CountedModel):
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+            reply = await super().ask(request, on_signal)
+            return replace(reply, text="I cannot say.") if request.role == "judge" else reply
+
+    result = await run_suite(tmp_path, journal, model=Mute())
+    report = result.report
+    assert report.left_out
+    assert all(each.reason for each in report.left_out)
+    revising = next(each for each in report.pairs if each.comparison == "revising")
+    assert revising.difference.value is None
+    assert revising.missing == 4
+    words = next(each for each in report.arms if each.arm == "contest")
+    assert words.finished < words.cells
+    assert "no answer" in report.to_text()
+
+
+async def test_the_limit_of_a_cell_ends_that_cell_alone(tmp_path: Path, journal: Journal) -> None:
+    text = SUITE + "budget: {cell: {calls: 4}}\n"
+    result = await run_suite(tmp_path, journal, text)
+    assert result.status == "done"
+    assert {each.run for each in result.report.left_out}
+    assert all("calls" in each.reason for each in result.report.left_out if each.run)
+
+
+async def test_a_second_scheduler_is_refused(tmp_path: Path, journal: Journal) -> None:
+    started: list[str] = []
+    refused: list[str] = []
+
+    class Slow(CountedModel):
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+            if started and not refused:
+                refused.append("")
+                with pytest.raises(RunLocked) as caught:
+                    await resume_async(started[0], journal=journal)
+                refused[0] = str(caught.value)
+            return await super().ask(request, on_signal)
+
+    await run_suite(tmp_path, journal, model=Slow(), on_started=started.append)
+    assert "is locked by" in refused[0]
+
+
+async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent(
+    tmp_path: Path, journal: Journal
+) -> None:
+    text = SUITE.replace("repeats: 2", "repeats: 1")
+    model = CountedModel()
+    with pytest.raises(InvalidInput, match="cannot show anything"):
+        await run_suite(tmp_path, journal, text, model=model, anyway=False)
+    assert not model.asked
+    assert not journal.runs()
+    prepared = await prepare_lab(write_suite(tmp_path), "echo/echo", repeats=9)
+    assert not (await prepared.plan_async()).refusal
+    poor = await prepare_lab(write_suite(tmp_path), "echo/echo", repeats=9, budget=Budget(calls=30))
+    plan = await poor.plan_async()
+    assert plan.refusal
+    assert plan.share_paid < 0.2
+
+
+async def test_a_plan_counts_every_call_that_is_made(tmp_path: Path, journal: Journal) -> None:
+    prepared = await prepare_lab(write_suite(tmp_path), "echo/echo")
+    plan = await prepared.plan_async()
+    assert plan.cells == CELLS
+    assert plan.calls is not None
+    result = await run_suite(tmp_path, journal)
+    assert plan.calls.low <= result.calls <= plan.calls.high
+
+
+async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
+    tmp_path: Path, journal: Journal
+) -> None:
+    text = SUITE + "add: {width: 0.01, repeats: 4}\n"
+    model = CountedModel()
+    first = await run_suite(tmp_path, journal, text, model=model)
+    before = len(model.asked)
+    prepared = prepare_add(first.run, journal=journal, named_models={"": model})
+    result = await prepared.run_async()
+    report = result.report
+    assert report.added == {"revising": 2, "length": 2}
+    assert report.cells == 2 * CELLS
+    assert len(model.asked) == 2 * before or len(model.asked) > before
+    assert "by the rule of the suite" in report.to_text()
+    old = {each.result.run for each in first.story.of(CellFinished) if each.result.run}
+    new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
+    assert old < new
+    with pytest.raises(InvalidInput, match="needs no more repeats"):
+        prepare_add(result.run, journal=journal)
+    with pytest.raises(InvalidInput, match="has no rule for more repeats"):
+        prepare_add((await run_suite(tmp_path, journal)).run, journal=journal)
+
+
+async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
+    tmp_path: Path, journal: Journal
+) -> None:
+    seen: list[str] = []
+
+    class Watched(CountedModel):
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+            reply = await super().ask(request, on_signal)
+            if len(self.asked) == 30:
+                await journal.flush()
+                status = lab_status(None, journal=journal)
+                seen.append(status.conclusion)
+                assert status.running
+                assert report_of(None, journal=journal).report.cells == status.done
+            return reply
+
+    result = await run_suite(tmp_path, journal, model=Watched(), parallel=2)
+    assert "is live" in seen[0]
+    status = lab_status(result.run, journal=journal)
+    assert (status.done, status.left, status.running) == (CELLS, 0, ())
+
+
+async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
+    tmp_path: Path, journal: Journal
+) -> None:
+    paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
+    with pytest.raises(InvalidInput, match="goes on with its own models"):
+        await resume_async(paused.run, journal=journal, model="echo/other")
+
+
+async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journal) -> None:
+    result = await run_suite(tmp_path, journal)
+    files = report_of(result.run, journal=journal).files()
+    assert {"report.html", "report.md", "report.json", "cells.csv", "comparisons.csv"} <= set(files)
+    assert files["cells.csv"].count("\n") == CELLS + 1
+    assert "<svg" in files["report.html"]
+    assert "plot-1.svg" in files["report.md"]
+
+
+def test_an_unknown_strategy_is_refused_at_its_place(tmp_path: Path) -> None:
+    path = write_suite(tmp_path, SUITE.replace("strategy: single", "strategy: sinlge"))
+    with pytest.raises(InvalidInput, match=r"suite\.yaml, line 7, column"):
+        asyncio.run(lab_async(path, "echo/echo"))
+
+
+@pytest.mark.parametrize("flag", ["pairwise", "equal_length"])
+async def test_panels_may_be_in_pairs_or_at_equal_length(
+    tmp_path: Path, journal: Journal, flag: str
+) -> None:
+    text = SUITE.replace("panel: {judges: 3}", f"panel: {{judges: 3, {flag}: true}}")
+    result = await run_suite(tmp_path, journal, text)
+    pair = result.report.pairs[0]
+    assert pair.units + pair.missing == 4
+    strategies = set()
+    for row in journal.cells(result.run):
+        settings = journal.settings(row.id)
+        assert settings is not None
+        strategies.add(settings.strategy)
+        if settings.strategy.startswith("judge"):
+            assert bool(settings.strategy_options) == (flag == "equal_length")
+    assert ("judge_pairs" in strategies) == (flag == "pairwise")
+
+
+async def test_deleting_a_suite_deletes_its_cells(tmp_path: Path, journal: Journal) -> None:
+    result = await run_suite(tmp_path, journal)
+    journal.delete_run(result.run)
+    assert journal.runs(None, cells=True) == []
+
+
+def knobs(folder: Path) -> None:
+    """A research task and a suite that turns its knob."""
+    (folder / "knob.txt").write_text("knob = 0\n")
+    (folder / "evaluate.py").write_text(
+        "def score(artifact, seed, items):\n"
+        "    return {'score': float(artifact.text('knob.txt').split()[-1])}\n"
+    )
+    (folder / "task.md").write_text(
+        "---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n"
+    )
+
+
+@needs_jail
+async def test_research_is_a_task_of_a_suite(tmp_path: Path, journal: Journal) -> None:
+    knobs(tmp_path)
+    text = (
+        "name: knobs\nseed: 1\ntasks: {knob: {research: task.md}}\nrepeats: 1\n"
+        "arms:\n  race: {strategy: race, evaluations: 20, patience: 2}\n"
+        "  greedy: {strategy: greedy, evaluations: 20, patience: 2}\n"
+        "comparisons:\n  - {name: rules, question: Which, arms: [race, greedy], measure: value}\n"
+    )
+    reply = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\nknob = 5\n```\n"
+    model = ScriptedModel({"author": reply})
+    result = await run_suite(tmp_path, journal, text, model=model)
+    assert result.status == "done"
+    assert [each.means["value"] for each in result.report.arms] == [5.0, 5.0]
+
+
+async def test_sets_of_problems_are_tasks_of_a_suite(tmp_path: Path, journal: Journal) -> None:
+    problem = {"id": "double", "statement": "Double it.", "public_tests": [["2", "4"]]}
+    lines = [json.dumps({**problem, "id": f"p{n}"}) for n in range(6)]
+    (tmp_path / "set.jsonl").write_text("\n".join(lines))
+    text = (
+        "name: programs\nseed: 1\ntasks: {set: {problems: set.jsonl, limit: 6}}\nrepeats: 2\n"
+        "arms:\n  single: {strategy: single, calls: 2}\n  search: {strategy: search, calls: 3}\n"
+        "comparisons:\n  - {name: a, question: Which, arms: [search, single], measure: passed}\n"
+    )
+    model = ScriptedModel({"author": "```python\nprint(2 * int(input()))\n```"})
+    result = await run_suite(tmp_path, journal, text, model=model)
+    (pair,) = result.report.pairs
+    assert (pair.first_mean, pair.second_mean) == (1.0, 1.0)
+    assert (pair.units, pair.difference.n, result.report.clusters) == (12, 6, "task")
+
+
+async def test_a_provider_that_fails_pauses_the_suite_which_goes_on_later(
+    tmp_path: Path, journal: Journal
+) -> None:
+    class Failing(CountedModel):
+        broken = True
+
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+            if self.broken and len(self.asked) == 15:
+                raise ProviderFailed("the server is gone")
+            return await super().ask(request, on_signal)
+
+    model = Failing()
+    paused = await run_suite(tmp_path, journal, model=model)
+    assert paused.status == "provider_failed"
+    assert "the server is gone" in paused.reason
+    assert f"{paused.run}." in paused.reason
+    model.broken = False
+    result = await _resume(journal, paused.run, model)
+    whole = await run_suite(tmp_path, journal)
+    assert result.report.pairs == whole.report.pairs
+    assert len(model.asked) == whole.calls

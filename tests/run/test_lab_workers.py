@@ -1,0 +1,82 @@
+"""Cells in other processes: one budget over all of them, and a process that dies loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.suites import run_suite
+
+from autoreason.errors import InvalidInput
+from autoreason.events import AnyEvent
+from autoreason.journal import Journal
+from autoreason.run.resume import resume_async
+from autoreason.settings import Budget
+from autoreason.studies.lab.lab_suite import CellFinished
+
+
+def children() -> list[int]:
+    """The processes that this one has started."""
+    return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+
+
+async def test_cells_in_other_processes_end_as_in_this_one(
+    tmp_path: Path, journal: Journal
+) -> None:
+    here = await run_suite(tmp_path, journal, model="echo/echo")
+    there = await run_suite(tmp_path, journal, model="echo/echo", workers=2)
+    assert there.report.pairs == here.report.pairs
+    assert there.calls == here.calls
+    assert not children()
+
+
+@pytest.mark.parametrize("calls", [9, 41])
+async def test_a_limit_holds_over_all_processes_and_the_rest_follows(
+    tmp_path: Path, journal: Journal, calls: int
+) -> None:
+    options: dict[str, Any] = {"model": "echo/echo", "workers": 2}
+    paused = await run_suite(tmp_path, journal, **options, budget=Budget(calls=calls))
+    assert paused.status == "budget"
+    assert paused.calls <= calls
+    ended = await resume_async(paused.run, journal=journal, budget=Budget(calls=5000))
+    assert ended.status == "done"
+    assert ended.calls == (await run_suite(tmp_path, journal, **options)).calls
+
+
+async def test_a_process_that_is_killed_is_replaced_and_its_cells_go_on(
+    tmp_path: Path, journal: Journal
+) -> None:
+    killed: list[int] = []
+
+    def kill(event: AnyEvent) -> None:
+        if isinstance(event, CellFinished) and len(killed) < 3:
+            killed.append(children()[0])
+            os.kill(killed[-1], signal.SIGKILL)
+
+    options: dict[str, Any] = {"model": "echo/echo", "workers": 2, "budget": Budget(calls=5000)}
+    result = await run_suite(tmp_path, journal, **options, on_event=kill)
+    assert len(killed) == 3
+    assert result.status == "done"
+    whole = await run_suite(tmp_path, journal, model="echo/echo")
+    assert result.report.pairs == whole.report.pairs
+    assert result.calls == whole.calls
+
+
+async def test_processes_end_with_their_scheduler(tmp_path: Path, journal: Journal) -> None:
+    started = asyncio.create_task(run_suite(tmp_path, journal, model="echo/echo", workers=1))
+    deadline = time.monotonic() + 30
+    while not children() and time.monotonic() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    started.cancel()
+    await asyncio.gather(started, return_exceptions=True)
+    assert not children()
+
+
+async def test_a_model_that_is_an_object_stays_here(tmp_path: Path, journal: Journal) -> None:
+    with pytest.raises(InvalidInput, match="stays in this process"):
+        await run_suite(tmp_path, journal, workers=2)

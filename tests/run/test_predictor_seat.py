@@ -1,0 +1,307 @@
+"""A predictor fitted on the user's outcomes, on one seat of the panels: when it sits there, and how it votes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.knowledge.test_holdout import BAD, FILLER, GOOD, make_records
+from tests.run.runs import go_on, scripted
+from tests.tournament.stage import document, vote
+
+from autoreason import evaluate_predictor, prepare_refine
+from autoreason.errors import InvalidInput
+from autoreason.journal import Journal
+from autoreason.knowledge.outcome_file import encode_records
+from autoreason.knowledge.ridge import load_ridge
+from autoreason.knowledge.test_results import TestResult, Verdict, read_tests, record_test
+from autoreason.knowledge_records import PredictorSeat, Record
+from autoreason.run.prepared import PreparedRun
+from autoreason.run.replay import replay_async
+from autoreason.settings import Budget
+from autoreason.stats.results import Estimate
+
+BRIEF = "Write a subject line for a night by the sea."
+FIRST, SECOND, THIRD = (
+    f"{' '.join(words)} {' '.join(FILLER[at : at + 5])}"
+    for at, words in enumerate((BAD[:2], (GOOD[0], BAD[0]), GOOD[:2]))
+)
+"""Texts of which the last is the one that the records like best."""
+SCRIPT: dict[str, Any] = {
+    "author": document(FIRST),
+    "reviser": document(SECOND),
+    "synthesizer": document(THIRD),
+    "judge": vote(BAD[1], GOOD[1], BAD[0]),
+    "pass/1/judge/1/try/0": vote(GOOD[1], BAD[1], BAD[0]),
+}
+PANEL: dict[str, Any] = {
+    "judges": 2,
+    "extra_judges": 0,
+    "early_stop": False,
+    "playoff": 0,
+    "confirmation": 0,
+    "drafts": 1,
+    "passes": 3,
+    "k": 3,
+    "seed": 5,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Records from which it can be learned which words do well."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    load_ridge.cache_clear()
+    root = tmp_path / "kb"
+    root.mkdir()
+    write(root, make_records(150))
+    return root
+
+
+def write(folder: Path, records: list[Record]) -> None:
+    """These records and no others."""
+    (folder / "records.jsonl").write_bytes(encode_records(records))
+
+
+def keep(folder: Path, verdict: Verdict, judge: str = "words", right: float = 0.8) -> None:
+    """Keep a verdict."""
+    record_test(
+        folder,
+        TestResult(
+            judge=judge,
+            verdict=verdict,
+            difference=0.1,
+            low=0.0,
+            high=0.2,
+            pairs=200,
+            groups=50,
+            when="2026-01-01",
+            right=Estimate(right, right - 0.03, right + 0.03),
+        ),
+    )
+
+
+def prepared(folder: Path, **options: Any) -> PreparedRun:
+    """A run that is not begun."""
+    model = options.pop("model", "echo/echo")
+    return prepare_refine(BRIEF, model, **{"knowledge": folder, **options})
+
+
+def seat_of(folder: Path, **options: Any) -> PredictorSeat | None:
+    """The seat of such a run."""
+    knowledge = prepared(folder, **options).task.knowledge
+    assert knowledge is not None
+    return knowledge.seat
+
+
+# ---- whether it sits -----------------------------------------------------------------------------------
+
+
+def test_it_sits_only_where_the_last_test_says_that_it_helps(folder: Path) -> None:
+    assert seat_of(folder) is None
+    found = evaluate_predictor(folder, "words")
+    (kept,) = read_tests(folder)
+    assert (kept.judge, kept.verdict, kept.right) == ("words", "helps", found.right)
+    seat = seat_of(folder)
+    assert seat is not None
+    assert (seat.predictor, seat.records, seat.verdict) == ("words", 300, "helps")
+    assert (seat.right, seat.low, seat.high) == (
+        found.right.value,
+        found.right.low,
+        found.right.high,
+    )
+    assert seat_of(folder, predictor_seat="no") is None
+    keep(folder, "not shown")
+    assert seat_of(folder) is None
+    forced = seat_of(folder, predictor_seat="yes")
+    assert forced is not None
+    assert forced.verdict == "not shown"
+
+
+def test_retrieval_and_single_files_keep_no_verdict_for_a_seat(folder: Path) -> None:
+    evaluate_predictor(folder, "retrieval")
+    evaluate_predictor(folder / "records.jsonl", "words")
+    assert read_tests(folder) == []
+
+
+def test_where_a_verdict_cannot_be_written_that_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("autoreason.knowledge.test_results.record_test", refuse)
+    write(folder, make_records(10))
+    with pytest.warns(UserWarning, match=r"cannot be kept in .*Read-only file system"):
+        evaluate_predictor(folder, "words")
+
+
+def test_untested_it_sits_where_it_is_wanted_and_says_so(folder: Path) -> None:
+    shown = str(prepared(folder, predictor_seat="yes", judges=4).estimate())
+    assert shown
+    seat = seat_of(folder, predictor_seat="yes")
+    assert seat is not None
+    assert (seat.verdict, seat.right) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"predictor_seat": "maybe"}, "predictor_seat"),
+        ({"predictor_seat": "yes", "strategy": "best_of_n"}, "best_of_n is none"),
+        ({"predictor_seat": "yes", "knowledge": ""}, "`predictor_seat` goes with `knowledge`"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_sentence(
+    folder: Path, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        prepared(folder, **options)
+
+
+def test_with_too_few_outcomes_there_is_nothing_to_fit(folder: Path) -> None:
+    write(folder, make_records(10))
+    with pytest.raises(InvalidInput, match="has 20 outcomes that a predictor may be fitted on"):
+        prepared(folder, predictor_seat="yes")
+    keep(folder, "helps")
+    assert seat_of(folder) is None
+
+
+def test_another_strategy_has_no_seat_for_it(folder: Path) -> None:
+    keep(folder, "helps")
+    assert seat_of(folder, strategy="best_of_n") is None
+
+
+# ---- what it is fitted on ------------------------------------------------------------------------------
+
+
+def test_neither_the_runs_group_nor_copies_of_its_draft_are_learned(folder: Path) -> None:
+    keep(folder, "helps")
+    records = make_records(150)
+    assert seat_of(folder, knowledge_group="g7").records == 298  # type: ignore[union-attr]
+    assert seat_of(folder, draft=records[20].text).records == 299  # type: ignore[union-attr]
+
+
+def test_picked_texts_are_not_learned(folder: Path) -> None:
+    keep(folder, "helps")
+    records = make_records(150)
+    write(folder, [replace(each, chosen="picked") for each in records[:100]] + records[100:])
+    assert seat_of(folder).records == 200  # type: ignore[union-attr]
+
+
+async def test_private_records_are_learned_and_none_of_their_words_leave_this_machine(
+    folder: Path, journal: Journal, tmp_path: Path
+) -> None:
+    keep(folder, "helps")
+    secret = "zanzibar"
+    records = [
+        replace(each, text=f"{each.text} {secret}", private=True)
+        if each.text.split()[0] in GOOD
+        else each
+        for each in make_records(150)
+    ]
+    write(folder, records)
+    model = scripted(SCRIPT)
+    run = await prepared(folder, model=model, **PANEL).run_async(journal=journal)
+    story = json.dumps([str(run), str(run.story)])
+    assert secret not in story
+    assert not any(secret in str(each) for each in journal.answers(run.run).values())
+    assert secret in "".join(
+        str(load_ridge(each.name).ridge.words)
+        for each in (tmp_path / "data" / "autoreason" / "predictors").iterdir()
+    )
+
+
+# ---- in a run ------------------------------------------------------------------------------------------
+
+
+async def test_its_ballot_moves_the_winner_and_the_run_says_so(
+    folder: Path, journal: Journal
+) -> None:
+    keep(folder, "helps", right=0.63)
+    model = scripted(SCRIPT)
+    alone = await prepared(folder, model=model, predictor_seat="no", **PANEL).run_async(
+        journal=journal
+    )
+    beside = await prepared(folder, model=model, **PANEL).run_async(journal=journal)
+    assert alone.story.trajectory[0] == "A"
+    assert beside.story.trajectory[0] == "AB"
+    shown = " ".join(str(beside).split())
+    assert (
+        "one of 3 seats is a predictor fitted on 300 of your outcomes (words), "
+        "right on 63 % (60 to 66) of past pairs; it voted on"
+    ) in shown
+    assert "and are no evidence" in shown
+    assert "is a predictor" not in str(alone)
+    assert (await replay_async(beside.run, journal=journal)).same
+
+
+@pytest.mark.parametrize("calls", [3, 5, 6, 9, 12])
+async def test_a_folder_that_changed_between_kill_and_resume_changes_nothing(
+    folder: Path, journal: Journal, calls: int
+) -> None:
+    keep(folder, "helps")
+    model = scripted(SCRIPT)
+    whole = await prepared(folder, model=model, **PANEL).run_async(journal=journal)
+    paused = await prepared(folder, model=model, **PANEL, budget=Budget(calls=calls)).run_async(
+        journal=journal
+    )
+    assert paused.status == "budget"
+    # What did well does badly now, and no test says that it helps.
+    write(
+        folder,
+        [
+            replace(each, result=replace(each.result, value=0.5 - each.result.value))
+            for each in make_records(150)
+            if each.result
+        ],
+    )
+    keep(folder, "harms")
+    ended = await go_on(journal, paused.run, model, changes={"budget": Budget()})
+    assert ended.finished
+    assert [each.decided for each in ended.story.passes] == [
+        each.decided for each in whole.story.passes
+    ]
+    assert (await replay_async(ended.run, journal=journal)).same
+
+
+async def test_a_replay_needs_neither_folder_nor_saved_predictor(
+    folder: Path, journal: Journal, tmp_path: Path
+) -> None:
+    keep(folder, "helps")
+    run = await prepared(folder, model=scripted(SCRIPT), **PANEL).run_async(journal=journal)
+    load_ridge.cache_clear()
+    for file in (tmp_path / "data" / "autoreason" / "predictors").iterdir():
+        file.unlink()
+    assert (await replay_async(run.run, journal=journal)).same
+
+
+async def test_a_run_that_goes_on_where_its_predictor_is_not_saved_says_so(
+    folder: Path, journal: Journal, tmp_path: Path
+) -> None:
+    keep(folder, "helps")
+    model = scripted(SCRIPT)
+    paused = await prepared(folder, model=model, **PANEL, budget=Budget(calls=3)).run_async(
+        journal=journal
+    )
+    load_ridge.cache_clear()
+    for file in (tmp_path / "data" / "autoreason" / "predictors").iterdir():
+        file.unlink()
+    with pytest.raises(InvalidInput, match="is not saved here"):
+        await go_on(journal, paused.run, model, changes={"budget": Budget()})
+
+
+def test_a_run_that_is_only_prepared_saves_nothing(folder: Path, tmp_path: Path) -> None:
+    keep(folder, "helps")
+    prepared(folder).estimate()
+    assert not (tmp_path / "data" / "autoreason" / "predictors").exists()
+
+
+async def test_next_to_a_long_text_it_has_no_vote(folder: Path, journal: Journal) -> None:
+    keep(folder, "helps")
+    script = {**SCRIPT, "author": document(f"{FIRST} {'more words ' * 60}")}
+    run = await prepared(folder, model=scripted(script), **PANEL).run_async(journal=journal)
+    assert "it voted on 0 of" in " ".join(str(run).split())

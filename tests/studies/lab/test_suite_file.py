@@ -1,0 +1,136 @@
+"""A suite's file: what is wrong with it is one sentence with line and column, and nothing is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autoreason.errors import InvalidInput
+from autoreason.settings import Budget
+from autoreason.studies.lab.suite_file import SuiteFile, read_suite
+
+USUAL = """\
+name: tides
+seed: 3
+tasks:
+  tides: Explain tides.
+arms:
+  single: {strategy: single}
+  revised: {strategy: critique_revise, passes: 2}
+repeats: 2
+comparisons:
+  - name: revising
+    question: Does revising help?
+    arms: [revised, single]
+"""
+
+
+def read(text: str, folder: Path, **options: object) -> SuiteFile:
+    path = folder / "suite.yaml"
+    path.write_text(text)
+    return read_suite(path, models={"": "echo/echo"} | dict(options.pop("models", {})), **options)  # type: ignore[arg-type, call-overload]
+
+
+def test_a_suite_has_its_tasks_arms_and_comparisons(tmp_path: Path) -> None:
+    file = read(USUAL, tmp_path)
+    assert list(file.suite.tasks) == ["tides"]
+    assert file.suite.arms["revised"].settings.passes == 2
+    assert file.suite.arms["revised"].settings.models.all() == ("echo/echo",)
+    assert file.suite.comparisons[0].measure == "preferred"
+    assert file.suite.panel is not None
+    assert (file.seed, file.suite.repeats) == (3, 2)
+
+
+WRONG = {
+    "tasks:\n  tides: Explain tides.\n": ("", "line 1, column 1: there is no `tasks`"),
+    "seed: 3": ("sead: 3", "line 2, column 1: unknown key `sead`"),
+    "repeats: 2": ("repeats: many", "line 8, column 1: `repeats` must be a whole number, not text"),
+    "passes: 2": ("passes: 0", "line 7, column 40: `passes` is 0; give a number from 1 to 1000"),
+    "strategy: single": ("strategi: x", "line 6, column 12: unknown key `strategi`"),
+    "[revised, single]": ("[revised, other]", "line 12, column 21: there is no arm other"),
+    "arms: [revised, single]": (
+        "arms: [single]",
+        "line 12, column 5: a comparison needs two different arms",
+    ),
+    "question: Does revising help?": ("", "line 10, column 5: there is no `question`"),
+    "  single: {": ("  draft: {", "line 6, column 3: draft begins like the suite's own cells"),
+    "name: tides": ("name: tides\nname: b", "line 2, column 1: `name` is given twice"),
+    "arms: [revised, single]\n": (
+        "arms: [revised, single]\n    measure: beauty\n",
+        "line 13, column 5: there is no measure beauty",
+    ),
+    "[revised, single]\n": (
+        "[revised, single]\n    measure: passed\n",
+        "line 13, column 5: passed is a measure of problems",
+    ),
+    "tides: Explain tides.": (
+        "tides: {brief: Explain tides., contract: {max_wrds: 9}}",
+        "unknown key `max_wrds`",
+    ),
+    "  tides: Explain tides.": ("  tides: nowhere.md", "line 4, column 3: no brief at"),
+    "repeats: 2\n": ("repeats: 2\nbudget: {calls: 0}\n", "line 9, column 10: `calls` is 0"),
+    "seed: 3\n": ("seed: 3\nbudget: {cell: {cals: 3}}\n", "line 3, column 17: unknown key `cals`"),
+    "seed: 3\ntasks": (
+        "seed: 3\nadd: {width: 0.2, repeats: 1}\ntasks",
+        "line 3, column 19: `repeats` under `add` is 1",
+    ),
+    "arms:\n  single: {strategy: single}": (
+        "arms:\n  single: {strategy: single, model: strong}",
+        "line 6, column 30: strong is no model",
+    ),
+    "name: tides\nseed: 3": ("name: [", "this is not valid YAML"),
+    "repeats: 2\ncomparisons": (
+        "repeats: 2\npanel: {judges: 1}\ncomparisons",
+        "line 9, column 9: `judges` is 1",
+    ),
+    "single: {strategy: single}": (
+        "single: {strategy: single, calls: 3}",
+        "line 6, column 30: `calls` goes with tasks for solve",
+    ),
+}
+
+
+@pytest.mark.parametrize("right", WRONG)
+def test_what_is_wrong_is_a_sentence_with_its_place(tmp_path: Path, right: str) -> None:
+    wrong, sentence = WRONG[right]
+    assert right in USUAL
+    with pytest.raises(InvalidInput) as caught:
+        read(USUAL.replace(right, wrong, 1), tmp_path)
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path}/suite.yaml, line ")
+
+
+def test_models_may_be_left_open_and_given_by_name(tmp_path: Path) -> None:
+    text = USUAL.replace("seed: 3", "models: [strong]").replace(
+        "strategy: single", "strategy: single, author_model: strong"
+    )
+    assert read(text, tmp_path).suite.arms["single"].settings.models.author == "echo/echo"
+    given = read(text, tmp_path, models={"strong": "echo/other"})
+    assert given.suite.arms["single"].settings.models.author == "echo/other"
+    assert given.suite.arms["revised"].settings.models.author == "echo/echo"
+    with pytest.raises(InvalidInput, match="a model is given for weak, which the suite does not"):
+        read(text, tmp_path, models={"weak": "echo/echo"})
+    with pytest.raises(InvalidInput, match="line 6, column 30: no model is given for strong"):
+        read(text.replace("author_model", "model"), tmp_path, models={"": ""})
+    with pytest.raises(InvalidInput, match="line 6, column 3: no model is named; give `model`"):
+        read(USUAL, tmp_path, models={"": ""})
+
+
+def test_limits_are_those_of_the_whole_and_of_a_cell(tmp_path: Path) -> None:
+    text = USUAL + "budget: {cost: 2.5, cell: {calls: 30}}\n"
+    file = read(text, tmp_path)
+    assert float(file.budget.cost or 0) == 2.5
+    assert file.suite.arms["single"].settings.budget == Budget(calls=30)
+
+
+def test_briefs_and_facts_may_be_files_next_to_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "tides.md").write_text("---\nmax_words: 50\n---\nExplain tides.\n")
+    (tmp_path / "facts.txt").write_text("The moon pulls.")
+    text = USUAL.replace(
+        "tides: Explain tides.",
+        "tides: tides.md\n  sea: {brief: Explain the sea., facts: facts.txt}",
+    )
+    tasks = read(text, tmp_path).suite.tasks
+    assert tasks["tides"].task.contract.max_words == 50
+    assert tasks["sea"].task.facts == "The moon pulls."
