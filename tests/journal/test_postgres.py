@@ -63,6 +63,20 @@ def test_it_has_no_file(journal: Journal, tmp_path: Path) -> None:
         maintenance.back_up(journal.place, tmp_path / "copy.db")
 
 
+def test_cells_are_found_however_the_database_sorts_its_texts(postgres: Server) -> None:
+    # As in a dictionary, which does not look at hyphens and dots.
+    postgres.execute(
+        "CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-u-ka-shifted'"
+    )
+    with Journal.open(postgres.url("words"), create=True) as journal:
+        for run in (RUN, f"{RUN}-b", f"{RUN}.0001", f"{RUN}0", f"{RUN}_.0001"):
+            create_run(journal, run)
+            asyncio.run(journal.record_reply(run, a_request(), a_reply()))
+        assert [row.id for row in journal.cells(RUN)] == [f"{RUN}.0001"]
+        assert journal.cells_spent(RUN).calls == 1
+
+
+@pytest.mark.usefixtures("postgres")
 def test_a_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=r"start the server, or correct its address$") as raised:
         Journal.open(f"postgresql://ada:s3cret@/runs?host={tmp_path}", create=True)

@@ -226,6 +226,30 @@ async def test_runs_are_listed_newest_first_with_what_they_took(journal: Journal
     assert three.find(RUN) == oldest
 
 
+async def test_cells_belong_to_their_suite_and_are_named_by_their_dot(journal: Journal) -> None:
+    cells = [f"{RUN}.0001", f"{RUN}.0002"]
+    others = [f"{RUN}-b", f"{RUN}0", f"{RUN}s.0001", f"{RUN.upper()}.0001", f"{RUN}_"]
+    for run in (*others, *cells):
+        create_run(journal, run)
+        await journal.record_reply(run, a_request(), a_reply(cost="0.1"))
+    assert [row.id for row in journal.cells(RUN)] == cells[::-1]
+    assert [row.spent.calls for row in journal.cells(RUN)] == [1, 1]
+    assert journal.cells_spent(RUN).cost == journal.row(RUN).spent.cost == Decimal("0.2")
+    assert [row.id for row in journal.runs()] == [f"{RUN}_", f"{RUN}0", f"{RUN}-b", RUN]
+    assert [row.spent.calls for row in journal.runs()] == [1, 1, 1, 2]
+    assert [row.id for row in journal.runs(2, cells=True)] == cells[::-1]
+    assert journal.find("last").id == f"{RUN}_"
+    assert journal.find("@4").id == RUN
+    with pytest.raises(UnknownRun, match="there are only 4"):
+        journal.find("@5")
+    assert journal.find("amber-fox").id == RUN
+    assert journal.find("amber-fox.0002").id == cells[1]
+    with pytest.raises(InvalidInput, match=f"{cells[1]}, {cells[0]}; give more"):
+        journal.find(f"{RUN}.")
+    journal.delete_run(RUN)
+    assert [row.id for row in reversed(journal.runs(None, cells=True))] == others
+
+
 def test_listing_runs_never_reads_a_reply(file_journal: Journal) -> None:
     connection = sqlite3.connect(file_journal.path)
     connection.create_aggregate("exact_sum", 1, lambda: None)  # type: ignore[arg-type, return-value]

@@ -62,17 +62,19 @@ def copied(source: str, target: str) -> Copied:
     return result
 
 
-def test_runs_move_to_a_server_and_back(tmp_path: Path, postgres: Server) -> None:
+def test_runs_and_their_cells_move_to_a_server_and_back(tmp_path: Path, postgres: Server) -> None:
     first, last = str(tmp_path / "first.db"), str(tmp_path / "last.db")
     servers = [postgres.create(), postgres.create()]
     with Journal.open(first, create=True) as journal:
-        write(journal, "b", "a", "c")
+        write(journal, "b", "a", "c", "c.0001", "c.0002")
     places = [first, *servers, last]
     for source, target in pairwise(places):
-        assert copied(source, target) == Copied(["b", "a", "c"], [])
+        assert copied(source, target) == Copied(["b", "a", "c", "c.0001", "c.0002"], [])
     with Journal.open(first, create=False) as one, Journal.open(last, create=False) as other:
         assert everything(one) == everything(other)
         assert other.find("c").title == "\0 c"
+        assert other.cells("c") == one.cells("c")
+        assert len(other.cells("c")) == 2
 
 
 def test_an_older_journal_is_copied_with_its_texts_stored_once(

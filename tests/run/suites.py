@@ -35,6 +35,18 @@ comparisons:
     arms: [contest, single, revised]
     measure: words
 """
+SMALL = """\
+name: small
+seed: 3
+tasks: {tides: Explain tides.}
+arms:
+  single: {strategy: single}
+  revised: {strategy: critique_revise, passes: 1}
+repeats: 1
+panel: {judges: 3}
+comparisons:
+  - {name: revising, question: Does revising help, arms: [revised, single]}
+"""
 
 
 class CountedModel(EchoModel):

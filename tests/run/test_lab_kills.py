@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-import sqlite3
+import signal
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import pytest
-from benchmarks.kills import run_with_kills
+from benchmarks.kills import run_in_child, run_with_kills
 from tests.run.runs import lend
-from tests.run.suites import write_suite
+from tests.run.suites import SMALL, write_suite
 
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
+from autoreason.journal.databases import open_store
+from autoreason.journal.location import locate
 from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab_async
 from autoreason.run.resume import resume_async
@@ -37,11 +41,24 @@ class SlowEcho(EchoModel):
         return await super().ask(request, on_signal)
 
 
-def run(folder: Path, path: Path, workers: int = 0) -> Path:
+class DyingEcho(EchoModel):
+    """Its process is killed while it answers for the third time."""
+
+    asked = 0
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer, or die."""
+        self.asked += 1
+        if self.asked == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await super().ask(request, on_signal)
+
+
+def run(folder: Path, url: str, workers: int = 0, model: EchoModel | None = None) -> str:
     """Begin the one suite of a journal, or go on with it."""
-    with Journal.open(str(path), create=True) as journal:
+    with Journal.open(url, create=True) as journal:
         rows = journal.runs()
-        pool = lend(SlowEcho())
+        pool = lend(model or SlowEcho())
         if not rows:
             work = lab_async(
                 folder / "suite.yaml",
@@ -55,12 +72,12 @@ def run(folder: Path, path: Path, workers: int = 0) -> Path:
             asyncio.run(work)
         elif rows[0].status not in FINISHED:
             asyncio.run(resume_async(rows[0].id, journal=journal, pool=pool))
-    return path
+    return url
 
 
-def results(path: Path) -> tuple[object, ...]:
+def results(url: str) -> tuple[object, ...]:
     """The results of all cells by part, and calls answered."""
-    with Journal.open(str(path), create=False) as journal:
+    with Journal.open(url, create=False) as journal:
         (row,) = journal.runs()
         cells = {
             each.cell.part: (each.result.status, each.result.words, each.result.ballots)
@@ -69,17 +86,34 @@ def results(path: Path) -> tuple[object, ...]:
         return row.status, cells, row.spent.calls
 
 
+def asked_again(url: str) -> int:
+    """How many requests were sent though their reply was recorded."""
+    with closing(open_store(locate(url)).open_reader()) as reader:
+        ((number,),) = reader.connection.execute(_ASKED_AGAIN).fetchall()
+        return int(number)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_killed_suite_ends_like_the_unbroken_one_and_pays_nothing_twice(
     tmp_path: Path, workers: int
 ) -> None:
     write_suite(tmp_path)
-    whole = results(run(tmp_path, tmp_path / "whole.db"))
-    path = tmp_path / "killed.db"
+    whole = results(run(tmp_path, str(tmp_path / "whole.db")))
+    url = str(tmp_path / "killed.db")
     longest = 0.4 if workers == 0 else 2.5
-    code, kills = run_with_kills(partial(run, tmp_path, path, workers), random.Random(5), longest)
+    code, kills = run_with_kills(partial(run, tmp_path, url, workers), random.Random(5), longest)
     assert code == 0
     assert kills >= 2
-    assert results(path) == whole
-    with sqlite3.connect(path) as connection:
-        assert connection.execute(_ASKED_AGAIN).fetchone() == (0,)
+    assert results(url) == whole
+    assert asked_again(url) == 0
+
+
+def test_a_suite_that_is_killed_on_a_server_ends_as_in_a_file(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    write_suite(tmp_path, SMALL)
+    whole = results(run(tmp_path, str(tmp_path / "whole.db")))
+    dying = partial(run, tmp_path, postgres_url, model=DyingEcho())
+    assert run_in_child(dying) == -signal.SIGKILL
+    assert results(run(tmp_path, postgres_url)) == whole
+    assert asked_again(postgres_url) == 0

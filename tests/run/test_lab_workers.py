@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.suites import run_suite
+from tests.run.suites import SMALL, run_suite
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
@@ -33,6 +33,16 @@ async def test_cells_in_other_processes_end_as_in_this_one(
     assert there.report.pairs == here.report.pairs
     assert there.calls == here.calls
     assert not children()
+
+
+async def test_cells_in_other_processes_are_recorded_on_a_server(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    with Journal.open(postgres_url, create=True) as journal:
+        result = await run_suite(tmp_path, journal, SMALL, model="echo/echo", workers=1)
+        assert result.status == "done"
+        assert len(journal.cells(result.run)) == 4
+        assert result.calls == journal.row(result.run).spent.calls
 
 
 @pytest.mark.parametrize("calls", [9, 41])
