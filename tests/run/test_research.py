@@ -185,6 +185,13 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     again = forked.run()
     assert isinstance(again, ResearchResult)
     assert again.status == "done"
+    start = f"the start of this fork, which is the result of {result.run}"
+    assert again.conclusion.startswith(f"result against {start}, on fresh evaluations +2")
+    assert "+2" in again.report.test
+    unchanged = prepare_fork(result.run, model=up(0), evaluations=20, patience=1).run()
+    assert isinstance(unchanged, ResearchResult)
+    assert unchanged.patch == result.patch
+    assert f"no change was kept, so the result is {start};" in unchanged.conclusion
     with pytest.raises(InvalidInput, match="has no passes"):
         prepare_fork(result.run, 2)
 

@@ -78,6 +78,8 @@ class ResearchHistory:
         self.research: ResearchTask = research
         self.delivered: Deliverable = delivered
         """The artifact at the start, and what it has become."""
+        self.forked_from = story.forked_from or ""
+        """The run whose result is the start; empty where this is no fork."""
         options = story.settings.strategy_options if story.settings else {}
         self.unchecked = bool(options.get("unchecked"))
         """Nobody tried whether the artifact can write its own score."""
