@@ -239,6 +239,20 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
     assert not said.out
 
 
+def test_a_folder_that_can_no_longer_be_written_costs_nothing_but_the_files(
+    inside: Inside, task: str
+) -> None:
+    Path("out").mkdir()
+    late = "    import os; os.path.lexists('out/knob.py') or os.symlink('../x.py', 'out/knob.py')\n"
+    inside.write("proposer.py", PROPOSER.replace("    shown = ", f"{late}    shown = "))
+    said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-o", "out")
+    assert said.status == 1
+    assert "Result against start on fresh evaluations +" in said.err
+    assert "out/knob.py is a link" in one_line(said.err)
+    assert f"see `autoreason export {inside.runs()[0]} --patch`" in one_line(said.err)
+    assert not Path("x.py").exists()
+
+
 def test_the_help_of_resume_names_the_status_of_a_start_that_cannot_be_measured(
     inside: Inside,
 ) -> None:
@@ -336,7 +350,10 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
         (("lost.md",), "lost.md: `evaluate`: there is no lost.py"),
         (("task.md", "more.md"), "give one task"),
         (("task.md", "--measure"), "--measure goes with --dry-run"),
-        (("task.md", "-o", "knob.py"), "is a file"),
+        (("task.md", "-o", "knob.py"), "is no folder; name one for -o"),
+        (("task.md", "-o", "knob.py/deep"), "is no folder; name one for -o"),
+        (("task.md", "-o", "/proc/x"), "cannot write to /proc/x"),
+        (("task.md", "-o", "linked"), "linked/knob.py is a link; remove it"),
         (("task.md", "--evaluate", "nothing.py:score"), "--evaluate: there is no nothing.py"),
     ],
 )
@@ -344,6 +361,8 @@ def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
     inside: Inside, task: str, arguments: tuple[str, ...], sentence: str
 ) -> None:
     del task
+    (inside.folder / "linked").mkdir()
+    (inside.folder / "linked/knob.py").symlink_to("../elsewhere.py")
     inside.write("lost.md", TASK.replace("evaluate.py", "lost.py"))
     model = () if arguments == ("check",) else MODEL
     said = inside("research", *arguments, *model)

@@ -12,6 +12,7 @@ from random import Random
 from statistics import stdev
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from autoreason.artifacts.conditions import broken_constraint, broken_guard
 from autoreason.artifacts.evaluator.attacks import (
     IN_PROCESS,
     MARK,
@@ -241,12 +242,22 @@ class _Check:
                 status = "FAILED"
             return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
         gain = self._sign * (result.value - start)
+        # What writes its own score could write the numbers of the guards, too.
+        dropped = "" if abs(result.value) >= TAKEN else self._dropped(attack, result)
+        if dropped:
+            return CheckRow(attack.name, "passed", f"it would be dropped: {dropped}")
         if gain > max(self.task.tolerance, _BEYOND_NOISE * spread):
             beats = f"{result.value:.6g} beats the start's {start:.6g}"
             return CheckRow(attack.name, "FAILED", f"{beats}; {attack.remedy}")
         nothing = "no gain" if not spread else "no gain beyond noise"
         return CheckRow(
             attack.name, "passed", f"{nothing}: {result.value:.6g}, the start {start:.6g}"
+        )
+
+    def _dropped(self, attack: Attack, result: Measurement) -> str:
+        """Which constraint or guard keeps a run from this artifact, in words; empty where none does."""
+        return broken_constraint(self.task.constraints, attack.files) or broken_guard(
+            self.task.guard, [result]
         )
 
     def marks(self, result: Measurement) -> set[str]:

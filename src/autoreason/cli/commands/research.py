@@ -163,8 +163,6 @@ def research(given: tuple[str, ...], **values: Any) -> int:
 
         measured = asyncio.run(prepared.measure_start_async()) if values["measure"] else None
         return _dry_run(prepared, values, measured)
-    if values["output"] and values["output"].is_file():
-        raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
     folder = values["output"]
     recorded = record_folder(prepared, folder) if folder else prepared
     return start_run(recorded.run_async, recorded, values, list(prepared.notes))
