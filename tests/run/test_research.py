@@ -23,7 +23,7 @@ from autoreason.paths import data_folder
 from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.levels import DetectedLevel
 from autoreason.run.dry_run import DryRun
-from autoreason.run.fork import prepare_fork
+from autoreason.run.fork import fork, prepare_fork
 from autoreason.run.replay import replay
 from autoreason.run.reports import reported_result
 from autoreason.run.research import prepare_research, research, research_async
@@ -194,6 +194,21 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     assert f"no change was kept, so the result is {start};" in unchanged.conclusion
     with pytest.raises(InvalidInput, match="has no passes"):
         prepare_fork(result.run, 2)
+
+
+def test_a_run_that_a_function_measures_is_forked_with_that_function(task: Path) -> None:
+    result = research(task, up(), evaluate=measure, evaluations=30, patience=3)
+    with pytest.raises(InvalidInput, match=rf'fork\("{result.run}", evaluate=function\)'):
+        fork(result, model=up())
+    forked = fork(result, model=up(2), evaluate=measure)
+    assert isinstance(forked, ResearchResult)
+    assert forked.files == {"knob.txt": "knob = 5.000000\n"}
+    assert forked.gain
+    assert forked.gain.gain == 2.0
+    assert replay(forked.run).same
+    saved_one = research(task, up(), evaluations=30, patience=3)
+    with pytest.raises(InvalidInput, match="needs no `evaluate`"):
+        fork(saved_one, evaluate=measure)
 
 
 def test_one_prepared_run_is_run_in_several_event_loops(task: Path) -> None:
