@@ -14,6 +14,8 @@ from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
+from autoreason.cli.views import progress_line
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
 
 EVALUATOR = """
@@ -163,9 +165,14 @@ def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
     assert not inside.journal_exists
 
 
-def test_check_says_whether_an_evaluator_is_fit(inside: Inside, task: str) -> None:
-    said = inside("research", "check", task)
+def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
+    inside: Inside, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(progress_line, "_SECONDS_BETWEEN_LINES", 0)
+        said = inside("research", "check", task)
     assert said.status == 0, said.out + said.err
+    assert "attacking the evaluator: evaluation 12, " in said.err
     assert "This evaluator can be optimised against: " in said.out
     assert "all passed" in said.out
     wrong = "def score(artifact, seed, items):\n    return len(artifact.text('knob.py'))\n"

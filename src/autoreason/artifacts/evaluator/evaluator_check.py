@@ -77,7 +77,8 @@ class CheckReport(Report):
 
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
-        columns = [Column(title, figures=False) for title in ("tried", "result", "why")]
+        columns = [Column(title, figures=False) for title in ("tried", "result")]
+        columns.append(Column("why", figures=False, least=40))
         table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]
