@@ -15,7 +15,7 @@ from tests.artifacts.knob import knob_of, proposal, turning
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
@@ -209,6 +209,20 @@ def test_a_run_that_a_function_measures_is_forked_with_that_function(task: Path)
     saved_one = research(task, up(), evaluations=30, patience=3)
     with pytest.raises(InvalidInput, match="needs no `evaluate`"):
         fork(saved_one, evaluate=measure)
+
+
+def test_a_function_without_a_number_is_not_sent_to_a_check_that_cannot_take_it(task: Path) -> None:
+    with pytest.raises(UnusableStart, match="gave no number") as refused:
+        research(task, up(), evaluate=lambda *_: "none")
+    assert "research check" not in str(refused.value)
+
+
+def test_judge_models_that_the_task_has_no_use_for_are_named(task: Path) -> None:
+    unused = "the judge models are not asked: the task has no `judge`"
+    assert unused in prepare_research(task, up(), judge_models=["echo/echo"]).notes
+    task.write_text(task.read_text().replace("---\nTurn", "judge: the shorter one\n---\nTurn"))
+    assert unused not in prepare_research(task, up(), judge_models=["echo/echo"]).notes
+    assert unused not in prepare_research(task, up()).notes
 
 
 def test_one_prepared_run_is_run_in_several_event_loops(task: Path) -> None:
