@@ -224,7 +224,9 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     shown = inside("show").out
     assert "  trial 1     kept: +0.5" in shown
     assert "Noise" in shown
-    assert "improves an artifact, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    assert (
+        "is about research tasks, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    )
     assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
