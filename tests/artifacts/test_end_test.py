@@ -90,7 +90,7 @@ def test_a_budget_that_shows_little_says_so_and_one_that_shows_nothing_is_refuse
     assert plan_budget(200).least_gain(1.0) == pytest.approx(1.63, abs=0.01)
     assert plan_budget(MIN_EVALUATIONS).search == 1
     assert plan_budget(30).warning() == (
-        "30 evaluations leave 19 for proposals, and the end test can only show gains from 2.9 times the "
+        "30 evaluations leave 19 for proposals, and under noise the end test can only show gains from 2.9 times the "
         "spread of one evaluation on; give 40 or more"
     )
     with pytest.raises(InvalidInput, match="give 12 or more"):

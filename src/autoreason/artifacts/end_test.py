@@ -106,8 +106,9 @@ class BudgetPlan(Struct, frozen=True, kw_only=True):
             return ""
         in_spreads = self.least_gain(1.0)
         return (
-            f"{self.evaluations} evaluations leave {self.search} for proposals, and the end test can "
-            f"only show gains from {in_spreads:.1f} times the spread of one evaluation on; give {_FEW} or more"
+            f"{self.evaluations} evaluations leave {self.search} for proposals, and under noise the end "
+            f"test can only show gains from {in_spreads:.1f} times the spread of one evaluation on; "
+            f"give {_FEW} or more"
         )
 
 

@@ -38,6 +38,11 @@ class Deliverable(NamedTuple):
     """The keeps of this run that lead to it, in order; none where its start is the result."""
 
 
+def compares_rules(story: Story) -> bool:
+    """Whether it is a comparison, whose parts each have a result."""
+    return story.settings is not None and story.settings.strategy == "research_rules"
+
+
 def deliverable(story: Story) -> Deliverable | None:
     """What a run delivers, or would if it ended now; None where it is no research."""
     research = research_of(story.task)
@@ -78,6 +83,8 @@ class ResearchHistory:
         self.research: ResearchTask = research
         self.delivered: Deliverable = delivered
         """The artifact at the start, and what it has become."""
+        self.forked_from = story.forked_from or ""
+        """The run whose result is the start; empty where this is no fork."""
         options = story.settings.strategy_options if story.settings else {}
         self.unchecked = bool(options.get("unchecked"))
         """Nobody tried whether the artifact can write its own score."""

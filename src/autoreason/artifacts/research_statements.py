@@ -160,8 +160,15 @@ def _breaks(event: EndTested) -> str:
 
 def _against(history: ResearchHistory, found: EndResult) -> str:
     assert history.end is not None
-    text = f"result against start on {where_tested(history.end)} {gain(found.gain, found.low, found.high)}"
+    start = f"{_start(history)}," if history.forked_from else "start"
+    text = f"result against {start} on {where_tested(history.end)} {gain(found.gain, found.low, found.high)}"
     return f"{text}{_unit(history.research)}"
+
+
+def _start(history: ResearchHistory) -> str:
+    """What a claim is against, which is not what a fork's patch leads from."""
+    fork = f" of this fork, which is the result of {history.forked_from}"
+    return f"the start{fork if history.forked_from else ''}"
 
 
 def _unit(research: ResearchTask) -> str:
@@ -189,18 +196,19 @@ def _only_start(history: ResearchHistory) -> str:
         guards = ", ".join(
             f"{artifact(trial)} breaks a guard ({broken[trial]})" for trial in broken
         )
-        return f"no gain: in the playoff {guards}, so the result is the start{_loop_gain(history)}"
+        return f"no gain: in the playoff {guards}, so the result is {_start(history)}{_loop_gain(history)}"
     if history.kept:
         return (
             "no gain: in the playoff, fresh evaluations preferred the start to what was kept, "
-            f"so the result is the start{_loop_gain(history)}"
+            f"so the result is {_start(history)}{_loop_gain(history)}"
         )
     if not history.trials and history.research.target is not None:
         return (
-            f"the start reaches the target of {figure(history.research.target)} already, "
+            f"{_start(history)}{',' if history.forked_from else ''} reaches the target of "
+            f"{figure(history.research.target)} already, "
             "so nothing was asked and it is the result"
         )
-    return "no gain: no change was kept, so the result is the start"
+    return f"no gain: no change was kept, so the result is {_start(history)}"
 
 
 def _claim(history: ResearchHistory) -> str:

@@ -66,7 +66,7 @@ class ResearchResult(Result):
     def sections(self) -> list[Section]:
         """Those of the report, what the run took, and on a page what changed."""
         ended = [("Ended", self.reason)] if self.finished else []
-        first = "the patch leads from the start of the first run, as it is on disk"
+        first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
         fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
         last = Section(sentences=[*ended, self.took, *fork, *self.next_steps()])
         changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []

@@ -140,6 +140,42 @@ async def test_an_evaluator_that_believes_what_it_is_given_is_found_out() -> Non
     assert list(failed(report)) == ["an artifact that returns a huge number"]
 
 
+ROUND_TRIP = """
+def score(artifact, seed):
+    packed = artifact.pack("ab" * 20)
+    chars = len(packed) if isinstance(packed, str) else 0
+    return {"score": chars, "right": float(artifact.unpack(packed) == "ab" * 20)}
+"""
+
+
+async def test_an_attack_that_a_guard_or_a_constraint_drops_is_caught() -> None:
+    files = {"z.py": "def pack(t): return t\ndef unpack(t): return t\n"}
+    task = task_of(function(ROUND_TRIP), files)
+    assert "a constant artifact" in failed(await check_evaluation(task, pairs=2))
+    guarded = task_of(function(ROUND_TRIP), files, guard={"right": ">= 1"})
+    report = await check_evaluation(guarded, pairs=2)
+    assert failed(report) == {}
+    assert "it would be dropped: right is 0, the guard is >= 1" in {
+        row.detail for row in report.rows
+    }
+    text = function("def score(artifact): return len(artifact.text('prompt.md'))")
+    short = task_of(text, {"prompt.md": "short"}, better="higher")
+    sized = task_of(
+        text, {"prompt.md": "short"}, better="higher", constraints=("prompt.md <= 100 bytes",)
+    )
+    assert list(failed(await check_evaluation(short, pairs=2))) == ["a random artifact"]
+    assert failed(await check_evaluation(sized, pairs=2)) == {}
+
+
+async def test_a_score_that_an_artifact_writes_itself_counts_whatever_the_guards_are() -> None:
+    source = function("def score(artifact, seed): return {'score': artifact.quality(), 'right': 0}")
+    files = {"a.py": "def quality(): return 0.5\n"}
+    task = task_of(source, files, better="higher", guard={"right": ">= 1"})
+    assert list(failed(await check_evaluation(task, pairs=2))) == [
+        "an artifact that returns a huge number"
+    ]
+
+
 @needs_jail
 async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
     source = command(

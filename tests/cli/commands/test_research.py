@@ -14,6 +14,8 @@ from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
+from autoreason.cli.views import progress_line
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
 
 EVALUATOR = """
@@ -163,9 +165,14 @@ def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
     assert not inside.journal_exists
 
 
-def test_check_says_whether_an_evaluator_is_fit(inside: Inside, task: str) -> None:
-    said = inside("research", "check", task)
+def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
+    inside: Inside, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(progress_line, "_SECONDS_BETWEEN_LINES", 0)
+        said = inside("research", "check", task)
     assert said.status == 0, said.out + said.err
+    assert "attacking the evaluator: evaluation 12, " in said.err
     assert "This evaluator can be optimised against: " in said.out
     assert "all passed" in said.out
     wrong = "def score(artifact, seed, items):\n    return len(artifact.text('knob.py'))\n"
@@ -217,7 +224,9 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     shown = inside("show").out
     assert "  trial 1     kept: +0.5" in shown
     assert "Noise" in shown
-    assert "improves an artifact, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    assert (
+        "is about research tasks, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    )
     assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
@@ -237,6 +246,20 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
     assert f"the changed files will be written to {folder}" in one_line(said.err)
     assert "return 0.0" not in (folder / "knob.py").read_text()
     assert not said.out
+
+
+def test_a_folder_that_can_no_longer_be_written_costs_nothing_but_the_files(
+    inside: Inside, task: str
+) -> None:
+    Path("out").mkdir()
+    late = "    import os; os.path.lexists('out/knob.py') or os.symlink('../x.py', 'out/knob.py')\n"
+    inside.write("proposer.py", PROPOSER.replace("    shown = ", f"{late}    shown = "))
+    said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-o", "out")
+    assert said.status == 1
+    assert "Result against start on fresh evaluations +" in said.err
+    assert "out/knob.py is a link" in one_line(said.err)
+    assert f"see `autoreason export {inside.runs()[0]} --patch`" in one_line(said.err)
+    assert not Path("x.py").exists()
 
 
 def test_the_help_of_resume_names_the_status_of_a_start_that_cannot_be_measured(
@@ -336,7 +359,10 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
         (("lost.md",), "lost.md: `evaluate`: there is no lost.py"),
         (("task.md", "more.md"), "give one task"),
         (("task.md", "--measure"), "--measure goes with --dry-run"),
-        (("task.md", "-o", "knob.py"), "is a file"),
+        (("task.md", "-o", "knob.py"), "is no folder; name one for -o"),
+        (("task.md", "-o", "knob.py/deep"), "is no folder; name one for -o"),
+        (("task.md", "-o", "/proc/x"), "cannot write to /proc/x"),
+        (("task.md", "-o", "linked"), "linked/knob.py is a link; remove it"),
         (("task.md", "--evaluate", "nothing.py:score"), "--evaluate: there is no nothing.py"),
     ],
 )
@@ -344,6 +370,8 @@ def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
     inside: Inside, task: str, arguments: tuple[str, ...], sentence: str
 ) -> None:
     del task
+    (inside.folder / "linked").mkdir()
+    (inside.folder / "linked/knob.py").symlink_to("../elsewhere.py")
     inside.write("lost.md", TASK.replace("evaluate.py", "lost.py"))
     model = () if arguments == ("check",) else MODEL
     said = inside("research", *arguments, *model)

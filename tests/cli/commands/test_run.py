@@ -573,6 +573,8 @@ def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
     assert "metric metric.py:score, as a judge" in shown
     refused = inside("run", BRIEF, *FAST, "--metric-role", "judge")
     assert "--metric-role goes with --metric" in refused.sentence
+    refused = inside("run", BRIEF, *FAST, "--metric", "../metric.py:score")
+    assert "leads out of the current folder" in refused.sentence
     refused = inside("run", BRIEF, *FAST, "--metric", "nothing.py:score")
     assert "--metric: there is no nothing.py" in refused.sentence
 

@@ -45,7 +45,7 @@ def resume(run: str | None, **values: Any) -> int:
     --fail-on-contract, or where the start of research has no number or breaks a guard.
     """
     from autoreason.cli import arguments
-    from autoreason.cli.output import OutputOptions
+    from autoreason.cli.output import OutputOptions, check_artifact_folder
     from autoreason.cli.runner import drive_run
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.events import LIFECYCLE
@@ -64,13 +64,14 @@ def resume(run: str | None, **values: Any) -> int:
         row = find_run(journal, run, waits, "run that waits to be resumed")
         chosen = arguments.resume_options(values) | {"journal": journal}
         story = journal.story(row.id)
-        _, before = task_and_settings(row.id, story)
+        task, before = task_and_settings(row.id, story)
         notes = []
         if before.strategy != "research":
             # The output of research is a folder.
             check_output(values["output"])
         elif folder := values["output"] or before.strategy_options.get("output"):
             values["output"] = Path(folder)
+            check_artifact_folder(task, values["output"])
             notes = [f"the changed files will be written to {folder}"]
         warn_of_failed_judges(resumed_settings(before, chosen), PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
