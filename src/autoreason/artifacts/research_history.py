@@ -139,15 +139,16 @@ class ResearchHistory:
         """The end test over the pairs that have both numbers; None where there is none, or the result failed."""
         if self.end is None or None in self.end.result:
             return None
+        groups = len(self.end.start)
         pairs = [
-            (self.sign * one, self.sign * other)
-            for one, other in zip(self.end.result, self.end.start, strict=True)
+            (self.sign * one, self.sign * other, len(range(at, self.research.sealed, groups)))
+            for at, (one, other) in enumerate(zip(self.end.result, self.end.start, strict=True))
             if one is not None and other is not None
         ]
         if not pairs:
             return None
-        result, start = zip(*pairs, strict=True)
-        return end_test(result, start, self.spread)
+        result, start, items = zip(*pairs, strict=True)
+        return end_test(result, start, self.spread, items if any(items) else ())
 
     @property
     def claimed(self) -> bool:

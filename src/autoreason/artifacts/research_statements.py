@@ -6,6 +6,7 @@ from math import floor, isfinite, log10
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from autoreason.artifacts.end_test import MIN_ITEMS
 from autoreason.report.numbers import count, duration
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _NORMAL = 1.96
 _MAX_DIGITS = 12
 _MAX_IDEA = 100
+WORSE = "the result is worse than the start, keep that"
 SELECTION = "which is selection, do not quote it"
 
 
@@ -127,7 +129,7 @@ def end_test(history: ResearchHistory) -> str:
     if found.deterministic:
         return f"{_against(history, found)}, the same in every one of {pairs}"
     if not isfinite(found.low):
-        return f"nothing: {pairs} of evaluations cannot show a gain"
+        return f"nothing: {_too_few(found)} a gain"
     return f"{_against(history, found)} over {pairs}{_looks_of(history)}, 95 % interval"
 
 
@@ -220,22 +222,29 @@ def _claim(history: ResearchHistory) -> str:
     if history.end.broken:
         return f"no gain is claimed: {_breaks(history.end)}{saw}"
     if not isfinite(found.low):
-        return f"no gain is claimed: one pair of evaluations cannot show one{saw}"
+        worse = ", and there the result is worse than the start, keep that" if found.worse else ""
+        return f"no gain is claimed: {_too_few(found)} one{worse}{saw}"
     against = _against(history, found)
     if found.deterministic:
         return _exact(history, found, against)
     if found.shown:
         return f"{against}{saw}"
-    if found.high < 0:
-        return f"the result is worse than the start, keep that: {against}{saw}"
+    if found.worse:
+        return f"{WORSE}: {against}{saw}"
     return f"no gain is shown: {against}{saw}"
+
+
+def _too_few(found: EndResult) -> str:
+    if found.n == 1:
+        return "one pair of evaluations cannot show"
+    return f"equal numbers on fewer than {MIN_ITEMS} sealed items cannot show"
 
 
 def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
     """A claim without chance; on the items that chose the result it is none about others."""
     always = f"{against}, the same in every one of {count(found.n, 'pair')}"
     if found.gain <= 0:
-        return f"no gain: {always}"
+        return f"{WORSE if found.worse else 'no gain'}: {always}"
     if not history.claimed:
         return (
             f"{always}, but on the items that chose it: "

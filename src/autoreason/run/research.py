@@ -341,6 +341,8 @@ def _read(
     if (work := research_of(task)) and work.opened:
         times = "once" if work.opened == 1 else f"{work.opened} times"
         notes += (f"this sealed set was opened {times} before",)
+    if work and work.sealed == 1:
+        notes += ("one sealed item cannot show a gain; add some",)
     return task, source, notes
 
 

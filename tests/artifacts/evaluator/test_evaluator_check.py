@@ -81,7 +81,7 @@ async def test_a_good_function_passes_every_attack() -> None:
     assert report.passed
     assert looks == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
-    assert len(report.rows) == 22
+    assert len(report.rows) == 23
     assert report.rows[0].detail == "the same number 4 times"
 
 
@@ -188,6 +188,19 @@ async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
     task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
     found = failed(await check_evaluation(task, pairs=2))
     assert "never from what the artifact prints" in found["an artifact that prints a score"]
+
+
+async def test_without_a_jail_an_artifact_can_keep_something_for_its_next_run() -> None:
+    source = command(
+        """
+        import subprocess
+        done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
+        give(len(done.stdout.split()))
+        """
+    )
+    task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
+    report = await check_evaluation(task, unsafe=True, pairs=1)
+    assert "jail" in failed(report)["an artifact that keeps something for its next run"]
 
 
 async def test_a_text_is_attacked_as_a_text() -> None:

@@ -232,7 +232,8 @@ class _Check:
     async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
         for left in self.probe.iterdir():
             left.unlink()
-        result = await self.look(attack.files, 0)
+        for _ in range(attack.looks):
+            result = await self.look(attack.files, 0)
         marks = self.marks(result)
         self.in_process = self.in_process or IN_PROCESS in marks
         if marks - {IN_PROCESS}:

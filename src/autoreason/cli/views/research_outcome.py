@@ -48,7 +48,13 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
 
 
 def _write(result: ResearchResult, folder: Path) -> None:
-    """Write the files that differ from the start."""
+    """Write the files that differ from the start, unless the end test found them worse."""
+    if result.worse:
+        print_message(
+            f"nothing is written to {folder}, because the end test found the result worse than the start; "
+            f"`autoreason export {result.run} --patch` has it all the same"
+        )
+        return
     changes = result.changes
     try:
         check_folder(folder, changes)
