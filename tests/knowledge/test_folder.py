@@ -103,6 +103,33 @@ def test_private_files_are_private_whatever_they_say(tmp_path: Path) -> None:
     assert {r.source for r in read_folder(tmp_path).records if r.private} >= {"style/mine.md"}
 
 
+def test_a_text_with_unknown_keys_is_private_since_one_may_be_that(tmp_path: Path) -> None:
+    content = read_folder(write(tmp_path, {"facts/a.md": "---\nprivte: true\n---\nx"}))
+    assert [record.private for record in content.records] == [True]
+    assert content.problems == (
+        "facts/a.md: unknown keys of its front matter (privte); "
+        "until they are corrected or removed, it is private",
+    )
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["result: 3\nn: -5", "result: 3\nse: -1", "result: 3\nbetter: downwards", "n: 20%\nresult: 1"],
+)
+def test_a_text_with_impossible_figures_is_named(tmp_path: Path, keys: str) -> None:
+    content = read_folder(write(tmp_path, {**FILES, "approved/a.md": f"---\n{keys}\n---\nx"}))
+    assert len(content.records) == 7
+    assert [each.partition(":")[0] for each in content.problems] == ["approved/a.md"]
+
+
+def test_one_date_that_no_calendar_has_stops_nothing(tmp_path: Path) -> None:
+    when = "0001-01-01T00:00:00+14:00"
+    files = {"approved/a.md": f"---\nwhen: {when}\n---\nx", "facts/long.md": "a" * 1_000_001}
+    content = read_folder(write(tmp_path, {**FILES, **files}))
+    assert len(content.records) == 7
+    assert len(content.problems) == 2
+
+
 @pytest.mark.parametrize("config", ["private = [", "privat = []", "private = 3", 'better = "more"'])
 def test_a_folder_whose_rules_cannot_be_read_is_refused(tmp_path: Path, config: str) -> None:
     with pytest.raises(InvalidInput, match=r"kb\.toml"):

@@ -16,7 +16,14 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.knowledge.encodings import check_encoding, decode_text
-from autoreason.knowledge.tables import Columns, read_table
+from autoreason.knowledge.tables import (
+    MAX_TEXT,
+    TOO_LONG,
+    Columns,
+    check_outcome,
+    read_better,
+    read_table,
+)
 from autoreason.knowledge.values import NumberFormat, guess_number_format, read_date
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 from autoreason.task import split_front_matter
@@ -216,9 +223,16 @@ def _read_file(
     if kind is None:
         raise InvalidInput(f"not read; texts are in the folders {', '.join(_FOLDERS)}")
     text, encoding = decode_text(data, config.encoding)
+    if len(text) > MAX_TEXT:
+        raise InvalidInput(TOO_LONG)
     keys, body = split_front_matter(name, text.replace("\r\n", "\n"), _KEYS)
     if unknown := [str(key) for key in keys if key not in _KEYS]:
-        problems.append(f"{name}: not used of its front matter: {', '.join(unknown)}")
+        # One of them may be `private`, mistyped.
+        private = True
+        problems.append(
+            f"{name}: unknown keys of its front matter ({', '.join(unknown)}); "
+            "until they are corrected or removed, it is private"
+        )
     record = _read_text(name, keys, body, *kind, config, private)
     return [record], Columns(encoding=encoding).named()
 
@@ -252,7 +266,7 @@ def _read_text(
             private=private or bool(keys.get("private")),
             note=str(keys.get("note") or ""),
         )
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise InvalidInput(str(error)) from None
 
 
@@ -263,11 +277,12 @@ def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome 
     value = fields.get("value")
     if value is None:
         return None
-    better = fields.get("better", config.better)
-    return RecordedOutcome(
-        metric=str(fields.get("metric") or "result").casefold(),
-        value=guess_number_format("", [value], commas=False).read(value) or 0.0,
-        n=NumberFormat().read_count(fields.get("n")),
-        se=NumberFormat().read(fields.get("se")),
-        better="lower" if better == "lower" else "higher",
+    return check_outcome(
+        RecordedOutcome(
+            metric=str(fields.get("metric") or "result").casefold(),
+            value=guess_number_format("", [value], commas=False).read(value) or 0.0,
+            n=NumberFormat().read_count(fields.get("n")),
+            se=NumberFormat().read(fields.get("se")),
+            better=read_better(fields.get("better", config.better)),
+        )
     )
