@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import digest_folder, read_folder
+from autoreason.knowledge.folder import check_private, digest_folder, read_folder
 from autoreason.knowledge.index import Index
 from autoreason.knowledge_records import RecordedOutcome
 
@@ -128,6 +128,32 @@ def test_one_date_that_no_calendar_has_stops_nothing(tmp_path: Path) -> None:
     content = read_folder(write(tmp_path, {**FILES, **files}))
     assert len(content.records) == 7
     assert len(content.problems) == 2
+
+
+@pytest.mark.parametrize("pattern", ["MAILS.csv", "/kb/mails.csv", "nothere/*", "mails.cvs"])
+def test_a_private_pattern_that_matches_nothing_may_be_mistyped(
+    tmp_path: Path, pattern: str
+) -> None:
+    write(tmp_path, {**FILES, "kb.toml": f'private = ["{pattern}"]\n'})
+    (problem,) = read_folder(tmp_path).problems
+    assert problem == f"kb.toml: `private` {pattern!r} matches no file here"
+    for place in (tmp_path, tmp_path / "mails.csv"):
+        with pytest.raises(InvalidInput, match="matches no file here, so something private may be"):
+            check_private(place)
+
+
+def test_other_names_in_the_rules_that_no_file_has_are_named(tmp_path: Path) -> None:
+    config = 'private = ["./mails.csv"]\nallow = ["style/x.md"]\n[tables."march.csv"]\nn = "N"\n'
+    content = read_folder(write(tmp_path, {**FILES, "kb.toml": config}))
+    assert content.problems == (
+        "kb.toml: `allow` 'style/x.md' matches no file here",
+        "kb.toml: there is no table 'march.csv' here",
+    )
+    assert {r.source.partition(":")[0] for r in content.records if r.private} == {"mails.csv"}
+    check_private(tmp_path)
+    write(tmp_path, {"kb.toml": '[tables."march.csv"]\nprivate = "Secret"\n'})
+    with pytest.raises(InvalidInput, match=r"no table 'march.csv' here, so something private"):
+        check_private(tmp_path)
 
 
 @pytest.mark.parametrize("config", ["private = [", "privat = []", "private = 3", 'better = "more"'])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.run.runs import go_on, scripted
 
-from autoreason import prepare_refine
+from autoreason import prepare_knowledge_test, prepare_refine
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
@@ -225,6 +225,14 @@ def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None
     assert styles("ollama/qwen3") == 1
     assert styles("ollama/qwen3", base_url="https://models.example.org") == 0
     assert styles("openai/mine", base_url="http://127.0.0.1:8080/v1") == 1
+
+
+def test_a_run_is_refused_where_what_is_private_may_be_mistyped(folder: Path) -> None:
+    (folder / "kb.toml").write_text('private = ["stlye/*"]\n')
+    with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
+        prepare_refine(BRIEF, "echo/echo", knowledge=folder)
+    with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
+        prepare_knowledge_test(folder, "echo/echo")
 
 
 def test_what_is_sent_where_is_one_sentence() -> None:

@@ -67,7 +67,8 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     def columns_of(self, table: str) -> Columns:
         """What is said of one table, by itself or with all others."""
-        parts = (Columns(encoding=self.encoding), self.columns, self.tables.get(table, Columns()))
+        own = self.tables.get(table, self.tables.get(f"./{table}", Columns()))
+        parts = (Columns(encoding=self.encoding), self.columns, own)
         return Columns(**{role: name for part in parts for role, name in part.named().items()})
 
 
@@ -97,7 +98,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     config = _read_config(root)
     records: list[Record] = []
     files: list[FileReading] = []
-    problems: list[str] = []
+    problems = [f"{CONFIG}: {problem}" for problem in _unmatched(root, config).values()]
     digest = hashlib.sha256()
     for name, file in _walk(root, problems):
         try:
@@ -106,7 +107,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             if name == CONFIG:
                 continue
             found, columns = _read_file(name, data, config, problems)
-            if any(fnmatch(name, pattern) for pattern in config.allow):
+            if _matches(name, config.allow):
                 found = [replace(record, allowed=True) for record in found]
         except (InvalidInput, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -137,6 +138,40 @@ def digest_folder(path: str | Path) -> str:
 def read_config(path: str | Path) -> FolderConfig:
     """What `kb.toml` of a folder says."""
     return _read_config(_check_root(path))
+
+
+def check_private(path: str | Path) -> None:
+    """Refuse a folder whose `kb.toml` calls something private that is not there: it may be mistyped."""
+    root = _check_root(path)
+    config = _read_config(root)
+    for name, problem in _unmatched(root, config).items():
+        if name in config.private or (name in config.tables and config.tables[name].private):
+            raise InvalidInput(
+                f"{path}: {CONFIG}: {problem}, so something private may be mistyped; correct or remove it"
+            )
+
+
+def _unmatched(root: Path, config: FolderConfig) -> dict[str, str]:
+    """Names and patterns of `kb.toml` that no file has, each with a sentence."""
+    given = {
+        **{pattern: f"`allow` {pattern!r} matches no file here" for pattern in config.allow},
+        **{name: f"there is no table {name!r} here" for name in config.tables},
+        **{pattern: f"`private` {pattern!r} matches no file here" for pattern in config.private},
+    }
+    if not given:
+        return {}
+    files = [name for name, _ in _walk(root if root.is_dir() else root.parent, [])]
+    found = {each for each in config.tables if each.removeprefix("./") in files}
+    found |= {
+        each
+        for each in (*config.allow, *config.private)
+        if any(_matches(name, (each,)) for name in files)
+    }
+    return {name: problem for name, problem in given.items() if name not in found}
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch(name, pattern.removeprefix("./")) for pattern in patterns)
 
 
 def _check_root(path: str | Path) -> Path:
@@ -211,7 +246,7 @@ def _add_digest(digest: Any, name: str, data: bytes) -> None:
 def _read_file(
     name: str, data: bytes, config: FolderConfig, problems: list[str]
 ) -> tuple[list[Record], dict[str, str]]:
-    private = any(fnmatch(name, pattern) for pattern in config.private)
+    private = _matches(name, config.private)
     ending = Path(name).suffix.lower()
     if ending in _TABLES:
         found = read_table(name, data, config.columns_of(name), config.better, private=private)

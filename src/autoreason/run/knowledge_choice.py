@@ -35,10 +35,12 @@ def add_knowledge(
     own: Collection[str] = (),
 ) -> Task:
     """The task with what is shown of a folder; `own` are addresses of models that the caller brings."""
+    from autoreason.knowledge.folder import check_private
     from autoreason.knowledge.index import Index
     from autoreason.knowledge.retrieval import Query, choose_knowledge
     from autoreason.knowledge.test_results import helps_judge, judge_weights
 
+    check_private(folder)
     # Where a model of the caller's sends things is not known.
     private = not own and not destinations(models, base_url)
     with Index.open(folder) as index:
