@@ -142,6 +142,11 @@ def test_a_private_pattern_that_matches_nothing_may_be_mistyped(
             check_private(place)
 
 
+def test_a_private_folder_may_be_empty_as_yet(tmp_path: Path) -> None:
+    (tmp_path / "clients").mkdir()
+    check_private(write(tmp_path, {**FILES, "kb.toml": 'private = ["clients/*"]\n'}))
+
+
 def test_other_names_in_the_rules_that_no_file_has_are_named(tmp_path: Path) -> None:
     config = 'private = ["./mails.csv"]\nallow = ["style/x.md"]\n[tables."march.csv"]\nn = "N"\n'
     content = read_folder(write(tmp_path, {**FILES, "kb.toml": config}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.knowledge.encodings import check_encoding, decode_text
+from autoreason.knowledge.standing import one_line
 from autoreason.knowledge.tables import (
     MAX_TEXT,
     TOO_LONG,
@@ -124,6 +125,15 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     )
 
 
+def spread_private(records: Sequence[Record]) -> list[Record]:
+    """What is private in one file is private in all: it is the text that must not leave."""
+    private = {one_line(record.text) for record in records if record.private}
+    return [
+        replace(record, private=True) if one_line(record.text) in private else record
+        for record in records
+    ]
+
+
 def digest_folder(path: str | Path) -> str:
     """The digest that `read_folder` gives, without understanding a file."""
     digest = hashlib.sha256()
@@ -160,12 +170,15 @@ def _unmatched(root: Path, config: FolderConfig) -> dict[str, str]:
     }
     if not given:
         return {}
-    files = [name for name, _ in _walk(root if root.is_dir() else root.parent, [])]
+    folder = root if root.is_dir() else root.parent
+    files = [name for name, _ in _walk(folder, [])]
     found = {each for each in config.tables if each.removeprefix("./") in files}
     found |= {
         each
         for each in (*config.allow, *config.private)
-        if any(_matches(name, (each,)) for name in files)
+        # A folder may be empty as yet.
+        if (each.endswith("/*") and Path(f"{folder}/{each[:-2]}").is_dir())
+        or any(_matches(name, (each,)) for name in files)
     }
     return {name: problem for name, problem in given.items() if name not in found}
 
