@@ -45,7 +45,7 @@ def resume(run: str | None, **values: Any) -> int:
     --fail-on-contract, or where the start of research has no number or breaks a guard.
     """
     from autoreason.cli import arguments
-from autoreason.cli.output import OutputOptions, check_artifact_folder
+    from autoreason.cli.output import OutputOptions, check_artifact_folder
     from autoreason.cli.runner import disclosure, drive_run
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.events import LIFECYCLE
