@@ -106,6 +106,10 @@ _SEEN = ("impressions", "views", "visitors", "sessions", "users", "impressoes")
 """What is clicked rather than opened."""
 
 
+class MissingColumn(InvalidInput):
+    """A table has no column of a name that was given."""
+
+
 class TableReading(NamedTuple):
     """What a table came to."""
 
@@ -155,7 +159,7 @@ def read_table_file(path: Path, given: Columns, better: str = "") -> TableReadin
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
+        raise type(error)(f"{path}: {error}") from None
 
 
 def _find_delimiter(text: str) -> str:
@@ -247,7 +251,7 @@ def _check_given(given: Columns, sample: Sequence[_Row]) -> Columns:
             and sample
             and not any(column in row.cells for row in sample)
         ):
-            raise InvalidInput(f"there is no column {column!r}, which kb.toml names for {role}")
+            raise MissingColumn(f"there is no column {column!r}, which kb.toml names for {role}")
     return given
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.outcome_file import append_outcomes
+from autoreason.knowledge.outcome_file import replace_outcomes
+from autoreason.knowledge_records import Record
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import find_story
 from autoreason.story import Story
@@ -106,19 +107,28 @@ def report_ab(
         journal=journal,
     )
     file = Path(results)
+    counts = read_results(file)
     found = report_of(
         read_plan(Path(plan) if plan else file.parent),
-        read_results(file),
+        counts,
         group=group,
         metric=metric,
     )
     if knowledge and not found.is_unequal:
         today = datetime.now(UTC).date().isoformat()
-        append_outcomes(knowledge, [replace(record, when=today) for record in found.records])
+        dated = [replace(record, when=today) for record in found.records]
+        new, old = replace_outcomes(knowledge, dated, _same_test)
+        found = changed(found, appended=len(new), replaced=old)
     if judged and not found.is_unequal:
         known = read_folder(knowledge).records if knowledge else found.records
         found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
     return found
+
+
+def _same_test(record: Record) -> tuple[str, ...]:
+    """What two looks at one arm of a test share."""
+    metric = record.result.metric if record.result else ""
+    return record.text, record.group, metric, record.note
 
 
 def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[Story]:

@@ -59,6 +59,8 @@ class AbPlan(Report):
     lift: float
     sample: int
     """Readers in each arm."""
+    unchanged: bool = False
+    """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
 
     @property
     def conclusion(self) -> str:
@@ -77,10 +79,16 @@ class AbPlan(Report):
             ("Split", "equal and at random, reader by reader; nobody is told which is which"),
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
         ]
+        if self.unchanged:
+            only = (
+                "the run delivered its first draft: its gain is 0, and the other texts were dropped"
+            )
+            sentences.insert(0, ("Unchanged", only))
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
 
-    def write(self, folder: Path) -> list[Path]:
+    def write(self, folder: str | Path) -> list[Path]:
         """The plan, one file for each text, and a table to fill in; returns what was written."""
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / FILE).exists():
             raise InvalidInput(f"{folder} has a plan already; name another folder")
@@ -140,6 +148,7 @@ def plan_of(
         base=base,
         lift=lift,
         sample=sample,
+        unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
     )
 
 
@@ -148,7 +157,9 @@ def read_plan(folder: Path) -> AbPlan:
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
     except OSError:
-        raise InvalidInput(f"{folder} has no plan; make one with `autoreason ab plan`") from None
+        raise InvalidInput(
+            f"there is no {FILE} in {folder.resolve()}; name the plan's folder, or make one with `autoreason ab plan`"
+        ) from None
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None
 
