@@ -134,7 +134,8 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     leaks: int = 0
     """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}
-    """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`."""
+    """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,
+    `neither well nor badly`."""
 
     @property
     def shown(self) -> tuple[ShownRecord, ...]:
