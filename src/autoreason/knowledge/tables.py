@@ -7,6 +7,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -117,6 +118,8 @@ class TableReading(NamedTuple):
     columns: Columns
     problems: list[str]
     """One sentence for every line that could not be used."""
+    dates: str = ""
+    """One date and what it was read as, where it is not written as YYYY-MM-DD."""
 
 
 class _Row(NamedTuple):
@@ -138,7 +141,7 @@ def read_table(
     else:
         delimiter = _find_delimiter(text)
         commas = delimiter == ";"
-        found = _read_csv(text, delimiter)
+        found = _read_csv(name, text, delimiter, problems)
     sample = list(islice(found, _SAMPLE))
     others = [row for row in sample if not _is_own(row.cells)]
     columns = _ColumnGuess(others, _check_given(given, others)).columns()
@@ -149,7 +152,7 @@ def read_table(
             records.append(reader.read(row))
         except ValueError as error:
             problems.append(f"{name}, line {row.line}: {error}")
-    return TableReading(records, columns, problems)
+    return TableReading(records, columns, problems, reader.show_date(sample))
 
 
 def read_table_file(path: Path, given: Columns, better: str = "") -> TableReading:
@@ -175,7 +178,7 @@ def _find_delimiter(text: str) -> str:
     return max(",;\t|", key=fit)
 
 
-def _read_csv(text: str, delimiter: str) -> Iterator[_Row]:
+def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iterator[_Row]:
     # A text may be long; what is longer than this is no text.
     csv.field_size_limit(10_000_000)
     stream = io.StringIO(text, "")
@@ -194,6 +197,12 @@ def _read_csv(text: str, delimiter: str) -> Iterator[_Row]:
             # Some exports begin with a title or a line for spreadsheets.
             if sum(bool(cell.strip()) for cell in cells) > 1:
                 header = [cell.strip() for cell in cells]
+        elif (
+            0 < len(cells) < len(header)
+            and "\n" in cells[-1].rstrip()
+            and stream.tell() == len(text)
+        ):
+            problems.append(f"{name}, line {line}: a quotation mark is not closed; close it")
         elif any(cell.strip() for cell in cells):
             yield _Row(line, dict(zip(header, cells, strict=False)))
         line = reader.line_num + 1
@@ -359,6 +368,15 @@ class _RowReader:
             for column in (columns.value, columns.count, columns.n, columns.se, columns.score)
         }
         self._dates = guess_date_format(values(columns.when), day_first=commas)
+
+    def show_date(self, sample: Sequence[_Row]) -> str:
+        """How the first date was read, where that had to be guessed."""
+        for row in sample if self._dates else ():
+            value = row.cells.get(self._columns.when)
+            with suppress(ValueError):
+                if found := read_date(value, self._dates):
+                    return f"{value}, read as {found}"
+        return ""
 
     def read(self, row: _Row) -> Record:
         """The record of a row; raises ValueError with what is wrong."""

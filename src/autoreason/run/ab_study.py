@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.outcome_file import replace_outcomes
 from autoreason.knowledge_records import Record
@@ -32,7 +33,8 @@ def plan_ab(
 
     Args:
         run: The run's name, a part of it that no other has, or its result.
-        arms: How many texts: what was delivered, the first draft, then others; one in five is drawn.
+        arms: How many texts: what was delivered, the first draft, then others; of three to five one
+            is drawn, of more two.
         base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
         lift: The smallest rise worth finding, as a share of that.
         journal: An open journal, the file of one, or None for the result's or the user's own.
@@ -52,6 +54,10 @@ def plan_ab(
     """
     check_arguments(plan_ab, run=run, arms=arms, base=base, lift=lift, journal=journal)
     name, story = find_story(run, journal)
+    if story.end is None:
+        raise InvalidInput(
+            f"run {name} has not delivered its text; end it first (`autoreason resume {name}`)"
+        )
     seed = story.settings.seed if story.settings else 0
     return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 

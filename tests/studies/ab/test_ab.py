@@ -98,7 +98,7 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb, metric="opens")
     assert report.conclusion.startswith(f"{others[0]} (")
     best = next(arm for arm in report.arms if arm.code == others[0])
-    assert 0.2 < best.shrunken < 0.3
+    assert 0.2 < (best.shrunken or 0) < 0.3
     records = read_folder(kb).records
     assert len(records) == 3
     assert {record.chosen for record in records} == {"ab", "random"}
@@ -165,6 +165,29 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
         plan_ab(result, arms=10, journal=journal)
     with pytest.raises(InvalidInput, match="from 2 to 10"):
         plan_ab(result, arms=1, journal=journal)
+
+
+@pytest.mark.parametrize(
+    ("base", "lift", "says"),
+    [
+        (0.2, 0, "`lift` is 0; give a share above 0"),
+        (0.2, -0.5, "`lift` is -0.5"),
+        (0.9, 0.5, "is 1 or more"),
+        (1.2, 0.1, "`base` is 1.2; give a share between 0 and 1"),
+    ],
+)
+def test_rates_that_cannot_be_are_one_sentence(
+    result: Result, journal: Journal, base: float, lift: float, says: str
+) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        plan_ab(result, arms=2, base=base, lift=lift, journal=journal)
+
+
+def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
+    paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
+    assert not paused.finished
+    with pytest.raises(InvalidInput, match="has not delivered its text"):
+        plan_ab(paused, arms=2, journal=journal)
 
 
 def judged_story(at: int, prefer: int, judges: int = 9) -> Story:

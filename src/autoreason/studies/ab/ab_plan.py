@@ -135,19 +135,21 @@ def plan_of(
         )
         for code, origin in zip(codes, chosen, strict=True)
     ]
-    try:
-        sample = sample_size(base, lift, arms - 1)
-    except ValueError:
+    if not 0 < base < 1:
+        raise InvalidInput(f"`base` is {base:g}; give a share between 0 and 1")
+    if not lift > 0:
+        raise InvalidInput(f"`lift` is {lift:g}; give a share above 0, such as 0.1")
+    if base * (1 + lift) >= 1:
         raise InvalidInput(
-            f"a rate of {base:g} cannot rise by {lift:g} of itself; give a base between 0 and 1"
-        ) from None
+            f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more; give a smaller `base` or `lift`"
+        )
     return AbPlan(
         run=run,
         arms=tuple(sorted(found, key=lambda arm: arm.code)),
         control=next((arm.code for arm in found if arm.origin == "draft"), found[0].code),
         base=base,
         lift=lift,
-        sample=sample,
+        sample=sample_size(base, lift, arms - 1),
         unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
     )
 
