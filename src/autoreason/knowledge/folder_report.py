@@ -109,11 +109,15 @@ class FolderReport(Report):
     def _sentences(self) -> list[tuple[str, str]]:
         counted = [
             ("Groups", self.groups, ""),
-            ("No group", self.ungrouped, "results, which make no pairs"),
-            ("Duplicates", self.duplicates, "records with the text of another"),
+            ("No group", self.ungrouped, f"{_results(self.ungrouped)}, in no pair"),
+            ("Duplicates", self.duplicates, "with the text of another record"),
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
-            ("No error", self.no_error, "results without n of a share or se, which make no pairs"),
+            (
+                "No error",
+                self.no_error,
+                f"{_results(self.no_error)} without n of a share or se, in no pair",
+            ),
             ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
         ]
         found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]
@@ -149,7 +153,7 @@ class SearchReport(Report):
         columns = [
             Column("id", figures=False),
             Column("text", figures=False, least=30),
-            Column("figure", figures=False),
+            Column("figure", figures=False, least=16),
             Column("group", figures=False, spare=2),
             Column("when", figures=False, spare=1),
             Column("source", figures=False, spare=3),
@@ -283,6 +287,10 @@ def _describe_columns(reading: FileReading) -> str:
     if reading.dates:
         columns.append(f"dates such as {reading.dates}")
     return ", ".join(columns) or ("records as they are" if reading.records else "nothing")
+
+
+def _results(number: int) -> str:
+    return "result" if number == 1 else "results"
 
 
 def _named(title: str, lines: Sequence[str]) -> list[Section]:
