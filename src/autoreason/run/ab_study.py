@@ -80,8 +80,9 @@ def report_ab(
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
         knowledge: A folder of records that the outcomes are appended to; None for none.
-        judged: Runs whose fresh judges compared result and draft: the `effect` over them is estimated from
-            those of which the folder has outcomes of both texts, and from what judges say of the others.
+        judged: Runs, by name or result (`all` is for the command line), whose fresh judges compared result
+            and draft: the `effect` over them is estimated from those of which the folder has outcomes of both
+            texts, and from what judges say of the others.
         journal: An open journal, the file of one, or None for the results' or the user's own.
 
     Returns:
