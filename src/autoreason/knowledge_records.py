@@ -136,7 +136,8 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     leaks: int = 0
     """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}
-    """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`."""
+    """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,
+    `neither well nor badly`."""
     withheld: int = 0
     """Private records that an earlier run showed and this one does not: texts it begins with were written with them."""
 

@@ -259,6 +259,8 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
         # Invalid dates and numbers raise the errors of their types.
         where = getattr(error, "problem_mark", None)
         line = f" at line {where.line + 2}" if where else ""
+        if isinstance(error, ValueError):
+            line = f" ({error})"
         raise InvalidInput(
             f"{name}: the front matter is not valid YAML{line}; correct it or remove it"
         ) from None

@@ -100,6 +100,30 @@ def test_lists_are_short_and_critics_and_judges_are_shown_different_texts(
     assert critic.isdisjoint(plain_text(each.text) for each in found.judges.all)
 
 
+def test_critics_are_shown_all_where_judges_are_shown_none() -> None:
+    known = [outcome(f"{word} tea", at / 20, "a") for at, word in enumerate(WORDS[1:9])]
+    with Index.of(known) as index:
+        both = choose_knowledge(index, Query("our tea for breakfast"))
+        alone = choose_knowledge(index, Query("our tea for breakfast"), for_judges=False)
+    assert len(both.critic.all) < 8
+    assert len(alone.critic.all) == 8
+    assert not alone.judges.all
+
+
+def test_texts_of_which_nothing_but_a_verdict_is_known_are_shown_by_it() -> None:
+    known = [
+        Record(text=f"{word} tea", kind="verdict", verdict="approved")
+        for word in ("green", "black")
+    ]
+    with Index.of([*known, outcome("free coffee", 0.3, "alone")]) as index:
+        found = retrieve(index, Query("our tea for breakfast"), for_judges=False)
+    assert {(each.text, each.figure) for each in found.critic.well} == {
+        ("green tea", "approved"),
+        ("black tea", "approved"),
+    }
+    assert found.left_out == {"neither well nor badly": 1}
+
+
 @given(st.lists(records, max_size=30), queries)
 def test_neighbours_are_counted_by_what_kept_them_out(known: list[Record], query: Query) -> None:
     with Index.of(known) as index:

@@ -44,6 +44,30 @@ class Money(click.ParamType["Decimal"]):
         return amount
 
 
+class Figure(click.ParamType[float]):
+    """A number as tables write it: 0.38, 0,38 or 38%."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read it as a cell of its own."""
+        from autoreason.knowledge.values import guess_number_format
+
+        try:
+            return float(value)
+        except ValueError:
+            pass
+        try:
+            found = guess_number_format("", [value], commas=False).read(value)
+        except ValueError:
+            found = None
+        if found is None:
+            self.fail(f"{value!r} is no number; write it like 0.38 or 38%", param, ctx)
+        return found
+
+
 class Duration(click.ParamType[float]):
     """A time such as 90s, 30m or 2h, in seconds."""
 

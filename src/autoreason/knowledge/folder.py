@@ -80,6 +80,13 @@ class FileReading(Struct, frozen=True, kw_only=True):
     records: int
     columns: dict[str, str] = {}
     """Of a table: which column is what. Of any file: its encoding, where that is not UTF-8."""
+    dates: str = ""
+    """Of a table whose dates could be read otherwise: one of them, and what it was read as."""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has records in lines."""
+        return self.file.lower().endswith(_TABLES)
 
 
 class KnowledgeFolder(Struct, frozen=True, kw_only=True):
@@ -107,7 +114,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             _add_digest(digest, name, data)
             if name == CONFIG:
                 continue
-            found, columns = _read_file(name, data, config, problems)
+            found, columns, dates = _read_file(name, data, config, problems)
             if _matches(name, config.allow):
                 found = [replace(record, allowed=True) for record in found]
         except (InvalidInput, OSError) as error:
@@ -115,7 +122,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             problems.append(f"{name}: {(reason or 'it cannot be read').removeprefix(f'{name}: ')}")
             continue
         records += found
-        files.append(FileReading(file=name, records=len(found), columns=columns))
+        files.append(FileReading(file=name, records=len(found), columns=columns, dates=dates))
     return KnowledgeFolder(
         path=str(path),
         digest=digest.hexdigest(),
@@ -258,13 +265,13 @@ def _add_digest(digest: Any, name: str, data: bytes) -> None:
 
 def _read_file(
     name: str, data: bytes, config: FolderConfig, problems: list[str]
-) -> tuple[list[Record], dict[str, str]]:
+) -> tuple[list[Record], dict[str, str], str]:
     private = _matches(name, config.private)
     ending = Path(name).suffix.lower()
     if ending in _TABLES:
         found = read_table(name, data, config.columns_of(name), config.better, private=private)
         problems += found.problems
-        return found.records, found.columns.named()
+        return found.records, found.columns.named(), found.dates
     if ending not in _TEXTS:
         raise InvalidInput("not read; records are in .md, .csv, .tsv and .jsonl files")
     kind = _FOLDERS.get(name.partition("/")[0].casefold()) if "/" in name else None
@@ -282,7 +289,7 @@ def _read_file(
             "until they are corrected or removed, it is private"
         )
     record = _read_text(name, keys, body, *kind, config, private)
-    return [record], Columns(encoding=encoding).named()
+    return [record], Columns(encoding=encoding).named(), ""
 
 
 def _read_text(
@@ -329,8 +336,16 @@ def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome 
         RecordedOutcome(
             metric=str(fields.get("metric") or "result").casefold(),
             value=guess_number_format("", [value], commas=False).read(value) or 0.0,
-            n=NumberFormat().read_count(fields.get("n")),
+            n=_read_n(fields.get("n")),
             se=NumberFormat().read(fields.get("se")),
             better=read_better(fields.get("better", config.better)),
         )
     )
+
+
+def _read_n(value: object) -> int | None:
+    try:
+        return NumberFormat().read_count(value)
+    except ValueError:
+        # YAML reads 1.200 as a number with a fraction.
+        raise ValueError(f"`n` is {value}, which is no count; write it like 1200") from None

@@ -62,7 +62,7 @@ class FolderReport(Report):
     private: int
     picked: int
     no_error: int
-    """Results of which it is unknown what they rest on."""
+    """Results whose error is unknown: shares without n, other numbers without se."""
     to_models: tuple[str, ...]
     """Lines that address a model, by source."""
     pairs: int
@@ -87,10 +87,14 @@ class FolderReport(Report):
         rows = [
             (each.file, f"{each.records:,}", _describe_columns(each))
             for each in self.files
-            if each.columns
+            if each.columns or each.is_table
         ]
-        texts = Counter(each.file.partition("/")[0] for each in self.files if not each.columns)
-        rows += [(f"{folder}/", f"{number:,}", "texts") for folder, number in texts.items()]
+        others = [each.file for each in self.files if not (each.columns or each.is_table)]
+        texts = Counter(file.partition("/")[0] for file in others)
+        rows += [
+            (f"{folder}/", f"{number:,}", "text" if number == 1 else "texts")
+            for folder, number in texts.items()
+        ]
         tables = [Table(columns, rows)] if rows else []
         return [
             Section(tables=tables, sentences=self._sentences()),
@@ -105,11 +109,15 @@ class FolderReport(Report):
     def _sentences(self) -> list[tuple[str, str]]:
         counted = [
             ("Groups", self.groups, ""),
-            ("No group", self.ungrouped, "results, which make no pairs"),
-            ("Duplicates", self.duplicates, "records with the text of another"),
+            ("No group", self.ungrouped, f"{_results(self.ungrouped)}, in no pair"),
+            ("Duplicates", self.duplicates, "with the text of another record"),
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
-            ("n unknown", self.no_error, "results, which make no pairs"),
+            (
+                "No error",
+                self.no_error,
+                f"{_results(self.no_error)} without n of a share or se, in no pair",
+            ),
             ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
         ]
         found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]
@@ -145,7 +153,7 @@ class SearchReport(Report):
         columns = [
             Column("id", figures=False),
             Column("text", figures=False, least=30),
-            Column("figure", figures=False),
+            Column("figure", figures=False, least=16),
             Column("group", figures=False, spare=2),
             Column("when", figures=False, spare=1),
             Column("source", figures=False, spare=3),
@@ -194,6 +202,8 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
         '2 outcomes in mails.csv; 1 pair of 1 group can be tested'
     """
     check_call(check_knowledge, folder=folder, min_z=min_z)
+    if min_z < 0:
+        raise InvalidInput(f"`min_z` is {min_z:g}; give 0 or more")
     content = read_folder(folder)
     found = find_pairs(content.records, min_z=min_z)
     by_group = Counter(pair.group for pair in found.pairs)
@@ -271,9 +281,16 @@ def _lines_to_models(content: KnowledgeFolder) -> tuple[str, ...]:
 
 
 def _describe_columns(reading: FileReading) -> str:
-    return ", ".join(
+    columns = [
         name if name == column else f"{name}: {column}" for name, column in reading.columns.items()
-    )
+    ]
+    if reading.dates:
+        columns.append(f"dates such as {reading.dates}")
+    return ", ".join(columns) or ("records as they are" if reading.records else "nothing")
+
+
+def _results(number: int) -> str:
+    return "result" if number == 1 else "results"
 
 
 def _named(title: str, lines: Sequence[str]) -> list[Section]:

@@ -178,10 +178,10 @@ class PredictorTest(Report):
             (
                 self.unanswered,
                 "pair",
-                "before which nothing was known but perhaps a copy of a text",
+                "before which no group was known that shares a word, or only a copy of a text",
             ),
             (self.picked, "record", "whose text was picked"),
-            (self.no_error, "result", "whose n is unknown"),
+            (self.no_error, "result", "whose error is unknown"),
         )
         return "; ".join(f"{count(n, noun)} {why}" for n, noun, why in reasons if n)
 

@@ -24,6 +24,7 @@ _NEAREST = 20
 """Similar texts among which the best and the worst are looked for, in either half."""
 _MAX_FACTS = 12
 _FEW_WORDS = 5
+_VERDICT = 1e-9
 
 
 class Query(NamedTuple):
@@ -120,23 +121,23 @@ def count_leaks(records: Sequence[Record], query: Query) -> int:
     )
 
 
-def retrieve(index: Index, query: Query) -> Retrieved:
-    """Two short lists each for critics and for judges, who are shown different texts."""
+def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieved:
+    """Two short lists each for critics and for judges, who are shown different texts; or all for critics."""
     similar: Counter[str] = Counter()
-    halves: tuple[list[IndexedRecord], list[IndexedRecord]] = ([], [])
+    halves: list[list[IndexedRecord]] = [[], []] if for_judges else [[]]
     texts: set[str] = set()
     # Few records may share words with a brief; those that say most are better than none.
     nearest = find_neighbours(index, query, similar)
     strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * LISTED)
     for found in chain(nearest, strongest):
         plain = plain_text(found.record.text)
-        half = halves[found.half]
+        half = halves[found.half % len(halves)]
         if len(half) < _NEAREST and _score(found) and plain not in texts:
             half.append(found)
             texts.add(plain)
         if min(map(len, halves)) == _NEAREST:
             break
-    critic, judges = (_choose(half) for half in halves)
+    critic, judges = (_choose(half) for half in (halves if for_judges else [*halves, []]))
     chosen = [each.record for one in (critic, judges) for part in one for each in part]
     return Retrieved(
         _show_both(critic),
@@ -146,9 +147,9 @@ def retrieve(index: Index, query: Query) -> Retrieved:
     )
 
 
-def choose_knowledge(index: Index, query: Query) -> Knowledge:
+def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> Knowledge:
     """What a run shows of a folder: facts and style near a brief, and outcomes for critics and for judges."""
-    found = retrieve(index, query)
+    found = retrieve(index, query, for_judges=for_judges)
     return Knowledge(
         source=index.path,
         digest=index.digest,
@@ -238,12 +239,17 @@ def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
         "same group": index.count("grp = ?", query.group) if query.group else 0,
         "later": index.count("day >= ?", query.before[:10]) if query.before else 0,
         "too similar": similar,
+        "neither well nor badly": index.count("kind = 'outcome' AND strength = 0"),
     }
     return {reason: number for reason, number in found.items() if number}
 
 
 def _score(found: IndexedRecord) -> float:
-    return found.standing.score if found.standing else 0.0
+    score = found.standing.score if found.standing else 0.0
+    if score or found.record.result or not found.record.verdict:
+        return score
+    # A verdict counts where its group says nothing, after all that is compared.
+    return _VERDICT if found.record.verdict == "approved" else -_VERDICT
 
 
 def _cut(text: str) -> str:

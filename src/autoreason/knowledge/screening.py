@@ -8,9 +8,11 @@ import unicodedata
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 _READER = r"""(?:ai|llm|gpt|language\ models?|models?|judges?|critics?|graders?|evaluators?|assistants?|chatbots?
     |claude|chatgpt|gemini)"""
+_GOODS = r"(?!text|one|candidate|option|version|draft|answer|submission|record|subject|line|mail|message|copy)[a-z]+"
+"""What a reader may be asked to rate."""
 _ADDRESSES_MODEL = re.compile(
     rf"""
-    \b(?:ignore|disregard|forget|override)\b.{{0,30}}
+    \b(?:ignore|disregard|forget(?!\ the\ rules(?:[.!]|$))|override)\b.{{0,30}}
        \b(?:instructions?|prompts?|rules|context|above|previous|prior)\b
     |\b(?:ignor\w+|desconsider\w+|esque[cç]\w+|olvid\w+|oubli\w+|vergiss|missachte\w*)\b.{{0,30}}
        \b(?:instru[cçk]\w+|anweisung\w*|consignes?|regras|reglas|regeln|anterior\w*|vorherig\w*|prompts?)
@@ -21,8 +23,8 @@ _ADDRESSES_MODEL = re.compile(
     |\b(?:rank|rate|score|grade|place|judge|choose|pick|prefer)\b.{{0,20}}
        \b(?:text|candidate|option|version|draft|answer|submission|record)s?\b.{{0,20}}
        \b(?:first|highest|top|best|winner)\b
-    |\b(?:rank|rate|score|grade)\ (?:this|me|it|the\ (?:first|second|third|last|other))\b.{{0,20}}
-       \b(?:first|highest|top|best|10)\b
+    |\b(?:rank|rate|score|grade)\ (?:this(?!\ {_GOODS}\ 10\ out\ of)|me|it|the\ (?:first|second|third|last|other))\b
+       .{{0,20}}\b(?:first|highest|top|best|10)\b
     |\b(?:attention|dear|note\ to|message\ (?:to|for)|instructions?\ (?:to|for)|hey|hello)\s+
        (?:(?:all|the|any|every)\s+)?{_READER}\b
     |\b(?:ai|llm|language)[-\ ]?(?:models?|judges?|graders?|evaluators?|assistants?)\b.{{0,20}}
@@ -41,7 +43,7 @@ _PHONE = re.compile(
     (?:\+|00)\d{1,3}[\s./()-]{0,2}(?:\d[\s./()-]{0,2}){6,12}\d
     |\(0?\d{1,4}\)[\s.-]{0,2}(?:\d[\s.-]?){4,9}\d
     |0\d{1,4}[\s./-](?:\d[\s.-]?){4,9}\d
-    |(?:1[\s.-])?\d{3}[\s.-](?!000)\d{3}[\s.-]\d{3,4}
+    |(?!1\.\d{3}\.\d{3}\.\d{3}(?!\d))(?:1[\s.-])?\d{3}[\s.-](?!000)\d{3}[\s.-]\d{3,4}
     |0\d{8,11}|\d{10,11}
     )(?![\w]|[.,-]\d)""",
     re.VERBOSE,
@@ -49,7 +51,7 @@ _PHONE = re.compile(
 _STREET = re.compile(
     r"""
     \b\d{1,5}[a-z]?\s+(?:[A-Z][\w'.-]*\s+){1,4}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct
-       |Square|Sq|Way|Place|Terrace|Highway|Hwy)\b\.?
+       |Square|Sq|(?:Way|Place)(?!\s+(?:to|for)\b)|Terrace|Highway|Hwy)\b\.?
     |\b(?:Rua|R\.|Avenida|Av\.|Travessa|Pra[cç]a|Largo|Calle|C/|Plaza|Paseo|Via|Piazza|Corso|Rue|Boulevard|Place)\s
        [^\n,;]{2,40}?[,\s]\s?(?:n\.?[ºo°]\s?)?\d{1,5}\b
     |\b\d{1,4}(?:\s?bis)?,?\s(?:rue|avenue|boulevard|place|chemin|quai)\s[^\n,;.]{2,40}

@@ -7,6 +7,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -112,6 +113,10 @@ _SEEN = ("impressions", "views", "visitors", "sessions", "users", "impressoes")
 """What is clicked rather than opened."""
 
 
+class MissingColumn(InvalidInput):
+    """A table has no column of a name that was given."""
+
+
 class TableReading(NamedTuple):
     """What a table came to."""
 
@@ -119,6 +124,8 @@ class TableReading(NamedTuple):
     columns: Columns
     problems: list[str]
     """One sentence for every line that could not be used."""
+    dates: str = ""
+    """One date and what it was read as, where it is not written as YYYY-MM-DD."""
 
 
 class _Row(NamedTuple):
@@ -152,7 +159,7 @@ def read_table(
             records.append(reader.read(row))
         except (ValueError, ArithmeticError) as error:
             problems.append(f"{name}, line {row.line}: {error}")
-    return TableReading(records, columns, problems)
+    return TableReading(records, columns, problems, reader.show_date(sample))
 
 
 def read_table_file(path: Path, given: Columns, better: str = "") -> TableReading:
@@ -162,7 +169,7 @@ def read_table_file(path: Path, given: Columns, better: str = "") -> TableReadin
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
+        raise type(error)(f"{path}: {error}") from None
 
 
 def _find_delimiter(text: str) -> str:
@@ -206,6 +213,12 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
             # Some exports begin with a title or a line for spreadsheets.
             if sum(bool(cell.strip()) for cell in cells) > 1:
                 header = [cell.strip() for cell in cells]
+        elif (
+            0 < len(cells) < len(header)
+            and "\n" in cells[-1].rstrip()
+            and stream.tell() == len(text)
+        ):
+            problems.append(f"{name}, line {line}: a quotation mark is not closed; close it")
         elif any(cell.strip() for cell in cells):
             yield _Row(line, dict(zip(header, cells, strict=False)))
         line = reader.line_num + 1
@@ -263,7 +276,7 @@ def _check_given(given: Columns, sample: Sequence[_Row]) -> Columns:
             and sample
             and not any(column in row.cells for row in sample)
         ):
-            raise InvalidInput(f"there is no column {column!r}, which kb.toml names for {role}")
+            raise MissingColumn(f"there is no column {column!r}, which kb.toml names for {role}")
     return given
 
 
@@ -392,6 +405,15 @@ class _RowReader:
         self._dates = guess_date_format(values(columns.when), day_first=commas)
         own = [row.cells.get("when") for row in sample if _is_own(row.cells)]
         self._own_dates = guess_date_format(own, day_first=commas)
+
+    def show_date(self, sample: Sequence[_Row]) -> str:
+        """How the first date was read, where that had to be guessed."""
+        for row in sample if self._dates else ():
+            value = row.cells.get(self._columns.when)
+            with suppress(ValueError):
+                if found := read_date(value, self._dates):
+                    return f"{value}, read as {found}"
+        return ""
 
     def read(self, row: _Row) -> Record:
         """The record of a row; raises ValueError with what is wrong."""

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.outcome_file import append_outcomes
+from autoreason.knowledge.outcome_file import replace_outcomes
+from autoreason.knowledge_records import Record
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import find_story
 from autoreason.story import Story
@@ -31,7 +33,8 @@ def plan_ab(
 
     Args:
         run: The run's name, a part of it that no other has, or its result.
-        arms: How many texts: what was delivered, the first draft, then others; one in five is drawn.
+        arms: How many texts: what was delivered, the first draft, then others; of three to five one
+            is drawn, of more two.
         base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
         lift: The smallest rise worth finding, as a share of that.
         journal: An open journal, the file of one, or None for the result's or the user's own.
@@ -51,6 +54,10 @@ def plan_ab(
     """
     check_arguments(plan_ab, run=run, arms=arms, base=base, lift=lift, journal=journal)
     name, story = find_story(run, journal)
+    if story.end is None:
+        raise InvalidInput(
+            f"run {name} has not delivered its text; end it first (`autoreason resume {name}`)"
+        )
     seed = story.settings.seed if story.settings else 0
     return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 
@@ -73,8 +80,9 @@ def report_ab(
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
         knowledge: A folder of records that the outcomes are appended to; None for none.
-        judged: Runs whose fresh judges compared result and draft: the `effect` over them is estimated from
-            those of which the folder has outcomes of both texts, and from what judges say of the others.
+        judged: Runs, by name or result (`all` is for the command line), whose fresh judges compared result
+            and draft: the `effect` over them is estimated from those of which the folder has outcomes of both
+            texts, and from what judges say of the others.
         journal: An open journal, the file of one, or None for the results' or the user's own.
 
     Returns:
@@ -106,19 +114,28 @@ def report_ab(
         journal=journal,
     )
     file = Path(results)
+    counts = read_results(file)
     found = report_of(
         read_plan(Path(plan) if plan else file.parent),
-        read_results(file),
+        counts,
         group=group,
         metric=metric,
     )
     if knowledge and not found.is_unequal:
         today = datetime.now(UTC).date().isoformat()
-        append_outcomes(knowledge, [replace(record, when=today) for record in found.records])
+        dated = [replace(record, when=today) for record in found.records]
+        new, old = replace_outcomes(knowledge, dated, _same_test)
+        found = changed(found, appended=len(new), replaced=old)
     if judged and not found.is_unequal:
         known = read_folder(knowledge).records if knowledge else found.records
         found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
     return found
+
+
+def _same_test(record: Record) -> tuple[str, ...]:
+    """What two looks at one arm of a test share."""
+    metric = record.result.metric if record.result else ""
+    return record.text, record.group, metric, record.note
 
 
 def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[Story]:

@@ -116,7 +116,8 @@ def _shown_records(knowledge: Knowledge) -> Section:
         for record, who in shown
     ]
     left_out = "; ".join(f"{number} {why}" for why, number in knowledge.left_out.items())
-    columns = [Column(title, figures=False) for title in ("record", "shown to", "figure", "text")]
+    leasts = {"record": 0, "shown to": 0, "figure": 18, "text": 24}
+    columns = [Column(title, figures=False, least=least) for title, least in leasts.items()]
     return Section(
         "Records",
         [("left out", left_out or "none"), ("leaks", str(knowledge.leaks))],

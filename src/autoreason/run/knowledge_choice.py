@@ -43,13 +43,12 @@ def add_knowledge(
     check_private(folder)
     # Where a model of the caller's sends things is not known.
     private = not own and not destinations(models, base_url)
-    with Index.open(folder) as index:
-        knowledge = choose_knowledge(index, Query(_known_text(task), group=group, private=private))
     if judge_outcomes == "tested":
         helps = all(helps_judge(folder, judge) for judge in models.judges)
         judge_outcomes = "yes" if helps else "no"
-    if judge_outcomes == "no":
-        knowledge = replace(knowledge, judges=ShownOutcomes())
+    query = Query(_known_text(task), group=group, private=private)
+    with Index.open(folder) as index:
+        knowledge = choose_knowledge(index, query, for_judges=judge_outcomes == "yes")
     weights = judge_weights(folder, models.judges, with_records=judge_outcomes == "yes")
     return replace(task, knowledge=replace(knowledge, source=str(folder), weights=weights))
 

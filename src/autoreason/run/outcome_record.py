@@ -47,6 +47,8 @@ def add_outcome(
         'r'
     """
     check_arguments(add_outcome, options, run=run, value=value, knowledge=knowledge, group=group)
+    if not group.strip():
+        raise InvalidInput("`group` is empty; name what the result can be compared in")
     name, story = find_story(run, options.get("journal"))
     if not story.text:
         raise InvalidInput(f"run {name} has no text yet; name one that has delivered its text")
@@ -70,6 +72,11 @@ def _read_outcome(value: float, options: OutcomeOptions) -> RecordedOutcome:
         raise InvalidInput(f"`n` must be at least 1, not {n}")
     if se is not None and se < 0:
         raise InvalidInput(f"`se` must be at least 0, not {se}")
+    if n is not None and se is None and value > 1:
+        raise InvalidInput(
+            f"`value` is {value:g} of {n:,}, and a share lies between 0 and 1; give {value / 100:g} for per cent, or "
+            "`se` for a number that is no share"
+        )
     metric, better = options.get("metric") or "result", options.get("better") or "higher"
     return RecordedOutcome(metric=metric.casefold(), value=float(value), n=n, se=se, better=better)
 

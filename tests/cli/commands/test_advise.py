@@ -91,3 +91,9 @@ def test_the_operating_table_is_made_by_a_command(inside: Inside) -> None:
     assert "gains nothing" in said.out
     found = inside("simulate", "advise", "--runs", "50", "--call-limit", "100", "--json").json
     assert found["pilots"] == 2
+
+
+def test_runs_and_a_brief_are_not_mixed(inside: Inside) -> None:
+    (inside.folder / "brief.md").write_text("Write a toast.")
+    said = inside("advise", "brief.md", "--from", "amber-fox").sentence
+    assert said == "--from takes runs, and brief.md is a file; leave one of them out"

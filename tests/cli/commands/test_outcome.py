@@ -30,6 +30,18 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
 
 
+def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
+    inside("run", "Write a toast.", "-m", "echo/echo", "--passes", "1", "-q")
+    (inside.folder / "kb").mkdir()
+    for value in ("0,38", "38%", "38 %"):
+        add = ("outcome", "add", *inside.runs(), "--value", value, "--group", "g")
+        assert inside(*add, "--knowledge", "kb").status == 0
+    (record,) = read_folder(inside.folder / "kb").records
+    assert record.result == RecordedOutcome(metric="result", value=0.38)
+    exported = inside("knowledge", "export", "kb", "--to", "-")
+    assert record.text.split()[-1] in exported.out
+
+
 def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     add = ("outcome", "add", "nowhere", "--value", "1", "--group", "g", "--knowledge", "kb")
     assert inside(*add).status == 2
@@ -39,6 +51,9 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     assert "no folder kb for outcomes" in inside(*there).sentence
     assert "'soon' is no date" in inside(*there, "--when", "soon").sentence
     assert inside(*there, "--value", "nan").sentence == "--value is nan; give a number"
+    assert "give 0.38 for per cent" in inside(*there, "--value", "38", "--n", "2100").sentence
+    assert "--group is empty" in inside(*there, "--group", "").sentence
+    assert inside(*there, "--value", "many").status == 2
     assert inside(*there, "--se", "-1").sentence == "--se must be at least 0, not -1.0"
     assert inside(*there, "--n", "0").sentence == "--n is 0; give 1 or more"
 

@@ -10,14 +10,22 @@ import pytest
 
 from autoreason import refine
 from autoreason.errors import InvalidInput, UnknownRun
-from autoreason.events import BallotCast, Incumbent, PanelDecided
+from autoreason.events import (
+    BallotCast,
+    CandidateReady,
+    Delivered,
+    Evidence,
+    Incumbent,
+    PanelDecided,
+)
 from autoreason.journal import Journal
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.run.ab_study import plan_ab, report_ab
 from autoreason.run.result import Result
-from autoreason.story import CONFIRMATION, RecordedPanel, Story
-from autoreason.studies.ab.ab_plan import AbPlan, read_plan
+from autoreason.settings import Models, Settings
+from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
+from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
 from autoreason.studies.ab.effect import effect_over_runs
 from autoreason.tournament.panel import verdict_of
 
@@ -54,9 +62,27 @@ def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Pa
     assert f"{plan.sample:,} readers" in plan.conclusion
 
 
+def test_codes_may_be_typed_in_small_letters(plan: AbPlan, tmp_path: Path) -> None:
+    counts = {arm.code.lower(): (800, 4000) for arm in plan.arms}
+    assert not report_ab(fill_in(tmp_path / "test", counts)).is_unequal
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"cannot read .*none\.csv"):
+        report_ab(tmp_path / "none.csv")
+
+
+def test_a_plan_of_a_run_that_delivered_its_draft_says_so() -> None:
+    assert "Unchanged" not in str(plan_of(judged_story(0, 5), "run", 2))
+    story = unchanged_story(0)
+    lost = CandidateReady(number=1, slot="B", text="pass 1 B 0", words=4)
+    story.passes = [RecordedPass(1, story.text or "", candidates={"B": lost})]
+    assert "delivered its first draft" in str(plan_of(story, "run", 2))
+
+
 def test_a_plan_is_not_written_over(plan: AbPlan, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="has a plan already"):
-        plan.write(tmp_path / "test")
+        plan.write(str(tmp_path / "test"))
 
 
 def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_path: Path) -> None:
@@ -72,13 +98,19 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb, metric="opens")
     assert report.conclusion.startswith(f"{others[0]} (")
     best = next(arm for arm in report.arms if arm.code == others[0])
-    assert 0.2 < best.shrunken < 0.3
+    assert 0.2 < (best.shrunken or 0) < 0.3
     records = read_folder(kb).records
     assert len(records) == 3
     assert {record.chosen for record in records} == {"ab", "random"}
     assert len({record.group for record in records}) == 1
     report_ab(tmp_path / "test" / "results.csv", knowledge=kb, metric="opens")
     assert len(read_folder(kb).records) == 3
+    more = {code: (count + 20, n + 20) for code, (count, n) in counts.items()}
+    again = report_ab(fill_in(tmp_path / "test", more), knowledge=kb, metric="opens")
+    assert (again.appended, again.replaced) == (3, 3)
+    assert "3 appended to the folder; 3 of an earlier look" in str(again)
+    readers = {record.result.n for record in read_folder(kb).records if record.result}
+    assert readers == {n for _, n in more.values()}
 
 
 def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_path: Path) -> None:
@@ -88,6 +120,9 @@ def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_pa
     kb.mkdir()
     report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb)
     assert "not split equally" in report.conclusion
+    assert not any(word in str(report) for word in ("xpected", "worse", "better", "points"))
+    assert {(arm.difference, arm.shrunken) for arm in report.arms} == {(None, None)}
+    assert report.records == ()
     assert list(kb.iterdir()) == []
 
 
@@ -108,8 +143,11 @@ def test_texts_that_are_alike_are_rarely_told_apart(plan: AbPlan, tmp_path: Path
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        ("code,n,count\nNONE,10,2", "in the plan or in the results"),
-        ("code,n,count\n", "in the plan or in the results"),
+        ("code,n,count\nAAAA,10,2", "AAAA is in the results and not in the plan"),
+        ("code,n,count\n", "is in the plan and not in the results"),
+        ("code,n,count\nAAAA,,\n", "not filled in"),
+        ("code,n,count\nAAAA,10,12\n", "more than its n of 10|greater"),
+        ("Code,Sent,Opens\nAAAA,10,2\n", "give a table with the columns code, n and count"),
     ],
 )
 def test_results_that_do_not_fit_are_one_sentence(
@@ -127,6 +165,29 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
         plan_ab(result, arms=10, journal=journal)
     with pytest.raises(InvalidInput, match="from 2 to 10"):
         plan_ab(result, arms=1, journal=journal)
+
+
+@pytest.mark.parametrize(
+    ("base", "lift", "says"),
+    [
+        (0.2, 0, "`lift` is 0; give a share above 0"),
+        (0.2, -0.5, "`lift` is -0.5"),
+        (0.9, 0.5, "is 1 or more"),
+        (1.2, 0.1, "`base` is 1.2; give a share between 0 and 1"),
+    ],
+)
+def test_rates_that_cannot_be_are_one_sentence(
+    result: Result, journal: Journal, base: float, lift: float, says: str
+) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        plan_ab(result, arms=2, base=base, lift=lift, journal=journal)
+
+
+def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
+    paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
+    assert not paused.finished
+    with pytest.raises(InvalidInput, match="has not delivered its text"):
+        plan_ab(paused, arms=2, journal=journal)
 
 
 def judged_story(at: int, prefer: int, judges: int = 9) -> Story:
@@ -153,6 +214,35 @@ def judged_story(at: int, prefer: int, judges: int = 9) -> Story:
         decided=PanelDecided(stage=CONFIRMATION, verdict=verdict),
     )
     return Story(incumbents=[draft, result], panels={CONFIRMATION: panel})
+
+
+def unchanged_story(at: int) -> Story:
+    """A run that delivered its first draft."""
+    story = judged_story(at, 0)
+    story.panels = {}
+    story.settings = Settings(models=Models(author="m", judges=("m",)), seed=1)
+    story.end = Delivered(
+        status="converged",
+        reason="",
+        text=story.incumbents[0].text,
+        origin="draft",
+        words=2,
+        violations=(),
+        evidence=Evidence(
+            survival=None,
+            agreement=None,
+            preference=None,
+            ballots=0,
+            invalid=0,
+            first_places=(),
+            ties=0,
+            inconclusive=0,
+            unopposed=0,
+            dropped_quotes=0,
+            leaks=0,
+        ),
+    )
+    return story
 
 
 def tried(at: int, gain: float, **changes: Any) -> list[Record]:
@@ -199,6 +289,25 @@ def test_judges_who_foretell_nothing_are_left_out_and_that_is_said() -> None:
     assert "35 judged runs more add nothing, for judges do not foretell tests" in found.statement
     few = effect_over_runs(stories, records[:12])
     assert "54 judged runs more add nothing, for judges count from 20 tests on" in few.statement
+
+
+def test_runs_that_wrote_the_same_two_texts_are_one_test() -> None:
+    found = effect_over_runs([judged_story(0, 5)] * 3 + [judged_story(1, 5)] * 2, tried(0, 0.1))
+    assert (found.tests, found.judged) == (1, 1)
+
+
+def test_runs_that_delivered_their_draft_gain_nothing() -> None:
+    rng = random.Random(4)
+    stories = [judged_story(at, 5) for at in range(30)]
+    records = [record for at in range(30) for record in tried(at, rng.gauss(0.04, 0.01))]
+    changed = effect_over_runs(stories, records)
+    both = effect_over_runs([*stories, *map(unchanged_story, range(30, 60))], records)
+    assert (changed.unchanged, both.unchanged) == (0, 30)
+    for one, other in ((changed.alone, both.alone), (changed.joined, both.joined)):
+        assert [one.value, one.low, one.high] == pytest.approx(
+            [2 * (each or 0) for each in (other.value, other.low, other.high)]
+        )
+    assert "30 more that delivered theirs, a gain of 0, counted in" in both.statement
 
 
 def test_texts_that_were_picked_other_metrics_and_other_groups_are_no_tests() -> None:

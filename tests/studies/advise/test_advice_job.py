@@ -174,14 +174,23 @@ async def test_advice_that_breaks_off_goes_on_without_asking_anything_twice(
         assert (await replay_async(ended.run, journal=journal)).difference is None
 
 
-async def test_a_limit_below_the_short_certificate_pauses_it(journal: Journal) -> None:
-    paused = await advised(journal, cast(by_grade), budget={"calls": 10})
-    assert (paused.status, paused.calls) == ("budget", 10)
-    ended = await resume_async(
-        paused.run, journal=journal, pool=lend(cast(by_grade)), budget={"calls": 150}
-    )
-    assert ended.conclusion.startswith("run it: ")
-    assert 10 < ended.calls <= 150
+async def test_a_limit_below_the_short_certificate_is_refused(journal: Journal) -> None:
+    with pytest.raises(InvalidInput, match="at least 20"):
+        await advised(journal, cast(by_grade), budget={"calls": 19})
+
+
+@pytest.mark.parametrize(("limit", "calls"), [(20, 20), (39, 20), (40, 38), (91, 38)])
+async def test_no_pilot_is_paid_for_that_could_decide_nothing(
+    journal: Journal, limit: int, calls: int
+) -> None:
+    budget = {"calls": limit}
+    result = await advised(journal, cast(by_grade), budget=budget)
+    assert (result.report.advice, result.calls) == ("undecided", calls)
+    assert "no pilot was run" in result.conclusion
+    assert "--call-limit 92 is the least that can end otherwise" in str(result)
+    estimate = await prepare_advise(BRIEF, "echo/echo", budget=budget).estimate_async()
+    assert estimate.calls
+    assert estimate.calls.likely == calls
 
 
 SOUND = JudgeScore(valid=20, right=19, first=10)

@@ -21,7 +21,7 @@ def score(right: int, first: int, valid: int = 20) -> JudgeScore:
 
 def test_thirteen_of_twenty_are_enough_and_twelve_are_not() -> None:
     assert score(13, 10).fault == ""
-    assert score(12, 10).fault == "the judge sees 12 of 20 planted defects"
+    assert score(12, 10).fault == "the judge sees planted defects in 12 of 20 questions"
 
 
 def test_a_text_may_win_by_its_place_up_to_a_quarter_more_often() -> None:

@@ -69,8 +69,9 @@ def plan(
 ) -> None:
     """Plan a test of the delivered text against the first draft and others of a run.
 
-    Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random. One
-    text in five is drawn at random among the run's others, so that not only winners are ever tried.
+    Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random. From
+    three texts on one is drawn at random among the run's others, from six on two, so that not only winners are
+    ever tried.
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report

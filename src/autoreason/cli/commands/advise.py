@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -59,6 +60,10 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.task import Task
 
     if values["recorded"]:
+        if files := [each for each in briefs if Path(each).is_file()]:
+            raise InvalidInput(
+                f"--from takes runs, and {files[0]} is a file; leave one of them out"
+            )
         return _advise_from([*values["recorded"], *briefs], values)
     if len(briefs) != 1:
         raise InvalidInput("give one brief, or runs with --from")

@@ -141,6 +141,8 @@ def export(folder: str, target: Path | None) -> None:
     from autoreason.knowledge.folder import read_folder
     from autoreason.knowledge.outcome_file import encode_records
 
+    if target == Path("-"):
+        target = None
     check_output(target, "--to")
     content = read_folder(folder)
     lines = encode_records(content.records)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Number
+from autoreason.cli.fields import Figure, Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.lookup import run_argument
 from autoreason.report import numbers
@@ -41,7 +41,11 @@ def outcome() -> None:
 @options.group(
     "What happened",
     options.option(
-        "--value", type=float, metavar="NUMBER", required=True, help="The number, such as 0.38."
+        "--value",
+        type=Figure(),
+        metavar="NUMBER",
+        required=True,
+        help="The number, such as 0.38 or 38%.",
     ),
     options.option(
         "--n",
@@ -119,7 +123,7 @@ def import_file(file: Path, knowledge: Path, as_json: bool) -> None:
     from autoreason.cli.views.outcome import print_json
     from autoreason.knowledge.outcome_file import append_outcomes, read_outcomes
 
-    records, columns, problems = read_outcomes(file, knowledge)
+    records, columns, problems, dates = read_outcomes(file, knowledge)
     new = append_outcomes(knowledge, records)
     known = len(records) - len(new)
     if as_json:
@@ -127,6 +131,7 @@ def import_file(file: Path, knowledge: Path, as_json: bool) -> None:
         print_json({**counts, "columns": columns.named()})
         return
     read_as = ", ".join(f"{role}: {column}" for role, column in columns.named().items())
+    read_as += f", dates such as {dates}" if dates else ""
     before = f"; {known:,} were there" if known else ""
     print_message(f"{numbers.count(len(new), 'record')} added{before} ({read_as})")
     for problem in problems:

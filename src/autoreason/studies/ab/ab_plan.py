@@ -59,6 +59,8 @@ class AbPlan(Report):
     lift: float
     sample: int
     """Readers in each arm."""
+    unchanged: bool = False
+    """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
 
     @property
     def conclusion(self) -> str:
@@ -77,10 +79,16 @@ class AbPlan(Report):
             ("Split", "equal and at random, reader by reader; nobody is told which is which"),
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
         ]
+        if self.unchanged:
+            only = (
+                "the run delivered its first draft: its gain is 0, and the other texts were dropped"
+            )
+            sentences.insert(0, ("Unchanged", only))
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
 
-    def write(self, folder: Path) -> list[Path]:
+    def write(self, folder: str | Path) -> list[Path]:
         """The plan, one file for each text, and a table to fill in; returns what was written."""
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / FILE).exists():
             raise InvalidInput(f"{folder} has a plan already; name another folder")
@@ -127,19 +135,22 @@ def plan_of(
         )
         for code, origin in zip(codes, chosen, strict=True)
     ]
-    try:
-        sample = sample_size(base, lift, arms - 1)
-    except ValueError:
+    if not 0 < base < 1:
+        raise InvalidInput(f"`base` is {base:g}; give a share between 0 and 1")
+    if not lift > 0:
+        raise InvalidInput(f"`lift` is {lift:g}; give a share above 0, such as 0.1")
+    if base * (1 + lift) >= 1:
         raise InvalidInput(
-            f"a rate of {base:g} cannot rise by {lift:g} of itself; give a base between 0 and 1"
-        ) from None
+            f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more; give a smaller `base` or `lift`"
+        )
     return AbPlan(
         run=run,
         arms=tuple(sorted(found, key=lambda arm: arm.code)),
         control=next((arm.code for arm in found if arm.origin == "draft"), found[0].code),
         base=base,
         lift=lift,
-        sample=sample,
+        sample=sample_size(base, lift, arms - 1),
+        unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
     )
 
 
@@ -148,7 +159,9 @@ def read_plan(folder: Path) -> AbPlan:
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
     except OSError:
-        raise InvalidInput(f"{folder} has no plan; make one with `autoreason ab plan`") from None
+        raise InvalidInput(
+            f"there is no {FILE} in {folder.resolve()}; name the plan's folder, or make one with `autoreason ab plan`"
+        ) from None
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None
 

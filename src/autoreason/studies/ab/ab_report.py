@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import Columns, read_table_file
+from autoreason.knowledge.tables import Columns, MissingColumn, read_table_file
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.report.numbers import UNKNOWN, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
@@ -37,8 +38,8 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     rate: Estimate
     difference: Estimate | None
     """From the control; the interval holds however often it is looked at. None for the control."""
-    shrunken: float
-    """The rate that is expected when it is tried again."""
+    shrunken: float | None
+    """The rate that is expected when it is tried again; None where the split was unequal."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +54,11 @@ class AbReport(Report):
     """How likely an equal split is to come out so unequal."""
     planned: int
     records: tuple[Record, ...]
-    """For a folder of records."""
+    """For a folder of records; none where the split was unequal."""
+    appended: int = 0
+    """How many records were written to the folder that was named."""
+    replaced: int = 0
+    """How many of an earlier look at this test they replace."""
     effect: AbEffect | None = None
     """Over runs, where judged ones were named."""
 
@@ -72,7 +77,7 @@ class AbReport(Report):
             )
         better = [arm for arm in self.arms if _verdict(arm) == "better"]
         if better:
-            best = max(better, key=lambda arm: arm.shrunken)
+            best = max(better, key=lambda arm: arm.shrunken or 0)
             return (
                 f"{best.code} ({best.origin}) does better than {self.control}: "
                 f"{points(best.difference or best.rate)} points; expect {_rate(best.shrunken)}"
@@ -84,7 +89,14 @@ class AbReport(Report):
         return f"no text is shown to do better than {self.control}{more}"
 
     def sections(self) -> list[Section]:
-        """The table, the split, and how to read both."""
+        """The table, the split, and how to read both; of an unequal split only how many there were."""
+        if self.is_unequal:
+            split = ("Split", f"unequal ({p_statement(self.mismatch)})")
+            sizes = [(arm.code, f"{arm.n:,}") for arm in self.arms]
+            return [
+                Section(tables=[Table([Column("code", figures=False), Column("n")], sizes)]),
+                Section(sentences=[split]),
+            ]
         columns = [
             Column("code", figures=False),
             Column("from", figures=False),
@@ -106,16 +118,20 @@ class AbReport(Report):
             )
             for arm in self.arms
         ]
-        equal = "unequal" if self.is_unequal else "as equal as chance makes it"
         sentences = [
-            ("Split", f"{equal} ({p_statement(self.mismatch)})"),
+            ("Split", f"as equal as chance makes it ({p_statement(self.mismatch)})"),
             ("Intervals", "of differences hold however often you look, for all texts together"),
             (
                 "Expected",
                 "rates drawn towards their mean by how few they rest on: winners are lucky",
             ),
         ]
-        if self.effect and not self.is_unequal:
+        if self.appended:
+            again = f"; {self.replaced:,} of an earlier look at this test replaced" * bool(
+                self.replaced
+            )
+            sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
+        if self.effect:
             sentences.append(("Over runs", self.effect.statement))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
@@ -124,20 +140,24 @@ def report_of(
     plan: AbPlan, counts: Mapping[str, tuple[int, int]], *, group: str = "", metric: str = "rate"
 ) -> AbReport:
     """What counts, `(count, n)` by code, show of a plan."""
-    missing = sorted({arm.code for arm in plan.arms} ^ set(counts))
-    if missing:
+    codes = {arm.code for arm in plan.arms}
+    if wrong := sorted(codes ^ set(counts)):
+        one, other = ("plan", "results") if wrong[0] in codes else ("results", "plan")
         raise InvalidInput(
-            f"{missing[0]} is in the plan or in the results, not in both; give every code of the plan once"
+            f"{wrong[0]} is in the {one} and not in the {other}; give every code of the plan once"
         )
     records = [_record(arm, counts[arm.code], group or plan.run, metric) for arm in plan.arms]
     standings = {record.text: standing for record, standing in find_standings(records)}
     alpha = 0.05 / (len(plan.arms) - 1)
+    mismatch = unequal_split([n for _, n in counts.values()])
     arms = [_result(arm, plan, counts, alpha, standings[arm.text].shrunken) for arm in plan.arms]
+    if mismatch < _MISMATCH:
+        arms, records = [replace(arm, difference=None, shrunken=None) for arm in arms], []
     return AbReport(
         run=plan.run,
         arms=tuple(sorted(arms, key=lambda arm: (arm.code != plan.control, arm.code))),
         control=plan.control,
-        mismatch=unequal_split([n for _, n in counts.values()]),
+        mismatch=mismatch,
         planned=plan.sample,
         records=tuple(records),
     )
@@ -145,15 +165,25 @@ def report_of(
 
 def read_results(path: Path) -> dict[str, tuple[int, int]]:
     """Counts by code from a table with the columns `code`, `n` and `count`."""
-    found = read_table_file(path, Columns(text="code", count="count", n="n"))
-    if found.problems:
-        raise InvalidInput(f"{path}: {found.problems[0]}")
+    how = "give a table with the columns code, n and count, and every code of the plan once"
+    try:
+        found = read_table_file(path, Columns(text="code", count="count", n="n"))
+    except MissingColumn:
+        raise InvalidInput(f"{path}: a column is missing; {how}") from None
     counts: dict[str, tuple[int, int]] = {}
     for record in found.records:
-        result = record.result
-        if result is None or result.n is None or record.text in counts:
-            raise InvalidInput(f"{path}: give every code once, with n and count")
-        counts[record.text] = (round(result.value * result.n), result.n)
+        result, code = record.result, record.text.upper()
+        if result is None or result.n is None or code in counts:
+            raise InvalidInput(f"{path}: {code} has no n and count, or stands twice; {how}")
+        counts[code] = (round(result.value * result.n), result.n)
+        if result.value > 1:
+            raise InvalidInput(
+                f"{path}: {code} has a count of {counts[code][0]:,}, more than its n of {result.n:,}; correct one"
+            )
+    if found.problems:
+        raise InvalidInput(
+            f"{path} is not filled in, or not as planned: {found.problems[0]}; {how}"
+        )
     return counts
 
 
@@ -196,5 +226,5 @@ def _verdict(arm: ArmResult) -> str:
     return "better" if found.low > 0 else "worse" if found.high < 0 else ""
 
 
-def _rate(share: float) -> str:
-    return f"{share * 100:.1f} %"
+def _rate(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{share * 100:.1f} %"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.knowledge.standing import one_line
 from autoreason.knowledge_records import Record
@@ -26,6 +27,8 @@ class AbEffect(Struct, frozen=True, kw_only=True):
     """Runs of which both texts were tried on readers."""
     judged: int
     """Further runs, which only fresh judges compared."""
+    unchanged: int = 0
+    """Runs that delivered their first draft: each gains 0, and the estimates are over them, too."""
     alone: Estimate
     """From tests alone."""
     joined: Estimate
@@ -46,6 +49,11 @@ class AbEffect(Struct, frozen=True, kw_only=True):
         elif self.judged:
             why = few if self.tests < MIN_MEASURED else "judges do not foretell tests beyond chance"
             alone = f"{alone}: {judged} more add nothing, for {why}"
+        if self.unchanged:
+            same = count(
+                self.unchanged, "more run that delivered its draft", "more that delivered theirs"
+            )
+            alone = f"{alone}; {same}, a gain of 0, counted in"
         return f"{alone}; true of other runs only where chance chose what was tested"
 
 
@@ -54,7 +62,7 @@ def effect_over_runs(
 ) -> AbEffect:
     """The effect from runs whose fresh judges compared result and draft, and from records of those that were tested.
 
-    Texts that were picked say nothing of others.
+    Texts that were picked say nothing of others. Runs that wrote the same two texts are one.
     """
     values: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for each in records:
@@ -62,23 +70,57 @@ def effect_over_runs(
         if result and result.metric.casefold() == metric.casefold() and each.chosen != "picked":
             sign = 1 if result.better == "higher" else -1
             values[one_line(each.text)][each.group] = sign * result.value
-    measured, predicted = [], []
+    measured, predicted, unchanged = [], [], 0
+    seen: set[tuple[str, str]] = set()
     for story in stories:
-        if confirmed := story.confirmation:
+        confirmed, texts = story.confirmation, _texts(story)
+        is_unchanged = _is_compared(story) and texts[0] == texts[1]
+        if not (confirmed or is_unchanged) or texts in seen:
+            continue
+        seen.add(texts)
+        if is_unchanged:
+            unchanged += 1
+        elif confirmed:
             share = confirmed.prefer / confirmed.judges
-            gain = _gain(story, values)
+            gain = _gain(texts, values)
             if gain is None:
                 predicted.append(share)
             else:
                 measured.append((gain, share))
     found = prediction_powered_mean(measured, predicted)
-    return AbEffect(tests=len(measured), judged=len(predicted), **found._asdict())
-
-
-def _gain(story: Story, values: Values) -> float | None:
-    """What readers made of the result, less of the first draft, over tests of both; None where there is none."""
-    result, draft = (
-        values.get(one_line(text or ""), {}) for text in (story.text, story.incumbents[0].text)
+    changed = len(measured) + len(predicted)
+    # How many are unchanged is known of all, not of those tested: among measurements they would count too much.
+    part = changed / (changed + unchanged) if changed else 1.0
+    return AbEffect(
+        tests=len(measured),
+        judged=len(predicted),
+        unchanged=unchanged,
+        alone=_scale(found.alone, part),
+        joined=_scale(found.joined, part),
+        weight=found.weight,
     )
+
+
+def _texts(story: Story) -> tuple[str, str]:
+    """The result and the first draft."""
+    draft = story.incumbents[0].text if story.incumbents else ""
+    return one_line(story.text or ""), one_line(draft)
+
+
+def _is_compared(story: Story) -> bool:
+    """Whether a run has ended and would have asked fresh judges, had its result not been its draft."""
+    return bool(story.delivered and story.settings and story.settings.confirmation)
+
+
+def _scale(found: Estimate, by: float) -> Estimate:
+    value, low, high = (
+        None if each is None else each * by for each in (found.value, found.low, found.high)
+    )
+    return replace(found, value=value, low=low, high=high)
+
+
+def _gain(texts: tuple[str, str], values: Values) -> float | None:
+    """What readers made of the result, less of the first draft, over tests of both; None where there is none."""
+    result, draft = (values.get(text, {}) for text in texts)
     gains = [result[group] - draft[group] for group in result.keys() & draft.keys()]
     return fmean(gains) if gains else None

@@ -39,6 +39,7 @@ from autoreason.studies.advise.pick_test import (
 )
 from autoreason.studies.advise.pilots import (
     MAX_PILOTS,
+    MIN_PILOTS,
     Pilot,
     describe_pilots,
     pilot_settings,
@@ -113,15 +114,17 @@ class AdviceJob(Job):
     async def _run_pilots(self) -> None:
         settings = pilot_settings(self.settings)
         for number in range(1, MAX_PILOTS + 1):
-            if await self._is_short(sub_key(_PILOT, number), Tournament.plans(settings)):
+            # Fewer than so many decide nothing, and are not paid for.
+            times = MIN_PILOTS if number == 1 else 1
+            if await self._is_short(sub_key(_PILOT, number), Tournament.plans(settings), times):
                 return
             await self._run_part(pilot_part(number), Tournament, self.context.task, settings)
             if weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
 
-    async def _is_short(self, stage: str, plans: Plans) -> bool:
+    async def _is_short(self, stage: str, plans: Plans, times: int = 1) -> bool:
         """Whether the budget is too small for a step; recorded, so that a resumed run goes the same way."""
-        calls = sum(plans[1].values()) + _SPARE_CALLS
+        calls = sum(plans[1].values()) * times + _SPARE_CALLS
         query = BudgetQuery(key=sub_key(stage, "budget"), calls=calls, after=0)
         shortage: str = await self.context.ask(query)
         return bool(shortage)
@@ -145,9 +148,11 @@ class AdviceJob(Job):
         pick, pilot = _pick_plans(settings), Tournament.plans(pilot_settings(settings))
         number = min(_LIKELY_PILOTS, max_pilots(settings))
         judge = {"judge": QUESTIONS}
+        limit = settings.budget.calls
+        is_short = limit is not None and limit < calls_for(settings, 0)
         return (
             judge,
-            _join(judge, pick[1], *[pilot[1]] * number),
+            judge if is_short else _join(judge, pick[1], *[pilot[1]] * number),
             _join({"judge": QUESTIONS * MAX_REQUESTS_PER_SEAT}, pick[2], *[pilot[2]] * MAX_PILOTS),
         )
 
@@ -155,6 +160,11 @@ class AdviceJob(Job):
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
         """No call where a rule is enough."""
         return ({}, {}, {}) if ends_by_rule(task, settings) else plans
+
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:
+        """The short certificate, without which nothing is known."""
+        return 0 if ends_by_rule(task, settings) else QUESTIONS
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
@@ -191,9 +201,10 @@ def count_calls(settings: Settings) -> StepCalls:
 
 
 def max_pilots(settings: Settings) -> int:
-    """How many pilots the limit of calls allows, each as long as planned."""
+    """How many pilots the limit of calls allows, each as long as planned; none where they could decide nothing."""
     limit = settings.budget.calls
-    fitting = [n for n in range(MAX_PILOTS + 1) if limit is None or calls_for(settings, n) <= limit]
+    numbers = range(MIN_PILOTS, MAX_PILOTS + 1)
+    fitting = [n for n in numbers if limit is None or calls_for(settings, n) <= limit]
     return max(fitting, default=0)
 
 
@@ -247,6 +258,8 @@ def conclude(
     """The advice that follows from what was measured, and why."""
     if judge.fault:
         return "another judge", judge.fault
+    if not pilots:
+        return "undecided", f"no pilot was run: the limits are too small for {MIN_PILOTS}"
     votes = describe_pilots(pilots)
     match weigh_pilots(pilots):
         case "run_it":

@@ -202,6 +202,9 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     elif pilots < MAX_PILOTS:
         enough = calls_for(settings, MAX_PILOTS)
         notes.append(f"--call-limit {enough} allows {MAX_PILOTS} pilots, which decide more often")
+        if pilots < MIN_PILOTS:
+            least = calls_for(settings, MIN_PILOTS)
+            notes.append(f"--call-limit {least} is the least that can end otherwise")
     if advice.ending == "best of n":
         again = f"autoreason run {_NO_BRIEF} {_model_options(settings)}"
         notes.append(f"for the next such brief: {again} --strategy best_of_n --option n={DRAFTS}")
@@ -284,7 +287,7 @@ def _cost(calls: int, spent: Spent | None) -> Decimal | None:
 def _describe_price(price: Price) -> str:
     calls = f"about {count(price.calls, 'call')} for such a brief"
     if price.cost is None:
-        return f"{calls}; what they cost is not known"
+        return f"{calls}; no call made here says what they cost"
     return f"{calls}, {money(price.cost)} at what calls cost here"
 
 

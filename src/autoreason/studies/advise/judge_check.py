@@ -54,7 +54,7 @@ class JudgeScore(Struct, frozen=True, kw_only=True):
             return f"only {self.valid} of {QUESTIONS} ballots can be read, in both orders of a pair"
         # A little less and more, so that rounding decides nothing.
         if self.share < MIN_SHARE - 1e-9:
-            return f"the judge sees {self.right} of {self.valid} planted defects"
+            return f"the judge sees planted defects in {self.right} of {self.valid} questions"
         if abs(self.lean) > MAX_LEAN + 1e-9:
             place = "first" if self.lean > 0 else "second"
             return (
@@ -68,8 +68,8 @@ class JudgeScore(Struct, frozen=True, kw_only=True):
         if not self.valid:
             return self.fault
         return (
-            f"{self.right} of {self.valid} planted defects seen ({percent(MIN_SHARE)} are needed); the text shown "
-            f"first wins by {self.lean * 100:+.0f} points (at most {MAX_LEAN * 100:.0f} either way)"
+            f"planted defects seen in {self.right} of {self.valid} questions ({percent(MIN_SHARE)} are needed); the "
+            f"text shown first wins by {self.lean * 100:+.0f} points (at most {MAX_LEAN * 100:.0f} either way)"
         )
 
 
