@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,6 +35,26 @@ def _try_output(path: Path, option: str) -> None:
         raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
     # Only trying is certain; even a user who is allowed everything cannot write everywhere.
     handle, name = _beside(target)
+    os.close(handle)
+    Path(name).unlink()
+
+
+def check_folder(folder: Path, names: Iterable[str]) -> None:
+    """Find out before anything is spent that files can be written below a folder, none of them through a link."""
+    for name in names:
+        for path in (folder / name, *(folder / up for up in Path(name).parents if up.parts)):
+            if path.is_symlink():
+                raise InvalidInput(f"{path} is a link; remove it, or choose another folder for -o")
+    above = (folder.absolute(), *folder.absolute().parents)
+    there = next(each for each in above if os.path.lexists(each))
+    if not there.is_dir():
+        raise InvalidInput(f"{there} is no folder; name one for -o")
+    try:
+        handle, name = _beside(there / folder.name)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write to {folder}: {error.strerror}; choose another folder for -o"
+        ) from None
     os.close(handle)
     Path(name).unlink()
 

@@ -80,6 +80,8 @@ class ShownRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Perhaps cut, with addresses and numbers masked."""
     figure: str = ""
     """What became of it, in words: `38 % of 2,100, its group 24 %`; `approved`."""
+    private: bool = False
+    """Only for models on this machine."""
 
 
 class ShownOutcomes(Struct, frozen=True, kw_only=True):
@@ -135,6 +137,8 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`."""
+    withheld: int = 0
+    """Private records that an earlier run showed and this one does not: texts it begins with were written with them."""
 
     @property
     def shown(self) -> tuple[ShownRecord, ...]:

@@ -41,7 +41,7 @@ def test_where_nothing_varies_the_difference_is_said_to_be_exact() -> None:
     assert found.deterministic
     assert found.low == found.gain == found.high == pytest.approx(0.1)
     assert (found.shown, found.least) == (True, 0.0)
-    same = end_test([0.3], [0.3])
+    same = end_test([0.3] * 2, [0.3] * 2)
     assert (same.deterministic, same.gain, same.shown) == (True, 0.0, False)
 
 
@@ -55,6 +55,27 @@ def test_coarse_numbers_that_agree_by_chance_are_not_called_exact() -> None:
     assert not shifted.deterministic
     assert shifted.low < 0 < 1 < shifted.high
     assert end_test([1.0], [0.0], spread=0.5).low == -inf
+
+
+def test_one_pair_shows_nothing_nor_do_equal_ones_of_fewer_than_six_sealed_items() -> None:
+    for few in (end_test([2.0], [1.0]), end_test([2.0] * 4, [1.0] * 4, items=(2, 1, 1, 1))):
+        assert (few.gain, few.low, few.high, few.least) == (1.0, -inf, inf, inf)
+        assert not few.shown
+        assert not few.deterministic
+        assert not few.worse
+    assert end_test([1.0], [2.0]).worse
+    assert end_test([2.0] * 4, [1.0] * 4, items=(2, 2, 1, 1)).shown
+    # Where gains differ, Student knows how much.
+    assert end_test([2.1, 2.0, 1.9, 2.05], [1.0] * 4, items=(1,) * 4).shown
+
+
+def test_pairs_count_by_their_sealed_items() -> None:
+    # A third of six items in groups of two, two, one and one.
+    found = end_test([1.0, 0.5, 1.0, 1.0], [0.5, 0.5, 0.0, 1.0], items=(2, 2, 1, 1))
+    assert found.gain == pytest.approx(2 / 6)
+    assert found.low < 0 < 2 / 6 < found.high
+    alike = end_test([0.7, 0.9, 0.8], [0.6, 0.5, 0.7], items=(3, 3, 3))
+    assert alike == end_test([0.7, 0.9, 0.8], [0.6, 0.5, 0.7])
 
 
 @steady
@@ -90,7 +111,7 @@ def test_a_budget_that_shows_little_says_so_and_one_that_shows_nothing_is_refuse
     assert plan_budget(200).least_gain(1.0) == pytest.approx(1.63, abs=0.01)
     assert plan_budget(MIN_EVALUATIONS).search == 1
     assert plan_budget(30).warning() == (
-        "30 evaluations leave 19 for proposals, and the end test can only show gains from 2.9 times the "
+        "30 evaluations leave 19 for proposals, and under noise the end test can only show gains from 2.9 times the "
         "spread of one evaluation on; give 40 or more"
     )
     with pytest.raises(InvalidInput, match="give 12 or more"):

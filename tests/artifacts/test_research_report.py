@@ -120,9 +120,26 @@ def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_n
     on_items = report_of(noise, kept, end, DONE, items=20)
     assert "on the items that chose it: nothing is claimed of others" in on_items.conclusion
     assert not on_items.claimed
-    sealed = report_of(noise, kept, end, DONE, items=20, sealed=8)
+    opened = EndTested(trial=1, result=(3.0,) * 4, start=(1.0,) * 4, sealed=True)
+    sealed = report_of(noise, kept, opened, DONE, items=20, sealed=8)
     assert sealed.claimed
     assert "+2, the same in every one of 4 pairs; " in sealed.conclusion
+    few = report_of(noise, kept, opened, DONE, items=20, sealed=5)
+    assert not few.claimed
+    assert few.conclusion.startswith(
+        "no gain is claimed: equal numbers on fewer than 6 sealed items cannot show one;"
+    )
+    assert few.test == "nothing: equal numbers on fewer than 6 sealed items cannot show a gain"
+
+
+@pytest.mark.parametrize("sealed", [0, 4, 8])
+def test_without_noise_a_result_that_is_worse_is_said_to_be_worse(sealed: int) -> None:
+    noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
+    kept = trial(1, "kept", effect=Effect(value=2.0, error=0.0, looks=1, against=3), values=(3.0,))
+    end = EndTested(trial=1, result=(0.0,) * 4, start=(1.0,) * 4, sealed=bool(sealed))
+    report = report_of(noise, kept, end, DONE, items=20, sealed=sealed)
+    assert "the result is worse than the start, keep that" in report.conclusion
+    assert not report.claimed
 
 
 @pytest.mark.parametrize(
@@ -202,7 +219,7 @@ def test_a_playoff_names_the_guard_that_what_was_kept_breaks() -> None:
 
 def test_one_pair_shows_nothing() -> None:
     one = EndTested(trial=2, result=(0.9,), start=(0.7,), sealed=True)
-    report = report_of(*SEARCH, one, DONE)
+    report = report_of(*SEARCH, one, DONE, sealed=1)
     assert report.conclusion.startswith("no gain is claimed: one pair of evaluations cannot show")
 
 
@@ -237,8 +254,8 @@ def test_a_person_who_accepts_gets_the_incumbent_and_no_claim() -> None:
 def test_a_sealed_set_that_was_opened_before_is_counted_in_the_conclusion() -> None:
     from msgspec.structs import replace
 
-    once = report_of(*SEARCH, replace(FRESH, sealed=True, opened=1), DONE).conclusion
-    again = report_of(*SEARCH, replace(FRESH, sealed=True, opened=2), DONE).conclusion
+    once = report_of(*SEARCH, replace(FRESH, sealed=True, opened=1), DONE, sealed=8).conclusion
+    again = report_of(*SEARCH, replace(FRESH, sealed=True, opened=2), DONE, sealed=8).conclusion
     assert once.startswith("result against start on sealed items +0.0226")
     assert "opened" not in once
     assert again.endswith("the sealed set has been opened 2 times")

@@ -26,6 +26,8 @@ from autoreason.events import PartEvent
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.models.doubles import ScriptedModel
+from autoreason.run.export import export, make_result_patch
+from autoreason.run.fork import prepare_fork
 from autoreason.run.replay import replay, replay_async
 from autoreason.run.reports import StudyResult, reported_result
 from autoreason.run.research_rules import compare_rules, prepare_compare_rules
@@ -187,3 +189,44 @@ def test_a_comparison_without_two_known_rules_is_refused(
     task = "---\nartifact: knob.txt\n---\nTurn it."
     with pytest.raises(InvalidInput, match="rule"):
         compare_rules(task, "echo/echo", evaluate=lambda *_: 0.0, **options)
+
+
+@pytest.fixture
+def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyResult[RuleComparisonReport]:
+    """A comparison with a sealed set, in which every run kept a change."""
+    monkeypatch.chdir(tmp_path)
+    Path("knob.txt").write_text("knob = 0\n")
+    Path("items.txt").write_text("\n".join(map(str, range(20))))
+    Path("sealed.txt").write_text("\n".join(map(str, range(100, 120))))
+    task = "---\nartifact: knob.txt\nitems: items.txt\nsealed: sealed.txt\n---\nTurn it."
+    return compare_rules(
+        *(task, turning(lambda _: 1.0)),
+        evaluate=lambda folder, seed, items: (  # noqa: ARG005
+            knob_of((folder / "knob.txt").read_text())
+        ),
+        rules=["race", "greedy"],
+        repeats=2,
+        evaluations=20,
+        patience=2,
+    )
+
+
+def test_a_comparison_says_how_often_the_sealed_set_has_been_opened(
+    sealed: StudyResult[RuleComparisonReport],
+) -> None:
+    assert sealed.report.opened == 4
+    assert "the sealed set has been opened 4 times" in " ".join(str(sealed).split())
+
+
+def test_a_comparison_has_no_one_result_to_hand_over_or_to_fork(
+    sealed: StudyResult[RuleComparisonReport], tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match=r"compares rules and has no one result; .*FOLDER"):
+        make_result_patch(sealed.run, tmp_path)
+    with pytest.raises(InvalidInput, match=r"compares rules and has no one result to fork"):
+        prepare_fork(sealed.run)
+    export(sealed.run, tmp_path / "out")
+    for part in ("race", "greedy"):
+        (patch,) = {each.read_text() for each in (tmp_path / "out").glob(f"**/{part}*/**/*.patch")}
+        assert "-knob = 0\n+knob = " in patch
+    assert not (tmp_path / "out/result").exists()

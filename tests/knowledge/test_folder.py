@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import digest_folder, read_folder
+from autoreason.knowledge.folder import check_private, digest_folder, read_folder
 from autoreason.knowledge.index import Index
 from autoreason.knowledge_records import RecordedOutcome
 
@@ -101,6 +101,64 @@ def test_private_files_are_private_whatever_they_say(tmp_path: Path) -> None:
     assert private == {"approved/spring.md", "mails.csv"}
     write(tmp_path, {"style/mine.md": "---\nprivate: true\n---\nx"})
     assert {r.source for r in read_folder(tmp_path).records if r.private} >= {"style/mine.md"}
+
+
+def test_a_text_with_unknown_keys_is_private_since_one_may_be_that(tmp_path: Path) -> None:
+    content = read_folder(write(tmp_path, {"facts/a.md": "---\nprivte: true\n---\nx"}))
+    assert [record.private for record in content.records] == [True]
+    assert content.problems == (
+        "facts/a.md: unknown keys of its front matter (privte); "
+        "until they are corrected or removed, it is private",
+    )
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["result: 3\nn: -5", "result: 3\nse: -1", "result: 3\nbetter: downwards", "n: 20%\nresult: 1"],
+)
+def test_a_text_with_impossible_figures_is_named(tmp_path: Path, keys: str) -> None:
+    content = read_folder(write(tmp_path, {**FILES, "approved/a.md": f"---\n{keys}\n---\nx"}))
+    assert len(content.records) == 7
+    assert [each.partition(":")[0] for each in content.problems] == ["approved/a.md"]
+
+
+def test_one_date_that_no_calendar_has_stops_nothing(tmp_path: Path) -> None:
+    when = "0001-01-01T00:00:00+14:00"
+    files = {"approved/a.md": f"---\nwhen: {when}\n---\nx", "facts/long.md": "a" * 1_000_001}
+    content = read_folder(write(tmp_path, {**FILES, **files}))
+    assert len(content.records) == 7
+    assert len(content.problems) == 2
+
+
+@pytest.mark.parametrize("pattern", ["MAILS.csv", "/kb/mails.csv", "nothere/*", "mails.cvs"])
+def test_a_private_pattern_that_matches_nothing_may_be_mistyped(
+    tmp_path: Path, pattern: str
+) -> None:
+    write(tmp_path, {**FILES, "kb.toml": f'private = ["{pattern}"]\n'})
+    (problem,) = read_folder(tmp_path).problems
+    assert problem == f"kb.toml: `private` {pattern!r} matches no file here"
+    for place in (tmp_path, tmp_path / "mails.csv"):
+        with pytest.raises(InvalidInput, match="matches no file here, so something private may be"):
+            check_private(place)
+
+
+def test_a_private_folder_may_be_empty_as_yet(tmp_path: Path) -> None:
+    (tmp_path / "clients").mkdir()
+    check_private(write(tmp_path, {**FILES, "kb.toml": 'private = ["clients/*"]\n'}))
+
+
+def test_other_names_in_the_rules_that_no_file_has_are_named(tmp_path: Path) -> None:
+    config = 'private = ["./mails.csv"]\nallow = ["style/x.md"]\n[tables."march.csv"]\nn = "N"\n'
+    content = read_folder(write(tmp_path, {**FILES, "kb.toml": config}))
+    assert content.problems == (
+        "kb.toml: `allow` 'style/x.md' matches no file here",
+        "kb.toml: there is no table 'march.csv' here",
+    )
+    assert {r.source.partition(":")[0] for r in content.records if r.private} == {"mails.csv"}
+    check_private(tmp_path)
+    write(tmp_path, {"kb.toml": '[tables."march.csv"]\nprivate = "Secret"\n'})
+    with pytest.raises(InvalidInput, match=r"no table 'march.csv' here, so something private"):
+        check_private(tmp_path)
 
 
 @pytest.mark.parametrize("config", ["private = [", "privat = []", "private = 3", 'better = "more"'])

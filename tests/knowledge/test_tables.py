@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -127,6 +128,21 @@ def test_verdicts_and_private_rows_are_read() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "private"),
+    [
+        *(
+            (no, False)
+            for no in ("", "no", "No", "0", "false", "nein", "não", "n/a", "-", "public")
+        ),
+        *((yes, True) for yes in ("x", "confidential", "internal", "Yes please", "1", "✓", "bad")),
+    ],
+)
+def test_what_is_no_clear_no_is_private(said: str, private: bool) -> None:
+    (found,) = read(f"text,value,Confidential\na b,1,{said}\n").records
+    assert found.private is private
+
+
 def lines(*values: object) -> str:
     """Values as JSON, one a line."""
     return "\n".join(map(json.dumps, values))
@@ -177,6 +193,69 @@ def test_our_own_records_are_read_as_they_were_written() -> None:
     again = read(text, "o.jsonl").records
     assert [msgspec.structs.replace(record, source="") for record in again] == records
     assert [record.id for record in again] == [record.id for record in records]
+
+
+def test_dates_of_our_own_records_are_read_like_those_of_tables() -> None:
+    def own(when: str) -> dict[str, object]:
+        return {"text": "a", "kind": "fact", "when": when}
+
+    found = read(lines(own("16.12.2027"), own("2026-03-05"), own("soon"), own("")), "o.jsonl")
+    assert [record.when for record in found.records] == ["2027-12-16", "2026-03-05", ""]
+    assert found.problems == ["o.jsonl, line 3: 'soon' is no date"]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("900,500,,", "opens is 900 of 500, which is impossible"),
+        ("20%,500,,", "'20%' is no count"),
+        ("9,-5,,", "'-5' is no count"),
+        (f'"{",".join(["999"] * 150)}",500,,', "is no number"),
+        ("9,500,-1,", "the standard error is -1, which is impossible"),
+        ("9,500,,downwards", "`better` is 'downwards'; give higher or lower"),
+    ],
+)
+def test_impossible_figures_are_named_and_not_used(row: str, problem: str) -> None:
+    found = read(f"text,opens,sent,se,better\na,1,10,,\nb,2,10,,higher\nc,{row}\n")
+    assert [record.text for record in found.records] == ["a", "b"]
+    assert len(found.problems) == 1
+    assert problem in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"result": {"metric": "m", "value": 0.1, "n": -5}},
+        {"result": {"metric": "m", "value": 0.1, "n": 10**18}},
+        {"result": {"metric": "m", "value": 0.1, "se": -1}},
+        {"result": {"metric": "open rate", "value": -0.1}},
+        {"result": {"metric": "m", "value": 1e300}},
+        {"result": {"metric": "m", "value": 0.1, "better": "downwards"}},
+        {"score": 1e300},
+        {"verdict": "approved", "when": "0001-01-01T00:00:00+14:00"},
+        {"verdict": "approved", "text": "a" * 1_000_001},
+    ],
+)
+def test_a_record_of_ours_that_cannot_be_is_named_and_the_rest_works(wrong: dict[str, Any]) -> None:
+    good = {"text": "a", "kind": "verdict", "verdict": "approved"}
+    found = read(lines({"text": "b", "kind": "outcome", **wrong}, good), "o.jsonl")
+    assert [record.text for record in found.records] == ["a"]
+    (problem,) = found.problems
+    assert problem.startswith("o.jsonl, line 1: ")
+    assert len(problem) < 200
+
+
+def test_a_text_that_is_too_long_is_named() -> None:
+    found = read(f"text,value\n{'a' * 20_000_000},1\nshort,2\n")
+    assert [record.text for record in found.records] == ["short"]
+    assert found.problems == [
+        "mails.csv, line 2: a text is over 1,000,000 characters; shorten or split it"
+    ]
+
+
+def test_negative_rates_are_impossible_and_losses_are_not() -> None:
+    assert "impossible" in read("text,open rate\na,-5 %\nb,4 %\n").problems[0]
+    assert read("text,value\na,-5\nb,4\n").problems == []
 
 
 cells = st.sampled_from(

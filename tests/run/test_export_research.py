@@ -148,8 +148,9 @@ def test_what_a_fork_hands_over_leads_from_the_files_on_disk(
     shown = research_result(recorded_result(journal.find(fork), journal.story(fork), journal))
     assert shown.patch.partition("\n@@")[2] == patch.partition("\n@@")[2]
     assert shown.changes == result_of(journal, fork)
-    assert f"of {run}; the patch leads from the start of the first run" in " ".join(
-        str(shown).split()
+    assert (
+        f"of {run}; gains are against its result; the patch leads from the start of the first run"
+        in " ".join(str(shown).split())
     )
     subprocess.run(["git", "apply"], cwd=repository.parent, input=patch.encode(), check=True)
     for path, text in result_of(journal, fork).items():

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 from tests.run.runs import go_on, scripted
 
-from autoreason import prepare_refine
+from autoreason import prepare_knowledge_test, prepare_refine
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.knowledge.test_results import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
-from autoreason.run.knowledge_choice import disclose
+from autoreason.run.fork import prepare_fork
+from autoreason.run.knowledge_choice import disclose, disclose_texts
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
 from autoreason.run.result import StopSwitch
@@ -226,6 +227,14 @@ def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None
     assert styles("openai/mine", base_url="http://127.0.0.1:8080/v1") == 1
 
 
+def test_a_run_is_refused_where_what_is_private_may_be_mistyped(folder: Path) -> None:
+    (folder / "kb.toml").write_text('private = ["stlye/*"]\n')
+    with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
+        prepare_refine(BRIEF, "echo/echo", knowledge=folder)
+    with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
+        prepare_knowledge_test(folder, "echo/echo")
+
+
 def test_what_is_sent_where_is_one_sentence() -> None:
     record = ShownRecord(id="r0123456789", text="four words of text")
     knowledge = Knowledge(
@@ -248,3 +257,40 @@ def test_what_is_sent_where_is_one_sentence() -> None:
 def test_a_folder_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="nowhere"):
         prepare_refine(BRIEF, "echo/echo", knowledge=tmp_path / "nowhere")
+
+
+async def test_private_records_of_a_run_go_nowhere_with_other_models(
+    folder: Path, journal: Journal
+) -> None:
+    (folder / "kb.toml").write_text('private = ["facts/*", "style/*"]\n')
+    switch = StopSwitch()
+    switch.stop()
+    options = {"knowledge": folder, "passes": 1, "journal": journal}
+    stopped = await refine_async(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
+    away = {"model": "openai/gpt-5", "journal": journal}
+    with pytest.raises(InvalidInput, match=r"private records.*fork"):
+        await resume_async(stopped.run, **away)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="private records"):
+        await resume_async(stopped.run, model=Watched(), journal=journal)
+    ended = await resume_async(stopped.run, journal=journal)
+    assert ended.finished
+    prepared = prepare_fork(ended.run, **away)  # type: ignore[arg-type]
+    knowledge = prepared.task.knowledge
+    assert knowledge is not None
+    assert knowledge.shown
+    assert not any(each.private for each in knowledge.shown)
+    said = disclose(knowledge, prepared.settings.models)
+    assert "2 private records stay here" in said
+    assert "its texts were written with 2 private records at hand" in said
+    assert "go to openai; they were written with 2 private records at hand" in disclose_texts(
+        ended.story.task, prepared.settings
+    )
+    assert disclose_texts(prepared.task, prepared.settings)
+    assert ended.story.settings is not None
+    assert not disclose_texts(ended.story.task, ended.story.settings)
+    here = prepare_fork(ended.run, journal=journal).task.knowledge
+    assert here is not None
+    assert len(here.facts) == len(here.style) == 1
+    model = Watched()
+    await prepare_fork(ended.run, model=model, journal=journal).run_async()
+    assert not any("112 steps" in each for shown in model.shown.values() for each in shown)

@@ -15,7 +15,7 @@ from tests.artifacts.knob import knob_of, proposal, turning
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
@@ -23,7 +23,7 @@ from autoreason.paths import data_folder
 from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.levels import DetectedLevel
 from autoreason.run.dry_run import DryRun
-from autoreason.run.fork import prepare_fork
+from autoreason.run.fork import fork, prepare_fork
 from autoreason.run.replay import replay
 from autoreason.run.reports import reported_result
 from autoreason.run.research import prepare_research, research, research_async
@@ -185,8 +185,44 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     again = forked.run()
     assert isinstance(again, ResearchResult)
     assert again.status == "done"
+    start = f"the start of this fork, which is the result of {result.run}"
+    assert again.conclusion.startswith(f"result against {start}, on fresh evaluations +2")
+    assert "+2" in again.report.test
+    unchanged = prepare_fork(result.run, model=up(0), evaluations=20, patience=1).run()
+    assert isinstance(unchanged, ResearchResult)
+    assert unchanged.patch == result.patch
+    assert f"no change was kept, so the result is {start};" in unchanged.conclusion
     with pytest.raises(InvalidInput, match="has no passes"):
         prepare_fork(result.run, 2)
+
+
+def test_a_run_that_a_function_measures_is_forked_with_that_function(task: Path) -> None:
+    result = research(task, up(), evaluate=measure, evaluations=30, patience=3)
+    with pytest.raises(InvalidInput, match=rf'fork\("{result.run}", evaluate=function\)'):
+        fork(result, model=up())
+    forked = fork(result, model=up(2), evaluate=measure)
+    assert isinstance(forked, ResearchResult)
+    assert forked.files == {"knob.txt": "knob = 5.000000\n"}
+    assert forked.gain
+    assert forked.gain.gain == 2.0
+    assert replay(forked.run).same
+    saved_one = research(task, up(), evaluations=30, patience=3)
+    with pytest.raises(InvalidInput, match="needs no `evaluate`"):
+        fork(saved_one, evaluate=measure)
+
+
+def test_a_function_without_a_number_is_not_sent_to_a_check_that_cannot_take_it(task: Path) -> None:
+    with pytest.raises(UnusableStart, match="gave no number") as refused:
+        research(task, up(), evaluate=lambda *_: "none")
+    assert "research check" not in str(refused.value)
+
+
+def test_judge_models_that_the_task_has_no_use_for_are_named(task: Path) -> None:
+    unused = "the judge models are not asked: the task has no `judge`"
+    assert unused in prepare_research(task, up(), judge_models=["echo/echo"]).notes
+    task.write_text(task.read_text().replace("---\nTurn", "judge: the shorter one\n---\nTurn"))
+    assert unused not in prepare_research(task, up(), judge_models=["echo/echo"]).notes
+    assert unused not in prepare_research(task, up()).notes
 
 
 def test_one_prepared_run_is_run_in_several_event_loops(task: Path) -> None:

@@ -68,6 +68,27 @@ def test_the_end_test_is_right_after_a_loop_has_chosen(world: ResearchWorld) -> 
     assert abs(float((played.claim - played.quality).mean())) <= 4 * error
 
 
+@pytest.mark.parametrize("changed", [0.1, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("looks", [4, 8])
+def test_sealed_items_that_pass_or_fail_by_chance_seldom_show_a_gain(
+    looks: int, changed: float
+) -> None:
+    rng = np.random.default_rng(looks)
+    runs = 1500
+    for items in (1, 2, 4, 5, 6, 7, 8, 12, 20, 40):
+        groups = [range(each, items, looks) for each in range(min(looks, items))]
+        sizes = [len(group) for group in groups]
+        shown = 0
+        for draws in rng.random((runs, items)):
+            gains = np.where(draws < changed, np.where(draws < changed / 2, 1.0, -1.0), 0.0)
+            found = end_test(
+                [float(gains[group].mean()) for group in groups], [0.0] * len(groups), 0.0, sizes
+            )
+            shown += found.shown
+        # Four pairs in which every item changed may agree once in twenty-five times.
+        assert shown <= most_often(runs, 0.04 if looks == 4 and changed == 1 else 0.025), items
+
+
 def test_no_rule_delivers_the_best_result_by_chance() -> None:
     rng = np.random.default_rng(1)
     times, wrong = 400, 0

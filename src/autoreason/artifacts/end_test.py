@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, inf, sqrt
+from math import floor, inf, isfinite, sqrt
+from operator import mul
 from statistics import NormalDist, fmean, stdev
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from autoreason.artifacts.trial_events import Effect
 from autoreason.errors import InvalidInput
 from autoreason.stats.shares import student_t
+
+if TYPE_CHECKING:
+    from autoreason.artifacts.trial_events import Effect
 
 FINALISTS = 4
 """The start, the last incumbent and two in between."""
 MIN_EVALUATIONS = 12
 """A noise floor, an end test, and one look at one candidate."""
+MIN_ITEMS = 6
+"""Sealed items that show a gain by equal numbers: six agree by chance once in sixty-four times, five too often."""
 _FEW = 40
 """Evaluations under which a run hardly finds what it could show."""
 _NORMAL = NormalDist()
@@ -44,27 +50,55 @@ class EndResult(Struct, frozen=True, kw_only=True):
         """Whether the gain is more than chance."""
         return self.low > 0
 
+    @property
+    def worse(self) -> bool:
+        """Whether the loss is more than chance, or a test that can show nothing found one."""
+        return self.high < 0 or (not isfinite(self.low) and self.gain < 0)
 
-def end_test(result: Sequence[float], start: Sequence[float], spread: float = 0.0) -> EndResult:
+
+def end_test(
+    result: Sequence[float],
+    start: Sequence[float],
+    spread: float = 0.0,
+    items: Sequence[int] = (),
+) -> EndResult:
     """Compare looks pair by pair, higher being better, by Student's interval of their mean difference.
 
     `spread` is that of one look as the run knows it. Where no pair differs from another although looks do, the
     spread of looks that share nothing stands in for that of the pairs, because few coarse numbers agree by chance.
+    `items` is how many sealed items each pair has, by which it counts; from six pairs on flipped signs must show
+    the same, because numbers of single items may be too coarse for Student.
     """
     differences = [one - other for one, other in zip(result, start, strict=True)]
-    n, gain = len(differences), fmean(differences)
-    apart = stdev(differences) if n > 1 else 0.0
+    n = len(differences)
+    weights = [each * n / sum(items) for each in items] or [1.0] * n
+    gain = fmean(differences, weights)
+    nothing = EndResult(gain=gain, low=-inf, high=inf, n=n, least=inf)
+    if n == 1:
+        return nothing
+    squares = ((each - gain) ** 2 for each in differences)
+    apart = sqrt(sum(map(mul, weights, squares)) / (n - 1))
     # Rounding is not noise.
     tiny = 1e-12 * max(map(abs, (*result, *start)))
     if apart <= tiny:
         looks = (max(values) - min(values) for values in (result, start))
         if not spread and max(looks) <= tiny:
+            if 0 < sum(items) < MIN_ITEMS:
+                return nothing
             return EndResult(gain=gain, low=gain, high=gain, n=n, least=0.0, deterministic=True)
-        apart = sqrt(2) * max(spread, *(stdev(each) if n > 1 else 0.0 for each in (result, start)))
-    reach = student_t(n - 1, _TAIL) * apart / sqrt(n) if n > 1 else inf
-    return EndResult(
-        gain=gain, low=gain - reach, high=gain + reach, n=n, least=least_gain(n, apart)
-    )
+        apart = sqrt(2) * max(spread, *map(stdev, (result, start)))
+    reach = student_t(n - 1, _TAIL) * apart / sqrt(n)
+    low, high = gain - reach, gain + reach
+    if items and n >= MIN_ITEMS and not _is_beyond_flips(list(map(mul, weights, differences))):
+        low, high = min(low, 0.0), max(high, 0.0)
+    return EndResult(gain=gain, low=low, high=high, n=n, least=least_gain(n, apart))
+
+
+def _is_beyond_flips(differences: Sequence[float]) -> bool:
+    from autoreason.stats.paired import permutation_test
+
+    p_value = permutation_test(differences).p_value
+    return p_value is not None and p_value <= 2 * _TAIL
 
 
 def least_gain(pairs: int, apart: float) -> float:
@@ -106,8 +140,9 @@ class BudgetPlan(Struct, frozen=True, kw_only=True):
             return ""
         in_spreads = self.least_gain(1.0)
         return (
-            f"{self.evaluations} evaluations leave {self.search} for proposals, and the end test can "
-            f"only show gains from {in_spreads:.1f} times the spread of one evaluation on; give {_FEW} or more"
+            f"{self.evaluations} evaluations leave {self.search} for proposals, and under noise the end "
+            f"test can only show gains from {in_spreads:.1f} times the spread of one evaluation on; "
+            f"give {_FEW} or more"
         )
 
 

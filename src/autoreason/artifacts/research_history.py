@@ -38,6 +38,11 @@ class Deliverable(NamedTuple):
     """The keeps of this run that lead to it, in order; none where its start is the result."""
 
 
+def compares_rules(story: Story) -> bool:
+    """Whether it is a comparison, whose parts each have a result."""
+    return story.settings is not None and story.settings.strategy == "research_rules"
+
+
 def deliverable(story: Story) -> Deliverable | None:
     """What a run delivers, or would if it ended now; None where it is no research."""
     research = research_of(story.task)
@@ -78,6 +83,8 @@ class ResearchHistory:
         self.research: ResearchTask = research
         self.delivered: Deliverable = delivered
         """The artifact at the start, and what it has become."""
+        self.forked_from = story.forked_from or ""
+        """The run whose result is the start; empty where this is no fork."""
         options = story.settings.strategy_options if story.settings else {}
         self.unchecked = bool(options.get("unchecked"))
         """Nobody tried whether the artifact can write its own score."""
@@ -132,15 +139,16 @@ class ResearchHistory:
         """The end test over the pairs that have both numbers; None where there is none, or the result failed."""
         if self.end is None or None in self.end.result:
             return None
+        groups = len(self.end.start)
         pairs = [
-            (self.sign * one, self.sign * other)
-            for one, other in zip(self.end.result, self.end.start, strict=True)
+            (self.sign * one, self.sign * other, len(range(at, self.research.sealed, groups)))
+            for at, (one, other) in enumerate(zip(self.end.result, self.end.start, strict=True))
             if one is not None and other is not None
         ]
         if not pairs:
             return None
-        result, start = zip(*pairs, strict=True)
-        return end_test(result, start, self.spread)
+        result, start, items = zip(*pairs, strict=True)
+        return end_test(result, start, self.spread, items if any(items) else ())
 
     @property
     def claimed(self) -> bool:

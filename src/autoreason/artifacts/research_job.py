@@ -128,10 +128,11 @@ class Research(Job):
         values = self._looker.values(looks)
         for each in measured:
             if self._looker.value(each) is None:
+                # What the caller measures with is out of a check's reach.
+                see = " and see `autoreason research check`" if self._research.evaluate else ""
                 raise UnusableStart(
                     f"the evaluator gave no number for the artifact as it is ({each.outcome}"
-                    f"{f': {each.detail}' if each.detail else ''}); "
-                    "correct it and see `autoreason research check`"
+                    f"{f': {each.detail}' if each.detail else ''}); correct it{see}"
                 )
         if broken := broken_guard(self._research.guard, measured):
             raise UnusableStart(

@@ -6,6 +6,7 @@ from math import floor, isfinite, log10
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from autoreason.artifacts.end_test import MIN_ITEMS
 from autoreason.report.numbers import count, duration
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _NORMAL = 1.96
 _MAX_DIGITS = 12
 _MAX_IDEA = 100
+WORSE = "the result is worse than the start, keep that"
 SELECTION = "which is selection, do not quote it"
 
 
@@ -127,7 +129,7 @@ def end_test(history: ResearchHistory) -> str:
     if found.deterministic:
         return f"{_against(history, found)}, the same in every one of {pairs}"
     if not isfinite(found.low):
-        return f"nothing: {pairs} of evaluations cannot show a gain"
+        return f"nothing: {_too_few(found)} a gain"
     return f"{_against(history, found)} over {pairs}{_looks_of(history)}, 95 % interval"
 
 
@@ -160,8 +162,15 @@ def _breaks(event: EndTested) -> str:
 
 def _against(history: ResearchHistory, found: EndResult) -> str:
     assert history.end is not None
-    text = f"result against start on {where_tested(history.end)} {gain(found.gain, found.low, found.high)}"
+    start = f"{_start(history)}," if history.forked_from else "start"
+    text = f"result against {start} on {where_tested(history.end)} {gain(found.gain, found.low, found.high)}"
     return f"{text}{_unit(history.research)}"
+
+
+def _start(history: ResearchHistory) -> str:
+    """What a claim is against, which is not what a fork's patch leads from."""
+    fork = f" of this fork, which is the result of {history.forked_from}"
+    return f"the start{fork if history.forked_from else ''}"
 
 
 def _unit(research: ResearchTask) -> str:
@@ -189,18 +198,19 @@ def _only_start(history: ResearchHistory) -> str:
         guards = ", ".join(
             f"{artifact(trial)} breaks a guard ({broken[trial]})" for trial in broken
         )
-        return f"no gain: in the playoff {guards}, so the result is the start{_loop_gain(history)}"
+        return f"no gain: in the playoff {guards}, so the result is {_start(history)}{_loop_gain(history)}"
     if history.kept:
         return (
             "no gain: in the playoff, fresh evaluations preferred the start to what was kept, "
-            f"so the result is the start{_loop_gain(history)}"
+            f"so the result is {_start(history)}{_loop_gain(history)}"
         )
     if not history.trials and history.research.target is not None:
         return (
-            f"the start reaches the target of {figure(history.research.target)} already, "
+            f"{_start(history)}{',' if history.forked_from else ''} reaches the target of "
+            f"{figure(history.research.target)} already, "
             "so nothing was asked and it is the result"
         )
-    return "no gain: no change was kept, so the result is the start"
+    return f"no gain: no change was kept, so the result is {_start(history)}"
 
 
 def _claim(history: ResearchHistory) -> str:
@@ -212,22 +222,29 @@ def _claim(history: ResearchHistory) -> str:
     if history.end.broken:
         return f"no gain is claimed: {_breaks(history.end)}{saw}"
     if not isfinite(found.low):
-        return f"no gain is claimed: one pair of evaluations cannot show one{saw}"
+        worse = ", and there the result is worse than the start, keep that" if found.worse else ""
+        return f"no gain is claimed: {_too_few(found)} one{worse}{saw}"
     against = _against(history, found)
     if found.deterministic:
         return _exact(history, found, against)
     if found.shown:
         return f"{against}{saw}"
-    if found.high < 0:
-        return f"the result is worse than the start, keep that: {against}{saw}"
+    if found.worse:
+        return f"{WORSE}: {against}{saw}"
     return f"no gain is shown: {against}{saw}"
+
+
+def _too_few(found: EndResult) -> str:
+    if found.n == 1:
+        return "one pair of evaluations cannot show"
+    return f"equal numbers on fewer than {MIN_ITEMS} sealed items cannot show"
 
 
 def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
     """A claim without chance; on the items that chose the result it is none about others."""
     always = f"{against}, the same in every one of {count(found.n, 'pair')}"
     if found.gain <= 0:
-        return f"no gain: {always}"
+        return f"{WORSE if found.worse else 'no gain'}: {always}"
     if not history.claimed:
         return (
             f"{always}, but on the items that chose it: "

@@ -81,6 +81,8 @@ class RuleComparisonReport(Report, Struct, frozen=True, kw_only=True):
     pairs: tuple[RulePair, ...]
     repeats: int
     sealed: bool
+    opened: int = 0
+    """How often the sealed set has been opened, by these runs and before them."""
 
     heading = "Rules of research"
 
@@ -107,6 +109,11 @@ class RuleComparisonReport(Report, Struct, frozen=True, kw_only=True):
                 "the gain is the same result on looks that decided nothing",
             ),
         ]
+        if self.opened:
+            times = count(self.opened, "time")
+            notes.append(
+                ("Sealed", f"the sealed set has been opened {times}, each end test counted")
+            )
         if missing:
             notes.append(("Left out", f"{count(missing, 'run')} whose result gave no number"))
         if broken := sum(bool(run.broken) for each in self.rules for run in each.runs):
@@ -154,6 +161,7 @@ def rule_comparison_report(story: Story) -> RuleComparisonReport:
         pairs=compare_pairs(rules),
         repeats=terms.repeats,
         sealed=bool(research and research.sealed),
+        opened=max((each.end.opened for each in histories.values() if each.end), default=0),
     )
 
 

@@ -50,6 +50,8 @@ def read_metric(
     try:
         source = read_evaluator(evaluate, Path().resolve())
     except InvalidInput as error:
-        raise InvalidInput(str(error).replace("`evaluate`", "`metric`")) from None
+        text = str(error).replace("`evaluate`", "`metric`")
+        # There is no task file, so paths are those of the current folder.
+        raise InvalidInput(text.replace("the task's folder", "the current folder")) from None
     digest = digest_of(source)
     return TextMetric(evaluate=evaluate, evaluation=digest, better=better, role=role), source

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
+    from autoreason.task import Task
 
 
 class OutputOptions(Struct, frozen=True):
@@ -40,8 +41,18 @@ class OutputOptions(Struct, frozen=True):
         )
 
 
+def check_artifact_folder(task: Task, folder: Path | None) -> None:
+    """Refuse a folder to which research could not write its files."""
+    from autoreason.artifacts.research_task import research_of
+    from autoreason.files import check_folder
+
+    if folder and (research := research_of(task)):
+        check_folder(folder, research.files)
+
+
 def record_folder(prepared: PreparedRun, folder: Path | None) -> PreparedRun:
     """Research with the folder for its files on record, so that `resume` writes there, too."""
+    check_artifact_folder(prepared.task, folder)
     terms = {
         **prepared.settings.strategy_options,
         "output": str(folder.resolve()) if folder else "",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.research_result import ResearchResult
     from autoreason.run.solution import Solution
+    from autoreason.settings import Settings
+    from autoreason.task import Task
 
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
@@ -78,8 +80,10 @@ def start_run(
     require_weights(prepared.settings)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
-    notes += [*model_notes(prepared.settings), *_disclosure(prepared)]
-    return drive_run(drive, OutputOptions.of(values), notes=notes)
+    notes += model_notes(prepared.settings)
+    output = OutputOptions.of(values)
+    sent = disclosure(prepared.task, prepared.settings, quiet=output.quiet)
+    return drive_run(drive, output, notes=notes, sent=sent)
 
 
 def drive_run(
@@ -87,18 +91,27 @@ def drive_run(
     output: OutputOptions,
     *,
     notes: Sequence[str] = (),
+    sent: Sequence[str] = (),
     run: str = "",
     known: int = 0,
     worked: float = 0.0,
 ) -> int:
     """Drive a run from here to its end, show it meanwhile, and return the exit status.
 
-    `notes` are shown before the first request; `run` is the name of one that goes on.
+    `notes` are shown before the first request; so is `sent`, what leaves this machine, also where all else is
+    quiet. `run` is the name of one that goes on.
     """
     console = None if output.quiet else _console()
     view = choose_view(Live(run, worked=worked), output, console, known)
     warnings: list[str] = []
-    result = asyncio.run(_drive(drive, view, notes, warnings))
+
+    def announce() -> None:
+        for line in notes:
+            view.print_note(line)
+        for line in sent:
+            (print_message if output.quiet else view.print_note)(line)
+
+    result = asyncio.run(_drive(drive, view, announce, warnings))
     for line in warnings:
         print_message(f"autoreason: {line}")
     if view.live.solving:
@@ -116,16 +129,20 @@ def drive_run(
     return outcome.end_run(result, output, console)
 
 
-def _disclosure(prepared: PreparedRun) -> list[str]:
-    """What is sent where of the user's own records."""
-    knowledge, settings = prepared.task.knowledge, prepared.settings
+def disclosure(task: Task, settings: Settings, *, quiet: bool) -> list[str]:
+    """What is sent where of the user's own records; where all else is quiet, only what leaves this machine."""
+    knowledge = task.knowledge
     if knowledge is None:
         return []
-    from autoreason.run.knowledge_choice import disclose
+    from autoreason.run.knowledge_choice import destinations, disclose
     from autoreason.tournament.statements import predictor_seat
 
-    seat = predictor_seat(prepared.task, settings)
-    return [disclose(knowledge, settings.models, settings.base_url), *([seat] if seat else [])]
+    sent = [disclose(knowledge, settings.models, settings.base_url)]
+    if quiet:
+        leaves = destinations(settings.models, settings.base_url)
+        return sent if leaves and (knowledge.shown or knowledge.withheld) else []
+    seat = predictor_seat(task, settings)
+    return [*sent, *([seat] if seat else [])]
 
 
 def _console() -> Console | None:
@@ -137,15 +154,16 @@ def _console() -> Console | None:
     return stderr_console()
 
 
-async def _drive(drive: Drive, view: View, notes: Sequence[str], warnings: list[str]) -> Result:
+async def _drive(
+    drive: Drive, view: View, announce: Callable[[], None], warnings: list[str]
+) -> Result:
     switch = StopSwitch()
     goes_on = bool(view.live.run)
 
     def ready() -> None:
         if switch.stopped and not goes_on:
             raise KeyboardInterrupt
-        for line in notes:
-            view.print_note(line)
+        announce()
 
     ticking = asyncio.create_task(_tick(view))
     collecting = asyncio.get_running_loop().call_later(_STARTED, _collect_garbage)

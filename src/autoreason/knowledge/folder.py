@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,15 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.knowledge.encodings import check_encoding, decode_text
-from autoreason.knowledge.tables import Columns, read_table
+from autoreason.knowledge.standing import one_line
+from autoreason.knowledge.tables import (
+    MAX_TEXT,
+    TOO_LONG,
+    Columns,
+    check_outcome,
+    read_better,
+    read_table,
+)
 from autoreason.knowledge.values import NumberFormat, guess_number_format, read_date
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 from autoreason.task import split_front_matter
@@ -60,7 +68,8 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     def columns_of(self, table: str) -> Columns:
         """What is said of one table, by itself or with all others."""
-        parts = (Columns(encoding=self.encoding), self.columns, self.tables.get(table, Columns()))
+        own = self.tables.get(table, self.tables.get(f"./{table}", Columns()))
+        parts = (Columns(encoding=self.encoding), self.columns, own)
         return Columns(**{role: name for part in parts for role, name in part.named().items()})
 
 
@@ -90,7 +99,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     config = _read_config(root)
     records: list[Record] = []
     files: list[FileReading] = []
-    problems: list[str] = []
+    problems = [f"{CONFIG}: {problem}" for problem in _unmatched(root, config).values()]
     digest = hashlib.sha256()
     for name, file in _walk(root, problems):
         try:
@@ -99,7 +108,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             if name == CONFIG:
                 continue
             found, columns = _read_file(name, data, config, problems)
-            if any(fnmatch(name, pattern) for pattern in config.allow):
+            if _matches(name, config.allow):
                 found = [replace(record, allowed=True) for record in found]
         except (InvalidInput, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -116,6 +125,15 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     )
 
 
+def spread_private(records: Sequence[Record]) -> list[Record]:
+    """What is private in one file is private in all: it is the text that must not leave."""
+    private = {one_line(record.text) for record in records if record.private}
+    return [
+        replace(record, private=True) if one_line(record.text) in private else record
+        for record in records
+    ]
+
+
 def digest_folder(path: str | Path) -> str:
     """The digest that `read_folder` gives, without understanding a file."""
     digest = hashlib.sha256()
@@ -130,6 +148,43 @@ def digest_folder(path: str | Path) -> str:
 def read_config(path: str | Path) -> FolderConfig:
     """What `kb.toml` of a folder says."""
     return _read_config(_check_root(path))
+
+
+def check_private(path: str | Path) -> None:
+    """Refuse a folder whose `kb.toml` calls something private that is not there: it may be mistyped."""
+    root = _check_root(path)
+    config = _read_config(root)
+    for name, problem in _unmatched(root, config).items():
+        if name in config.private or (name in config.tables and config.tables[name].private):
+            raise InvalidInput(
+                f"{path}: {CONFIG}: {problem}, so something private may be mistyped; correct or remove it"
+            )
+
+
+def _unmatched(root: Path, config: FolderConfig) -> dict[str, str]:
+    """Names and patterns of `kb.toml` that no file has, each with a sentence."""
+    given = {
+        **{pattern: f"`allow` {pattern!r} matches no file here" for pattern in config.allow},
+        **{name: f"there is no table {name!r} here" for name in config.tables},
+        **{pattern: f"`private` {pattern!r} matches no file here" for pattern in config.private},
+    }
+    if not given:
+        return {}
+    folder = root if root.is_dir() else root.parent
+    files = [name for name, _ in _walk(folder, [])]
+    found = {each for each in config.tables if each.removeprefix("./") in files}
+    found |= {
+        each
+        for each in (*config.allow, *config.private)
+        # A folder may be empty as yet.
+        if (each.endswith("/*") and Path(f"{folder}/{each[:-2]}").is_dir())
+        or any(_matches(name, (each,)) for name in files)
+    }
+    return {name: problem for name, problem in given.items() if name not in found}
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch(name, pattern.removeprefix("./")) for pattern in patterns)
 
 
 def _check_root(path: str | Path) -> Path:
@@ -204,7 +259,7 @@ def _add_digest(digest: Any, name: str, data: bytes) -> None:
 def _read_file(
     name: str, data: bytes, config: FolderConfig, problems: list[str]
 ) -> tuple[list[Record], dict[str, str]]:
-    private = any(fnmatch(name, pattern) for pattern in config.private)
+    private = _matches(name, config.private)
     ending = Path(name).suffix.lower()
     if ending in _TABLES:
         found = read_table(name, data, config.columns_of(name), config.better, private=private)
@@ -216,9 +271,16 @@ def _read_file(
     if kind is None:
         raise InvalidInput(f"not read; texts are in the folders {', '.join(_FOLDERS)}")
     text, encoding = decode_text(data, config.encoding)
+    if len(text) > MAX_TEXT:
+        raise InvalidInput(TOO_LONG)
     keys, body = split_front_matter(name, text.replace("\r\n", "\n"), _KEYS)
     if unknown := [str(key) for key in keys if key not in _KEYS]:
-        problems.append(f"{name}: not used of its front matter: {', '.join(unknown)}")
+        # One of them may be `private`, mistyped.
+        private = True
+        problems.append(
+            f"{name}: unknown keys of its front matter ({', '.join(unknown)}); "
+            "until they are corrected or removed, it is private"
+        )
     record = _read_text(name, keys, body, *kind, config, private)
     return [record], Columns(encoding=encoding).named()
 
@@ -252,7 +314,7 @@ def _read_text(
             private=private or bool(keys.get("private")),
             note=str(keys.get("note") or ""),
         )
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise InvalidInput(str(error)) from None
 
 
@@ -263,11 +325,12 @@ def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome 
     value = fields.get("value")
     if value is None:
         return None
-    better = fields.get("better", config.better)
-    return RecordedOutcome(
-        metric=str(fields.get("metric") or "result").casefold(),
-        value=guess_number_format("", [value], commas=False).read(value) or 0.0,
-        n=NumberFormat().read_count(fields.get("n")),
-        se=NumberFormat().read(fields.get("se")),
-        better="lower" if better == "lower" else "higher",
+    return check_outcome(
+        RecordedOutcome(
+            metric=str(fields.get("metric") or "result").casefold(),
+            value=guess_number_format("", [value], commas=False).read(value) or 0.0,
+            n=NumberFormat().read_count(fields.get("n")),
+            se=NumberFormat().read(fields.get("se")),
+            better=read_better(fields.get("better", config.better)),
+        )
     )

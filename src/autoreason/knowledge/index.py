@@ -14,10 +14,9 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 import msgspec
-from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import digest_folder, read_folder
+from autoreason.knowledge.folder import digest_folder, read_folder, spread_private
 from autoreason.knowledge.screening import lines_to_models
 from autoreason.knowledge.standing import Standing, find_standings, one_line
 from autoreason.knowledge.words import is_single_sign, split_words
@@ -25,7 +24,7 @@ from autoreason.knowledge_records import Record, RecordKind
 from autoreason.paths import cache_folder
 
 _FILE = ".index.sqlite"
-_VERSION = "2"
+_VERSION = "3"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
@@ -242,16 +241,14 @@ def _with_standings(records: Sequence[Record]) -> list[Row]:
         key = (record.group, one_line(record.text))
         if key not in standings or standings[key].size < 2:
             standings[key] = standing
-    # What is private in one file is private in all: it is the text that must not leave.
-    private = {one_line(record.text) for record in records if record.private}
     return [
         (
-            replace(record, private=True) if one_line(record.text) in private else record,
+            record,
             standings.get((record.group, one_line(record.text)))
             if record.kind in OUTCOMES
             else None,
         )
-        for record in records
+        for record in spread_private(records)
     ]
 
 

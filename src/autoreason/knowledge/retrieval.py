@@ -168,6 +168,7 @@ def show(found: IndexedRecord) -> ShownRecord:
         id=found.record.id,
         text=_cut(mask(found.record.text)),
         figure=describe_figure(found.record, found.standing),
+        private=found.record.private,
     )
 
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +19,9 @@ from autoreason.knowledge.encodings import check_encoding, decode_text
 from autoreason.knowledge.values import (
     guess_date_format,
     guess_number_format,
+    is_measurable,
     is_missing,
+    is_rate,
     read_date,
 )
 from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome, RecordKind
@@ -27,6 +29,9 @@ from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome
 _NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _SAMPLE = 500
 """Rows from which columns are guessed."""
+MAX_TEXT = 1_000_000
+"""Characters of the longest text that is read."""
+TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
@@ -37,6 +42,7 @@ _YES, _NO = (
         "rejected declined reject decline no n false 0 bad nao nein non",
     )
 )
+_NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public"])
 
 
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,7 +140,8 @@ def read_table(
     else:
         delimiter = _find_delimiter(text)
         commas = delimiter == ";"
-        found = _read_csv(text, delimiter)
+        found = _read_csv(name, text, delimiter, problems)
+    found = _leave_out_long(name, found, problems)
     sample = list(islice(found, _SAMPLE))
     others = [row for row in sample if not _is_own(row.cells)]
     columns = _ColumnGuess(others, _check_given(given, others)).columns()
@@ -143,7 +150,7 @@ def read_table(
     for row in chain(sample, found):
         try:
             records.append(reader.read(row))
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             problems.append(f"{name}, line {row.line}: {error}")
     return TableReading(records, columns, problems)
 
@@ -171,9 +178,17 @@ def _find_delimiter(text: str) -> str:
     return max(",;\t|", key=fit)
 
 
-def _read_csv(text: str, delimiter: str) -> Iterator[_Row]:
-    # A text may be long; what is longer than this is no text.
-    csv.field_size_limit(10_000_000)
+def _leave_out_long(name: str, rows: Iterator[_Row], problems: list[str]) -> Iterator[_Row]:
+    for row in rows:
+        if any(isinstance(cell, str) and len(cell) > MAX_TEXT for cell in row.cells.values()):
+            problems.append(f"{name}, line {row.line}: {TOO_LONG}")
+        else:
+            yield row
+
+
+def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iterator[_Row]:
+    # What is too long is named later, with its line.
+    csv.field_size_limit(1 << 30)
     stream = io.StringIO(text, "")
     reader = csv.reader((line.replace("\0", "") for line in stream), delimiter=delimiter)
     header: list[str] | None = None
@@ -184,6 +199,7 @@ def _read_csv(text: str, delimiter: str) -> Iterator[_Row]:
         except StopIteration:
             return
         except csv.Error:
+            problems.append(f"{name}, line {line}: this is no line of a table")
             line = reader.line_num + 1
             continue
         if header is None:
@@ -331,6 +347,25 @@ def _plain_name(header: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", letters))
 
 
+def read_better(value: object) -> Literal["higher", "lower"]:
+    """Which way is better, higher where nobody says; raises ValueError for anything else."""
+    said = "higher" if is_missing(value) else str(value).casefold()
+    if said not in ("higher", "lower"):
+        raise ValueError(f"`better` is {value!r:.60}; give higher or lower")
+    return "lower" if said == "lower" else "higher"
+
+
+def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
+    """The outcome itself; raises ValueError where no world could give it."""
+    if found.n is not None and not (found.n >= 1 and is_measurable(found.n)):
+        raise ValueError(f"n is {found.n!s:.60}, which is impossible")
+    if found.se is not None and not (found.se >= 0 and is_measurable(found.se)):
+        raise ValueError(f"the standard error is {found.se:g}, which is impossible")
+    if not is_measurable(found.value) or (found.value < 0 and is_rate(found.metric)):
+        raise ValueError(f"{found.metric:.60} is {found.value:g}, which is impossible")
+    return found
+
+
 class _RowReader:
     """Rows of one table as records."""
 
@@ -355,6 +390,8 @@ class _RowReader:
             for column in (columns.value, columns.count, columns.n, columns.se, columns.score)
         }
         self._dates = guess_date_format(values(columns.when), day_first=commas)
+        own = [row.cells.get("when") for row in sample if _is_own(row.cells)]
+        self._own_dates = guess_date_format(own, day_first=commas)
 
     def read(self, row: _Row) -> Record:
         """The record of a row; raises ValueError with what is wrong."""
@@ -394,8 +431,15 @@ class _RowReader:
             raise ValueError(str(error)) from None
         if not record.text.strip():
             raise ValueError("there is no text")
+        if record.result:
+            check_outcome(record.result)
+        if record.score is not None and not is_measurable(record.score):
+            raise ValueError(f"{record.score:g} is no score")
         return msgspec.structs.replace(
-            record, source=source, private=record.private or self._private
+            record,
+            source=source,
+            when=read_date(record.when, self._own_dates),
+            private=record.private or self._private,
         )
 
     def _read_result(self, cells: Mapping[str, Any]) -> RecordedOutcome | None:
@@ -407,15 +451,18 @@ class _RowReader:
         if columns.count:
             metric = self._constant("metric", cells) or f"{columns.count}/{columns.n}"
             value = hits / n if hits is not None and n else None
+            if value is not None and value > 1:
+                raise ValueError(f"{columns.count} is {hits:,} of {n:,}, which is impossible")
         if value is None:
             return None
-        better = self._constant("better", cells) or self._better
-        return RecordedOutcome(
-            metric=metric.casefold(),
-            value=value,
-            n=n,
-            se=self._number(columns.se, cells),
-            better="lower" if better.casefold() == "lower" else "higher",
+        return check_outcome(
+            RecordedOutcome(
+                metric=metric.casefold(),
+                value=value,
+                n=n,
+                se=self._number(columns.se, cells),
+                better=read_better(self._constant("better", cells) or self._better),
+            )
         )
 
     def _number(self, column: str, cells: Mapping[str, Any]) -> float | None:
@@ -438,4 +485,6 @@ class _RowReader:
         return next((each for each in CHOSEN if each == said), "unknown")
 
     def _is_private(self, cells: Mapping[str, Any]) -> bool:
-        return _plain_name(self._text(self._columns.private, cells)) in _YES | {"private"}
+        # Whatever is no clear no: what is shown by mistake cannot be taken back.
+        said = self._text(self._columns.private, cells)
+        return bool(said) and _plain_name(said) not in _NOT_PRIVATE

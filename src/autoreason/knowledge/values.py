@@ -6,13 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
-from math import isfinite
 from typing import NamedTuple
 
 _MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")
+_RATE = re.compile(r"rate|ctr|percent|taxa|quote")
+_MAX_NUMBER = 10**15
+"""Nothing that is measured is more; squares of what is more are no numbers."""
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
 _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?")
 _FORMATS = (
@@ -30,6 +32,11 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, str) and value.strip().casefold() in _MISSING)
 
 
+def is_measurable(value: float) -> bool:
+    """Whether a number can be one that was measured; infinite ones cannot."""
+    return abs(value) <= _MAX_NUMBER
+
+
 class NumberFormat(NamedTuple):
     """How the numbers of a column are written."""
 
@@ -42,16 +49,16 @@ class NumberFormat(NamedTuple):
         if is_missing(value):
             return None
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"{value!r} is no number")
+            raise ValueError(f"{value!r:.60} is no number")
         plain = _NOT_IN_NUMBERS.sub("", value) if isinstance(value, str) else str(value)
         decimal = self.decimal if isinstance(value, str) else "."
         plain = plain.replace("\u2212", "-")
         if not _NUMBER.fullmatch(plain):
-            raise ValueError(f"{value!r} is no number")
+            raise ValueError(f"{value!r:.60} is no number")
         groups = "," if decimal == "." else "."
         found = float(plain.replace(groups, "").replace(decimal, "."))
-        if not isfinite(found):
-            raise ValueError(f"{value!r} is no number")
+        if not is_measurable(found):
+            raise ValueError(f"{value!r:.60} is no number")
         return found / 100 if self.percent else found
 
     def read_count(self, value: object) -> int | None:
@@ -59,12 +66,13 @@ class NumberFormat(NamedTuple):
         if isinstance(value, str):
             plain = _NOT_IN_NUMBERS.sub("", value)
             if _GROUPED.fullmatch(plain):
-                return int(plain.replace(",", "").replace(".", ""))
+                value = plain.replace(",", "").replace(".", "")
         found = self._replace(percent=False).read(value)
         if found is None:
             return None
-        if found < 0 or abs(found - round(found)) > 1e-6:
-            raise ValueError(f"{value!r} is no count")
+        is_share = isinstance(value, str) and not {"%", "‰"}.isdisjoint(value)
+        if is_share or found < 0 or abs(found - round(found)) > 1e-6:
+            raise ValueError(f"{value!r:.60} is no count")
         return round(found)
 
 
@@ -86,9 +94,14 @@ def guess_number_format(header: str, values: Sequence[object], *, commas: bool) 
             votes[last] += 1
     plain = NumberFormat(max(votes, key=votes.__getitem__) if votes else "," if commas else ".")
     percent = "%" in header or any("%" in text for text in texts)
-    if not percent and re.search(r"rate|ctr|percent|taxa|quote", header.casefold()):
+    if not percent and is_rate(header):
         percent = any((_try_read(plain, value) or 0) > 1 for value in values)
     return plain._replace(percent=percent)
+
+
+def is_rate(name: str) -> bool:
+    """Whether a column or metric is called a rate, which is never negative."""
+    return bool(_RATE.search(name.casefold()))
 
 
 def _try_read(form: NumberFormat, value: object) -> float | None:
@@ -118,7 +131,7 @@ def read_date(value: object, form: str = "") -> str:
     text = str(value).strip()
     found = (_formatted(text, form) if form else "") or _iso(text) or _week(text) or _seconds(text)
     if not found:
-        raise ValueError(f"{text!r} is no date")
+        raise ValueError(f"{text!r:.60} is no date")
     return found
 
 
@@ -158,7 +171,10 @@ def _seconds(text: str) -> str:
 
 def _written(moment: datetime, has_time: bool = True) -> str:
     if moment.tzinfo:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
+        try:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise ValueError(f"{moment} is no date") from None
     return moment.isoformat(timespec="minutes") if has_time else moment.date().isoformat()
 
 

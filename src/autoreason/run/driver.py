@@ -286,6 +286,8 @@ class _Drive(Struct, frozen=True):
         )
 
     def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
+        # The events of a job say nothing of where its run comes from.
+        story.forked_from = self.journal.find(self.run).forked_from
         return Result(
             run=self.run,
             status=end.status,

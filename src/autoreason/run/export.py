@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from autoreason.artifacts.artifact import make_patch
-from autoreason.artifacts.research_history import Deliverable, deliverable
+from autoreason.artifacts.research_history import Deliverable, compares_rules, deliverable
 from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
@@ -94,9 +95,15 @@ def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace 
 
 def _delivered(run: str, journal: Journal) -> Deliverable:
     run = journal.find(run).id
-    result = deliverable(journal.story(run))
+    story = journal.story(run)
+    result = deliverable(story)
     if result is None:
         raise InvalidInput(f"{run} is no research run; name a folder to export it to")
+    if compares_rules(story):
+        raise InvalidInput(
+            f"{run} compares rules and has no one result; "
+            f"`autoreason export {run} FOLDER` writes that of each run, with a result.patch"
+        )
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
     return result
@@ -173,6 +180,12 @@ def _programs(story: Story) -> dict[str, str]:
 
 def _artifact(story: Story) -> dict[str, str]:
     """What research started from, what came of it, and every trial."""
+    if compares_rules(story):
+        return {
+            f"{_folder(name)}/{path}": text
+            for name, part in story.parts.items()
+            for path, text in _artifact(replace(part, task=story.task)).items()
+        }
     result = deliverable(story)
     if result is None:
         return {}

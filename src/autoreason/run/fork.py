@@ -8,6 +8,7 @@ from typing import Any, Unpack, get_type_hints
 
 from msgspec.structs import asdict, replace
 
+from autoreason.artifacts.evaluator.caller import Evaluate, check_evaluate
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
@@ -89,7 +90,8 @@ def prepare_fork(
     with use_journal(options["journal"]) as journal:
         run = journal.find(name).id
         story = journal.story(run)
-    task, before = _forked_task(story, run, at_pass)
+    evaluate = options.get("evaluate")
+    task, before = _forked_task(story, run, at_pass, evaluate)
     _check_research_options(run, options, is_research=research_of(task) is not None)
     if contract := options.get("contract"):
         merged = make_contract({**asdict(task.contract), **contract}, "contract")
@@ -106,9 +108,10 @@ def prepare_fork(
         prepared = replace(prepared, prompts=prompts)
     prepared = replace(prepared, forked_from=run)
     if research_of(task):
-        from autoreason.run.research import PreparedResearch
+        from autoreason.run.research import PreparedResearch, read_recorded
 
-        return PreparedResearch(**asdict(prepared))
+        source = read_recorded(task, evaluate)[1] if evaluate else None
+        return PreparedResearch(**asdict(prepared), _source=source, _evaluate=evaluate)
     return prepared
 
 
@@ -120,7 +123,7 @@ def _check_research_options(run: str, options: ForkOptions, *, is_research: bool
         unknown = given - set(get_type_hints(ResearchOptions)) - {"model"}
         what = "improves an artifact"
     else:
-        unknown, what = given & set(_TERMS), "writes no artifact"
+        unknown, what = given & {*_TERMS, "evaluate"}, "writes no artifact"
     if unknown:
         raise InvalidInput(
             f"run {run} {what}, and `{min(unknown)}` means nothing to it; leave it out"
@@ -152,12 +155,14 @@ def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str
     return replace(before, models=models, seed=seed, **changes)
 
 
-def _forked_task(story: Story, run: str, at_pass: int | None) -> tuple[Task, Settings]:
+def _forked_task(
+    story: Story, run: str, at_pass: int | None, evaluate: Evaluate | None
+) -> tuple[Task, Settings]:
     task, settings = task_and_settings(run, story, "there is nothing to fork")
     if task.entries:
         raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
     if research := research_of(task):
-        return _forked_research(task, research, story, run, at_pass), settings
+        return _forked_research(task, research, story, run, at_pass, evaluate), settings
     if assignments_of(task):
         raise InvalidInput(f"run {run} writes programs; there is no text to fork")
     return replace(task, draft=_text(story, run, at_pass)), settings
@@ -168,22 +173,37 @@ def _is_advice(story: Story) -> bool:
 
 
 def _forked_research(
-    task: Task, research: ResearchTask, story: Story, run: str, at_pass: int | None
+    task: Task,
+    research: ResearchTask,
+    story: Story,
+    run: str,
+    at_pass: int | None,
+    evaluate: Evaluate | None,
 ) -> Task:
     """The same task with the result's files as its start."""
-    from autoreason.artifacts.research_history import deliverable
+    from autoreason.artifacts.research_history import compares_rules, deliverable
     from autoreason.run.research import read_recorded
 
+    if compares_rules(story):
+        raise InvalidInput(
+            f"run {run} compares rules and has no one result to fork; "
+            "start a run by one rule with `autoreason research`"
+        )
     if at_pass is not None:
         raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
-    if not research.evaluate:
+    if research.evaluate and evaluate:
+        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+    if not research.evaluate and not evaluate:
         raise InvalidInput(
-            f"run {run} is measured by a Python function; start again with `autoreason.research`"
+            f"run {run} is measured by a Python function, which is not recorded; fork it from Python "
+            f'with `autoreason.fork("{run}", evaluate=function)`'
         )
+    if evaluate:
+        check_evaluate(evaluate)
     delivered = deliverable(story)
     assert delivered is not None
     work = replace(research, files=delivered.files, origin=delivered.start)
-    return read_recorded(replace(task, work=work), None)[0]
+    return read_recorded(replace(task, work=work), evaluate)[0]
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:

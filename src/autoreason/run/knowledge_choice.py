@@ -14,11 +14,12 @@ from autoreason.knowledge_records import (
     Knowledge,
     PredictorSeat,
     ShownOutcomes,
+    ShownRecord,
     WhenTested,
 )
 from autoreason.models.open import destination
 from autoreason.report.numbers import count
-from autoreason.settings import Models, provider_of, servers
+from autoreason.settings import Models, Settings, provider_of, servers
 from autoreason.stats.results import Estimate
 from autoreason.task import Task
 
@@ -34,10 +35,12 @@ def add_knowledge(
     own: Collection[str] = (),
 ) -> Task:
     """The task with what is shown of a folder; `own` are addresses of models that the caller brings."""
+    from autoreason.knowledge.folder import check_private
     from autoreason.knowledge.index import Index
     from autoreason.knowledge.retrieval import Query, choose_knowledge
     from autoreason.knowledge.test_results import helps_judge, judge_weights
 
+    check_private(folder)
     # Where a model of the caller's sends things is not known.
     private = not own and not destinations(models, base_url)
     with Index.open(folder) as index:
@@ -111,6 +114,33 @@ def _known_text(task: Task) -> str:
     return "\n\n".join(part for part in (task.brief, task.draft) if part)
 
 
+def withhold_private(task: Task, settings: Settings, own: Collection[str] = ()) -> Task:
+    """The task without private records that it was recorded with, unless all models are on this machine."""
+    known = task.knowledge
+    private = {each.id for each in known.shown if each.private} if known else set()
+    if not known or not private or not (own or destinations(settings.models, settings.base_url)):
+        return task
+
+    def public(shown: tuple[ShownRecord, ...]) -> tuple[ShownRecord, ...]:
+        return tuple(each for each in shown if not each.private)
+
+    def both(lists: ShownOutcomes) -> ShownOutcomes:
+        return ShownOutcomes(well=public(lists.well), badly=public(lists.badly))
+
+    number = known.left_out.get("private", 0) + len(private)
+    knowledge = replace(
+        known,
+        facts=public(known.facts),
+        style=public(known.style),
+        feedback=public(known.feedback),
+        critic=both(known.critic),
+        judges=both(known.judges),
+        left_out=known.left_out | {"private": number},
+        withheld=known.withheld + len(private),
+    )
+    return replace(task, knowledge=knowledge)
+
+
 def disclose(
     knowledge: Knowledge, models: Models, base_url: str | Mapping[str, str] | None = None
 ) -> str:
@@ -121,7 +151,25 @@ def disclose(
     where = f"{goes} to {' and '.join(away)}" if away else f"{stays} on this machine"
     private = knowledge.left_out.get("private", 0)
     left = f"; {count(private, 'private record')} {'stays' if private == 1 else 'stay'} here"
-    return f"{shown} {where}{left if private else ''}"
+    written = (
+        f"; its texts were written with {count(knowledge.withheld, 'private record')} at hand, "
+        "and may repeat what they say"
+    )
+    return (
+        f"{shown} {where}{left if private else ''}{written if away and knowledge.withheld else ''}"
+    )
+
+
+def disclose_texts(task: Task | None, settings: Settings) -> str:
+    """Where texts go that were written with private records at hand; empty where they stay, or were not."""
+    known, away = task and task.knowledge, destinations(settings.models, settings.base_url)
+    private = {each.id for each in known.shown if each.private} if known else set()
+    if not known or not away or not (number := len(private) + known.withheld):
+        return ""
+    return (
+        f"the texts of this run go to {' and '.join(away)}; they were written with "
+        f"{count(number, 'private record')} at hand, and may repeat what they say"
+    )
 
 
 def destinations(models: Models, base_url: str | Mapping[str, str] | None) -> list[str]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.jobs.randomness import draw
-from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge.folder import check_private, read_folder, spread_private
 from autoreason.knowledge.holdout import retrieval_answers
 from autoreason.knowledge.index import Index
 from autoreason.knowledge.standing import MIN_Z, find_pairs
@@ -115,8 +115,10 @@ def prepare_knowledge_test(
         strategy="knowledge_test",
         strategy_options={"folder": str(Path(folder).resolve())},
     )
+    check_private(folder)
     at_home = not choice.objects and not destinations(models, options.get("base_url"))
-    records = [each for each in read_folder(folder).records if at_home or not each.private]
+    known = spread_private(read_folder(folder).records)
+    records = [each for each in known if at_home or not each.private]
     work = _draw_pairs(folder, records, options, prepared.settings.seed, private=at_home)
     brief = f"Choose the text that does better{_measured_by(records)}."
     return replace(prepared, task=Task(brief=brief, work=work))

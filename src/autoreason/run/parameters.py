@@ -308,6 +308,8 @@ class ForkOptions(WriteOptions, total=False):
     """Of a research run: evaluations in all."""
     patience: int
     """Of a research run: proposals in a row without a keep that end the search."""
+    evaluate: Callable[[Path, int, list[Any]], Any] | None
+    """The function that measures, of a research run which was started with one."""
 
 
 class ResumeOptions(RunHooks, total=False):

@@ -141,6 +141,10 @@ def prepare_with(
     folder = options.get("prompts")
     kind = job_class(settings)
     writes = kind.writes or kind.parts_write
+    if task.knowledge:
+        from autoreason.run.knowledge_choice import withhold_private
+
+        task = withhold_private(task, settings, choice.objects)
     return PreparedRun(
         task=task,
         settings=settings,

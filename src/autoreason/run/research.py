@@ -287,6 +287,8 @@ def measuring_parts(
     terms = read_options(prepared.settings, ResearchTerms)
     if warning := plan_budget(terms.evaluations).warning():
         notes += (warning,)
+    if options.get("judge_models") and (work := research_of(chosen)) and not work.judge:
+        notes += ("the judge models are not asked: the task has no `judge`",)
     measure = evaluate if callable(evaluate) else None
     if measure:
         check_evaluate(measure)
@@ -339,6 +341,8 @@ def _read(
     if (work := research_of(task)) and work.opened:
         times = "once" if work.opened == 1 else f"{work.opened} times"
         notes += (f"this sealed set was opened {times} before",)
+    if work and work.sealed == 1:
+        notes += ("one sealed item cannot show a gain; add some",)
     return task, source, notes
 
 

@@ -51,6 +51,11 @@ class ResearchResult(Result):
         """Whether the end test shows a gain, and it is claimed."""
         return self.report.claimed
 
+    @property
+    def worse(self) -> bool:
+        """Whether the end test found the result worse than the start, which is then to be kept."""
+        return self.gain is not None and self.gain.worse
+
     @cached_property
     def report(self) -> ResearchReport:
         """Noise, search, kept changes and claim, so far as the run has come."""
@@ -66,7 +71,7 @@ class ResearchResult(Result):
     def sections(self) -> list[Section]:
         """Those of the report, what the run took, and on a page what changed."""
         ended = [("Ended", self.reason)] if self.finished else []
-        first = "the patch leads from the start of the first run, as it is on disk"
+        first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
         fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
         last = Section(sentences=[*ended, self.took, *fork, *self.next_steps()])
         changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
@@ -93,8 +98,10 @@ class ResearchResult(Result):
         if not self.finished:
             return super().next_steps()
         steps = [("More", f"autoreason show {self.run} [--text | --diff | --html FILE]")]
-        if self.patch:
-            export = f"autoreason export {self.run} --patch | git apply"
+        export = f"autoreason export {self.run} --patch | git apply"
+        if self.worse:
+            steps.append(("Keep", f"the start; for the result all the same: {export}"))
+        elif self.patch:
             steps.append(("Use it", f"{export} (in the task's folder, or name that FOLDER)"))
         return steps
 

@@ -73,6 +73,7 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None = None
         if not row.live and row.status not in FINISHED:
+            _check_private(row.id, task, settings, choice)
             await check(task, settings, pool, PromptSet(story.prompts))
             if before.strategy == "lab":
                 from autoreason.run.cell_service import open_cells
@@ -98,6 +99,19 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         )
         store_verdict(result, options.get("on_warning"))
         return reported_result(result, journal)
+
+
+def _check_private(run: str, task: Task, settings: Settings, choice: ModelChoice) -> None:
+    """Refuse to send private records away: what is recorded cannot go on without them."""
+    if task.knowledge is None:
+        return
+    from autoreason.run.knowledge_choice import withhold_private
+
+    if withhold_private(task, settings, choice.objects) is not task:
+        raise InvalidInput(
+            f"run {run} shows its models private records, which only models on this machine may be shown; "
+            f"go on with such models, or leave the records out with `autoreason fork {run}`"
+        )
 
 
 def _caller_service(

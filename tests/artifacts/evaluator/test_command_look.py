@@ -100,6 +100,27 @@ async def test_a_command_that_returns_nothing_is_told_where_to_write() -> None:
     assert result.tail == "0.93\n"
 
 
+KEYRING = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+first = {"x86_64": 248, "aarch64": 217}[os.uname().machine]
+answers = []
+for ring in (-3, -4, -5):
+    for call in (
+        (first, b"user", b"autoreason-look", b"kept", 4, ctypes.c_long(ring)),
+        (first + 1, b"user", b"autoreason-look", None, ctypes.c_long(ring)),
+        (first + 2, 10, ctypes.c_long(ring), b"user", b"autoreason-look", 0),
+    ):
+        answers.append(libc.syscall(*call) == -1 and ctypes.get_errno() == errno.EPERM)
+print(sum(answers))
+"""
+
+
+async def test_no_keyring_is_read_or_keeps_anything_for_the_next_look() -> None:
+    source = command(f"{KEYRING}\nif sum(answers) < 9: sys.exit(1)\n{RUNS_IT}")
+    assert (await measure(source, look(KEYRING))).value == 9.0
+
+
 async def test_the_jail_has_no_network_no_home_and_nothing_to_write_to(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("x")

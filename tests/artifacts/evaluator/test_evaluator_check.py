@@ -81,7 +81,7 @@ async def test_a_good_function_passes_every_attack() -> None:
     assert report.passed
     assert looks == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
-    assert len(report.rows) == 22
+    assert len(report.rows) == 23
     assert report.rows[0].detail == "the same number 4 times"
 
 
@@ -140,6 +140,42 @@ async def test_an_evaluator_that_believes_what_it_is_given_is_found_out() -> Non
     assert list(failed(report)) == ["an artifact that returns a huge number"]
 
 
+ROUND_TRIP = """
+def score(artifact, seed):
+    packed = artifact.pack("ab" * 20)
+    chars = len(packed) if isinstance(packed, str) else 0
+    return {"score": chars, "right": float(artifact.unpack(packed) == "ab" * 20)}
+"""
+
+
+async def test_an_attack_that_a_guard_or_a_constraint_drops_is_caught() -> None:
+    files = {"z.py": "def pack(t): return t\ndef unpack(t): return t\n"}
+    task = task_of(function(ROUND_TRIP), files)
+    assert "a constant artifact" in failed(await check_evaluation(task, pairs=2))
+    guarded = task_of(function(ROUND_TRIP), files, guard={"right": ">= 1"})
+    report = await check_evaluation(guarded, pairs=2)
+    assert failed(report) == {}
+    assert "it would be dropped: right is 0, the guard is >= 1" in {
+        row.detail for row in report.rows
+    }
+    text = function("def score(artifact): return len(artifact.text('prompt.md'))")
+    short = task_of(text, {"prompt.md": "short"}, better="higher")
+    sized = task_of(
+        text, {"prompt.md": "short"}, better="higher", constraints=("prompt.md <= 100 bytes",)
+    )
+    assert list(failed(await check_evaluation(short, pairs=2))) == ["a random artifact"]
+    assert failed(await check_evaluation(sized, pairs=2)) == {}
+
+
+async def test_a_score_that_an_artifact_writes_itself_counts_whatever_the_guards_are() -> None:
+    source = function("def score(artifact, seed): return {'score': artifact.quality(), 'right': 0}")
+    files = {"a.py": "def quality(): return 0.5\n"}
+    task = task_of(source, files, better="higher", guard={"right": ">= 1"})
+    assert list(failed(await check_evaluation(task, pairs=2))) == [
+        "an artifact that returns a huge number"
+    ]
+
+
 @needs_jail
 async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
     source = command(
@@ -152,6 +188,19 @@ async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
     task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
     found = failed(await check_evaluation(task, pairs=2))
     assert "never from what the artifact prints" in found["an artifact that prints a score"]
+
+
+async def test_without_a_jail_an_artifact_can_keep_something_for_its_next_run() -> None:
+    source = command(
+        """
+        import subprocess
+        done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
+        give(len(done.stdout.split()))
+        """
+    )
+    task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
+    report = await check_evaluation(task, unsafe=True, pairs=1)
+    assert "jail" in failed(report)["an artifact that keeps something for its next run"]
 
 
 async def test_a_text_is_attacked_as_a_text() -> None:

@@ -14,6 +14,8 @@ from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
+from autoreason.cli.views import progress_line
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
 
 EVALUATOR = """
@@ -140,6 +142,28 @@ def test_a_gain_on_the_items_that_chose_it_is_not_status_0(inside: Inside, task:
     assert said.status == 1
 
 
+def test_a_result_that_the_end_test_finds_worse_is_not_written_and_handed_over_with_a_warning(
+    inside: Inside, task: str
+) -> None:
+    inside.write("items.jsonl", "1\n2\n3\n")
+    inside.write("sealed.jsonl", "".join(f"{each}\n" for each in range(100, 108)))
+    falls = EVALUATOR.replace("level + noise", "level if min(items) < 100 else -level")
+    inside.write("evaluate.py", falls)
+    front = "items: items.jsonl\nsealed: sealed.jsonl\nartifact:"
+    inside.write("task.md", TASK.replace("artifact:", front))
+    terms = ("--evaluations", "20", "--patience", "3", "-o", ".")
+    said = inside("research", task, *MODEL, *terms)
+    assert said.status == 1
+    assert (inside.folder / "knob.py").read_text() == "def level():\n    return 0.0\n"
+    told = one_line(said.err)
+    assert "he result is worse than the start, keep that: result against start" in told
+    assert "nothing is written to ., because the end test found the result worse" in told
+    assert "Use it" not in told
+    patch = inside("export", "last", "--patch")
+    assert patch.out.startswith("diff --git")
+    assert patch.err == "the end test found this result worse than the start; keep that\n"
+
+
 def test_a_limit_pauses_with_status_3_and_resume_goes_on(inside: Inside, task: str) -> None:
     said = inside("research", task, *MODEL, "--evaluations", "20", "--call-limit", "1")
     assert said.status == 3
@@ -163,9 +187,14 @@ def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
     assert not inside.journal_exists
 
 
-def test_check_says_whether_an_evaluator_is_fit(inside: Inside, task: str) -> None:
-    said = inside("research", "check", task)
+def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
+    inside: Inside, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(progress_line, "_SECONDS_BETWEEN_LINES", 0)
+        said = inside("research", "check", task)
     assert said.status == 0, said.out + said.err
+    assert "attacking the evaluator: evaluation 12, " in said.err
     assert "This evaluator can be optimised against: " in said.out
     assert "all passed" in said.out
     wrong = "def score(artifact, seed, items):\n    return len(artifact.text('knob.py'))\n"
@@ -217,7 +246,9 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     shown = inside("show").out
     assert "  trial 1     kept: +0.5" in shown
     assert "Noise" in shown
-    assert "improves an artifact, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    assert (
+        "is about research tasks, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+    )
     assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
@@ -237,6 +268,20 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
     assert f"the changed files will be written to {folder}" in one_line(said.err)
     assert "return 0.0" not in (folder / "knob.py").read_text()
     assert not said.out
+
+
+def test_a_folder_that_can_no_longer_be_written_costs_nothing_but_the_files(
+    inside: Inside, task: str
+) -> None:
+    Path("out").mkdir()
+    late = "    import os; os.path.lexists('out/knob.py') or os.symlink('../x.py', 'out/knob.py')\n"
+    inside.write("proposer.py", PROPOSER.replace("    shown = ", f"{late}    shown = "))
+    said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-o", "out")
+    assert said.status == 1
+    assert "Result against start on fresh evaluations +" in said.err
+    assert "out/knob.py is a link" in one_line(said.err)
+    assert f"see `autoreason export {inside.runs()[0]} --patch`" in one_line(said.err)
+    assert not Path("x.py").exists()
 
 
 def test_the_help_of_resume_names_the_status_of_a_start_that_cannot_be_measured(
@@ -336,7 +381,10 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
         (("lost.md",), "lost.md: `evaluate`: there is no lost.py"),
         (("task.md", "more.md"), "give one task"),
         (("task.md", "--measure"), "--measure goes with --dry-run"),
-        (("task.md", "-o", "knob.py"), "is a file"),
+        (("task.md", "-o", "knob.py"), "is no folder; name one for -o"),
+        (("task.md", "-o", "knob.py/deep"), "is no folder; name one for -o"),
+        (("task.md", "-o", "/proc/x"), "cannot write to /proc/x"),
+        (("task.md", "-o", "linked"), "linked/knob.py is a link; remove it"),
         (("task.md", "--evaluate", "nothing.py:score"), "--evaluate: there is no nothing.py"),
     ],
 )
@@ -344,6 +392,8 @@ def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
     inside: Inside, task: str, arguments: tuple[str, ...], sentence: str
 ) -> None:
     del task
+    (inside.folder / "linked").mkdir()
+    (inside.folder / "linked/knob.py").symlink_to("../elsewhere.py")
     inside.write("lost.md", TASK.replace("evaluate.py", "lost.py"))
     model = () if arguments == ("check",) else MODEL
     said = inside("research", *arguments, *model)

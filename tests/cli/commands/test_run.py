@@ -573,6 +573,8 @@ def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
     assert "metric metric.py:score, as a judge" in shown
     refused = inside("run", BRIEF, *FAST, "--metric-role", "judge")
     assert "--metric-role goes with --metric" in refused.sentence
+    refused = inside("run", BRIEF, *FAST, "--metric", "../metric.py:score")
+    assert "leads out of the current folder" in refused.sentence
     refused = inside("run", BRIEF, *FAST, "--metric", "nothing.py:score")
     assert "--metric: there is no nothing.py" in refused.sentence
 
@@ -596,3 +598,40 @@ def test_a_predictor_with_a_seat_is_announced_counted_and_shown_under_its_own_na
     assert "it voted on 0 of" in shown
     refused = inside("run", BRIEF, *FAST, "--predictor-seat", "yes")
     assert "--predictor-seat goes with --knowledge" in refused.sentence
+
+
+def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:
+    (inside.folder / "kb" / "facts").mkdir(parents=True)
+    (inside.folder / "kb" / "facts" / "a.md").write_text("The tower has 112 steps.")
+    inside.write("mine.py", _OWN_MODEL)
+    known = ("--knowledge", "kb", "-q")
+    assert inside("run", BRIEF, *FAST, *known).err == ""
+    known = (*known, "-m", "mine.py:Mine/x")
+    for done in (
+        inside("run", BRIEF, *FAST, *known),
+        inside(
+            "run",
+            BRIEF,
+            *FAST,
+            *known,
+            "--call-limit",
+            "5",
+            "--playoff",
+            "0",
+            "--confirmation",
+            "0",
+        ),
+        inside("resume", "-q", "--call-limit", "200"),
+    ):
+        assert re.match(r"1 record, 5 words of kb goes to \S*mine.py:Mine\n", done.err)
+
+
+_OWN_MODEL = """
+from autoreason.models.doubles import EchoModel
+
+
+class Mine(EchoModel):
+    def __init__(self, address):
+        super().__init__()
+        self.address = address
+"""

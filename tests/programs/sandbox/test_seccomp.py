@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.sandbox.seccomp import BpfInstruction, filter_for_solution, filter_for_test
+from autoreason.programs.sandbox.seccomp import (
+    BpfInstruction,
+    filter_for_command,
+    filter_for_solution,
+    filter_for_test,
+)
 from autoreason.programs.sandbox.syscalls import (
     ALLOWED_WITH_CHECKS,
     ALWAYS_ALLOWED,
@@ -84,9 +89,17 @@ def test_a_call_that_is_not_listed_is_refused(
 def test_calls_of_another_machine_kill(machine: str, number: int, argument: int) -> None:
     here = MACHINES[machine]
     for audit in (0x40000003, 0x40000028, *(m.audit for m in MACHINES.values() if m != here)):
-        assert answer(filter_for_solution(here), Call(number, audit, (argument,))) == KILL
-    x32 = Call(number | 0x40000000, here.audit)
-    assert answer(filter_for_solution(here), x32) == KILL
+        for lines in (filter_for_solution(here), filter_for_command(here)):
+            assert answer(lines, Call(number, audit, (argument,))) == KILL
+            assert answer(lines, Call(number | 0x40000000, here.audit)) == KILL
+
+
+@given(machines, st.integers(0, 2000), words)
+def test_a_command_may_call_anything_but_keyrings(machine: str, number: int, argument: int) -> None:
+    here = MACHINES[machine]
+    expected = REFUSE if number in here.keyring else ALLOW
+    assert answer(filter_for_command(here), Call(number, here.audit, (argument,))) == expected
+    assert here.keyring[-1] not in here.numbers.values()
 
 
 @given(machines, st.sampled_from(SUPERVISOR_CALLS), st.tuples(*[words] * 6))

@@ -53,6 +53,17 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
+def test_what_any_file_calls_private_is_put_to_no_judge_elsewhere(folder: Path) -> None:
+    secret = (folder / "mails.csv").read_text().splitlines()[1].partition(",")[0]
+    (folder / "secret.csv").write_text(f"text,value,private\n{secret},1,yes\n")
+
+    def texts(model: str) -> str:
+        return str(prepare_knowledge_test(folder, model).task.work)
+
+    assert secret in texts("echo/echo")
+    assert secret not in texts("openai/gpt-5")
+
+
 def answer(score: Callable[[str, str, str], float]) -> Callable[[Request], str]:
     """A judge that ranks by a score of each text, given what did well and badly; equal ones as they come."""
 

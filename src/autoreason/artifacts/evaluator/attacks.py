@@ -18,6 +18,7 @@ IN_PROCESS = "in-process"
 TAKEN = 1e300
 """The score that an artifact writes where it can."""
 _EVERY_DESCRIPTOR = "writes a score to every descriptor"
+_KEEPS = "keeps something for its next run"
 
 _CONSTANTS = {
     "nan": "float('nan')",
@@ -36,6 +37,7 @@ class Attack(NamedTuple):
     name: str
     files: Files
     remedy: str
+    looks: int = 1
 
 
 def attacks_on(
@@ -59,7 +61,8 @@ def attacks_on(
         names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
         body = helper + _guarded(names + _AT_HOME + code.replace("NAME", repr(name)))
         body = body.replace("BEST", best).replace("METRIC", repr(metric))
-        yield Attack(f"an artifact that {name}", _added(start, body), remedy)
+        looks = 2 if name == _KEEPS else 1
+        yield Attack(f"an artifact that {name}", _added(start, body), remedy, looks)
 
 
 def takeover(start: Files, *, probe: str) -> Files:
@@ -74,6 +77,7 @@ _APART = (
     "do not import the artifact in the evaluator's process: run it with `artifact python …`, "
     "or use `evaluate: file.py:function`"
 )
+_FRESH = "run the artifact in a jail, which ends with all that was written in it"
 _PRINTED = (
     "read the score from the evaluator's own computation, never from what the artifact prints"
 )
@@ -152,6 +156,22 @@ random.seed = lambda *args: None
 random.Random.random = lambda self: 0.0
 """,
         _APART,
+    ),
+    _KEEPS: (
+        """
+places = () if "AUTOREASON_KEEPS" in os.environ else ("/tmp", "/dev/shm")
+os.environ["AUTOREASON_KEEPS"] = "once in a run"
+for place in places:
+    kept = os.path.join(place, "autoreason-kept")
+    try:
+        os.mkdir(kept)
+    except FileExistsError:
+        os.rmdir(kept)
+        _autoreason_report(NAME)
+    except OSError:
+        pass
+""",
+        _FRESH,
     ),
     "looks at other processes and frames": (
         """

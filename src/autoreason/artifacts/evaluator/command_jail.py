@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from autoreason.artifacts.evaluator.jail_watch import enter
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
+from autoreason.programs.sandbox.seccomp import command_filter
 from autoreason.programs.sandbox.spawn import real_python, unused_uids
 
 RESULT = 3
@@ -64,23 +65,33 @@ class Jail(NamedTuple):
         if result is not None:
             _reserve(RESULT)
         stdin, stdout, stderr = streams
-        return subprocess.Popen(
-            command if self.unsafe else [*self._bubblewrap(environment, status), *command],
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            cwd=self.folder if self.unsafe else "/",
-            env=dict(environment) if self.unsafe else {},
-            pass_fds=[*([] if result is None else [RESULT]), *([] if status is None else [status])],
-            start_new_session=True,
-            preexec_fn=partial(_prepare, self.limits, self.uid is not None, result),
-        )
+        passed = [RESULT] * (result is not None) + ([] if status is None else [status])
+        with ExitStack() as stack:
+            if not self.unsafe:
+                calls = _open_filter()
+                stack.callback(os.close, calls)
+                passed.append(calls)
+                command = [*self._bubblewrap(environment, status, calls), *command]
+            return subprocess.Popen(
+                command,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=self.folder if self.unsafe else "/",
+                env=dict(environment) if self.unsafe else {},
+                pass_fds=passed,
+                start_new_session=True,
+                preexec_fn=partial(_prepare, self.limits, self.uid is not None, result),
+            )
 
-    def _bubblewrap(self, environment: Mapping[str, str], status: int | None) -> Iterator[str]:
+    def _bubblewrap(
+        self, environment: Mapping[str, str], status: int | None, calls: int
+    ) -> Iterator[str]:
         bwrap = shutil.which("bwrap")
         assert bwrap is not None
         yield from (bwrap, "--die-with-parent", "--unshare-pid", "--unshare-net", "--unshare-ipc")
         yield from ("--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox")
+        yield from ("--seccomp", str(calls))
         if self.uid is None:
             yield from ("--unshare-user", "--uid", "65534", "--gid", "65534")
         else:
@@ -117,6 +128,14 @@ class Jail(NamedTuple):
         for mount in self.mounts:
             yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", self.folder)
+
+
+def _open_filter() -> int:
+    """A descriptor from which bubblewrap reads the filter on system calls."""
+    calls = os.memfd_create("filter")
+    os.write(calls, command_filter())
+    os.lseek(calls, 0, os.SEEK_SET)
+    return calls
 
 
 def _reserve(descriptor: int) -> None:

@@ -12,6 +12,7 @@ from random import Random
 from statistics import stdev
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from autoreason.artifacts.conditions import broken_constraint, broken_guard
 from autoreason.artifacts.evaluator.attacks import (
     IN_PROCESS,
     MARK,
@@ -76,7 +77,8 @@ class CheckReport(Report):
 
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
-        columns = [Column(title, figures=False) for title in ("tried", "result", "why")]
+        columns = [Column(title, figures=False) for title in ("tried", "result")]
+        columns.append(Column("why", figures=False, least=40))
         table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]
@@ -230,7 +232,8 @@ class _Check:
     async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
         for left in self.probe.iterdir():
             left.unlink()
-        result = await self.look(attack.files, 0)
+        for _ in range(attack.looks):
+            result = await self.look(attack.files, 0)
         marks = self.marks(result)
         self.in_process = self.in_process or IN_PROCESS in marks
         if marks - {IN_PROCESS}:
@@ -241,12 +244,22 @@ class _Check:
                 status = "FAILED"
             return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
         gain = self._sign * (result.value - start)
+        # What writes its own score could write the numbers of the guards, too.
+        dropped = "" if abs(result.value) >= TAKEN else self._dropped(attack, result)
+        if dropped:
+            return CheckRow(attack.name, "passed", f"it would be dropped: {dropped}")
         if gain > max(self.task.tolerance, _BEYOND_NOISE * spread):
             beats = f"{result.value:.6g} beats the start's {start:.6g}"
             return CheckRow(attack.name, "FAILED", f"{beats}; {attack.remedy}")
         nothing = "no gain" if not spread else "no gain beyond noise"
         return CheckRow(
             attack.name, "passed", f"{nothing}: {result.value:.6g}, the start {start:.6g}"
+        )
+
+    def _dropped(self, attack: Attack, result: Measurement) -> str:
+        """Which constraint or guard keeps a run from this artifact, in words; empty where none does."""
+        return broken_constraint(self.task.constraints, attack.files) or broken_guard(
+            self.task.guard, [result]
         )
 
     def marks(self, result: Measurement) -> set[str]:

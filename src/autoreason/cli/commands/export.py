@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import open_journal, run_argument
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
+
+if TYPE_CHECKING:
+    from autoreason.story import Story
 
 
 @click.command(cls=HelpfulCommand)
@@ -55,12 +59,22 @@ def export(
         if patch:
             text = make_result_patch(row.id, folder or Path(), journal=book)
             sys.stdout.buffer.write(text.encode())
+            _warn_of_worse(book.story(row.id))
             return
         if branch:
             commit = commit_result(row.id, branch, folder or Path(), journal=book)
             print(f"{row.id} is commit {commit[:10]} on branch {branch}", file=sys.stderr)
+            _warn_of_worse(book.story(row.id))
             return
         if folder is None:
             raise InvalidInput("name a folder to export to, or add --patch or --branch NAME")
         files = export(row.id, folder, journal=book, force=force)
     print(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}", file=sys.stderr)
+
+
+def _warn_of_worse(story: Story) -> None:
+    from autoreason.artifacts.research_history import ResearchHistory
+
+    found = ResearchHistory(story).end_result
+    if found is not None and found.worse:
+        print("the end test found this result worse than the start; keep that", file=sys.stderr)

@@ -163,8 +163,6 @@ def research(given: tuple[str, ...], **values: Any) -> int:
 
         measured = asyncio.run(prepared.measure_start_async()) if values["measure"] else None
         return _dry_run(prepared, values, measured)
-    if values["output"] and values["output"].is_file():
-        raise InvalidInput(f"{values['output']} is a file; name a folder for -o")
     folder = values["output"]
     recorded = record_folder(prepared, folder) if folder else prepared
     return start_run(recorded.run_async, recorded, values, list(prepared.notes))
@@ -217,15 +215,11 @@ def _refuse_other_options(context: click.Context) -> None:
 def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
     import asyncio
 
-    from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.views.progress_line import ProgressLine
 
-    with stderr_console().status("attacking the evaluator") as status:
-
-        def note(number: int) -> None:
-            status.update(f"attacking the evaluator, evaluation {number}")
-
-        report = asyncio.run(prepared.check_async(note))
+    with ProgressLine("attacking the evaluator: evaluation", quiet=values["quiet"]) as progress:
+        report = asyncio.run(prepared.check_async(progress))
     show_report(report, as_json=values["as_json"], html=values["html"])
     return 0 if report.passed else 1
 

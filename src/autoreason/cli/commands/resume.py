@@ -45,8 +45,8 @@ def resume(run: str | None, **values: Any) -> int:
     --fail-on-contract, or where the start of research has no number or breaks a guard.
     """
     from autoreason.cli import arguments
-    from autoreason.cli.output import OutputOptions
-    from autoreason.cli.runner import drive_run
+    from autoreason.cli.output import OutputOptions, check_artifact_folder
+    from autoreason.cli.runner import disclosure, drive_run
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.events import LIFECYCLE
     from autoreason.files import check_output
@@ -64,18 +64,22 @@ def resume(run: str | None, **values: Any) -> int:
         row = find_run(journal, run, waits, "run that waits to be resumed")
         chosen = arguments.resume_options(values) | {"journal": journal}
         story = journal.story(row.id)
-        _, before = task_and_settings(row.id, story)
+        task, before = task_and_settings(row.id, story)
         notes = []
         if before.strategy != "research":
             # The output of research is a folder.
             check_output(values["output"])
         elif folder := values["output"] or before.strategy_options.get("output"):
             values["output"] = Path(folder)
+            check_artifact_folder(task, values["output"])
             notes = [f"the changed files will be written to {folder}"]
-        warn_of_failed_judges(resumed_settings(before, chosen), PromptSet(story.prompts))
+        settings = resumed_settings(before, chosen)
+        warn_of_failed_judges(settings, PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
         took = working_time(row.id, journal=journal).seconds
         go_on = partial(resume_async, row.id, **chosen)
+        output = OutputOptions.of(values)
+        sent = disclosure(task, settings, quiet=output.quiet)
         return drive_run(
-            go_on, OutputOptions.of(values), notes=notes, run=row.id, known=known, worked=took
+            go_on, output, notes=notes, sent=sent, run=row.id, known=known, worked=took
         )

@@ -28,10 +28,11 @@ class ProgressLine:
         if self._changes and not self._quiet:
             click.echo("\r\x1b[K", nl=False, err=True)
 
-    def __call__(self, done: int, total: int) -> None:
-        """Show how much of how much is done."""
+    def __call__(self, done: int, total: int = 0) -> None:
+        """Show how much of how much is done; without a total, which one is next."""
         now = monotonic()
-        line = f"{done} of {total} {self._what}, {duration(now - self._started)}"
+        what = f"{done} of {total} {self._what}" if total else f"{self._what} {done}"
+        line = f"{what}, {duration(now - self._started)}"
         if self._quiet:
             return
         if self._changes:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from autoreason.cli.views import outcome
 from autoreason.cli.views.message import print_message
-from autoreason.files import write
+from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.files import check_folder, write
 from autoreason.report.layout import wrap
 from autoreason.run.result import how_to_go_on
 
@@ -26,8 +27,6 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
     """Print or write what changed and the report, and return the exit status."""
     status = outcome.EXIT[result.status]
     usable = status in outcome.USABLE
-    if usable and options.output:
-        _write(result, options.output)
     if options.as_json:
         outcome.print_json(result.to_dict())
     elif usable and result.patch and not options.output:
@@ -39,6 +38,9 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
         steps = how_to_go_on(result.run, result.story, has_text=False)
         sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"
         print_message("\n".join(wrap(sentence, outcome.terminal_width())))
+    if usable and options.output:
+        # Last, so that a folder that cannot be written takes nothing else with it.
+        _write(result, options.output)
     if options.output and not result.finished:
         print_message(f"`autoreason resume {result.run}` will write the files to {options.output}")
     claimed = result.improved or result.status == "accepted"
@@ -46,12 +48,25 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
 
 
 def _write(result: ResearchResult, folder: Path) -> None:
-    """Write the files that differ from the start."""
+    """Write the files that differ from the start, unless the end test found them worse."""
+    if result.worse:
+        print_message(
+            f"nothing is written to {folder}, because the end test found the result worse than the start; "
+            f"`autoreason export {result.run} --patch` has it all the same"
+        )
+        return
     changes = result.changes
-    for path, text in changes.items():
-        if text is not None:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            write(folder / path, text)
+    try:
+        check_folder(folder, changes)
+        for path, text in changes.items():
+            if text is not None:
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                write(folder / path, text)
+    except (OSError, InvalidInput) as error:
+        why = f"cannot write {folder}: {error.strerror}" if isinstance(error, OSError) else error
+        raise AutoreasonError(
+            f"{why}; the result is kept, see `autoreason export {result.run} --patch`"
+        ) from None
     removed = [path for path, text in changes.items() if text is None]
     written = ", ".join(path for path, text in changes.items() if text is not None)
     print_message(f"{written or 'no file'} written to {folder}")

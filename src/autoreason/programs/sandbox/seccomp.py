@@ -60,14 +60,7 @@ class _BpfProgram(ctypes.Structure):
 def filter_for_solution(machine: Machine) -> list[BpfInstruction]:
     """The filter of a solution process: foreign calls kill it, calls it does not need are refused."""
     numbers = machine.numbers
-    program = [
-        BpfInstruction(_LOAD, 0, 0, _AUDIT),
-        BpfInstruction(_JUMP_EQUAL, 1, 0, machine.audit),
-        BpfInstruction(_RETURN, 0, 0, _KILL),
-        BpfInstruction(_LOAD, 0, 0, _NUMBER),
-        BpfInstruction(_JUMP_GREATER_EQUAL, 0, 1, _X32),
-        BpfInstruction(_RETURN, 0, 0, _KILL),
-    ]
+    program = _own_calls(machine)
     for name in (*ALWAYS_ALLOWED, *ALLOWED_WITH_CHECKS, *SUPERVISOR_CALLS):
         if name in numbers:
             program += _if_number(numbers[name], [_ALLOWED])
@@ -92,6 +85,26 @@ def filter_for_test(machine: Machine, *, paths: bool) -> list[BpfInstruction]:
     return [*program, _ALLOWED]
 
 
+def filter_for_command(machine: Machine) -> list[BpfInstruction]:
+    """The filter of any command: foreign calls kill it, and it reaches no keyring."""
+    program = _own_calls(machine)
+    for number in machine.keyring:
+        program += _if_number(number, [_REFUSED])
+    return [*program, _ALLOWED]
+
+
+def _own_calls(machine: Machine) -> list[BpfInstruction]:
+    """Kill at a call of another machine, and load the number of any other."""
+    return [
+        BpfInstruction(_LOAD, 0, 0, _AUDIT),
+        BpfInstruction(_JUMP_EQUAL, 1, 0, machine.audit),
+        BpfInstruction(_RETURN, 0, 0, _KILL),
+        BpfInstruction(_LOAD, 0, 0, _NUMBER),
+        BpfInstruction(_JUMP_GREATER_EQUAL, 0, 1, _X32),
+        BpfInstruction(_RETURN, 0, 0, _KILL),
+    ]
+
+
 def restrict_solution() -> None:
     """Restrict this process, and every one it starts, to what solution processes need."""
     _install(_filters()[0])
@@ -102,6 +115,11 @@ def restrict_test(pid: int, *, paths: bool) -> None:
     _install(
         _filters()[1 + paths].replace(struct.pack("<I", _PID_PLACEHOLDER), struct.pack("<I", pid))
     )
+
+
+def command_filter() -> bytes:
+    """The filter of any command, as the kernel reads it; an OSError where this machine's calls are not known."""
+    return _pack(filter_for_command(_here()))
 
 
 def prepare() -> None:
@@ -117,15 +135,24 @@ def _install(filter_: bytes) -> None:
 
 @cache
 def _filters() -> tuple[bytes, ...]:
-    here = MACHINES.get(platform.machine())
-    if here is None:
-        raise OSError(f"no system calls are known for {platform.machine()}")
+    here = _here()
     filters = (
         filter_for_solution(here),
         filter_for_test(here, paths=False),
         filter_for_test(here, paths=True),
     )
-    return tuple(b"".join(map(BpfInstruction.pack, each)) for each in filters)
+    return tuple(map(_pack, filters))
+
+
+def _here() -> Machine:
+    here = MACHINES.get(platform.machine())
+    if here is None:
+        raise OSError(f"no system calls are known for {platform.machine()}")
+    return here
+
+
+def _pack(program: list[BpfInstruction]) -> bytes:
+    return b"".join(map(BpfInstruction.pack, program))
 
 
 def _if_number(number: int, body: list[BpfInstruction]) -> list[BpfInstruction]:

@@ -129,6 +129,8 @@ class Machine(NamedTuple):
 
     audit: int
     numbers: dict[str, int]
+    keyring: range
+    """`add_key`, `request_key` and `keyctl`: what they keep outlives every process and namespace."""
 
 
 _GENERIC = """
@@ -170,6 +172,6 @@ def _table(text: str) -> dict[str, int]:
 
 
 MACHINES = {
-    "x86_64": Machine(0xC000003E, _table(_X86)),
-    "aarch64": Machine(0xC00000B7, _table(_GENERIC)),
+    "x86_64": Machine(0xC000003E, _table(_X86), range(248, 251)),
+    "aarch64": Machine(0xC00000B7, _table(_GENERIC), range(217, 220)),
 }
