@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rich.console  # noqa: F401  # It keeps the environment of its import, which must not be a shell's.
 from tests.cli.inside import Inside
 from tests.cli.server import Server, serving
 from tests.patience import PATIENCE
