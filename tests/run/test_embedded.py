@@ -53,6 +53,11 @@ def records(tmp_path: Path) -> Path:
     return folder
 
 
+def _skip_unless_all(config: pytest.Config) -> None:
+    if not config.getoption("--all"):
+        pytest.skip("long texts take the embedded model half a minute; --all reads them")
+
+
 async def test_a_whole_run_with_records_on_the_embedded_model(
     journal: Journal, embedded: str, records: Path
 ) -> None:
@@ -62,6 +67,7 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
         draft=DRAFT,
         knowledge=records,
         judge_outcomes="yes",
+        prompts="small",
         max_tokens=64,
         journal=journal,
         passes=1,
@@ -96,8 +102,9 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
 
 
 async def test_a_whole_test_of_records_on_the_embedded_model(
-    journal: Journal, embedded: str, records: Path
+    journal: Journal, embedded: str, records: Path, pytestconfig: pytest.Config
 ) -> None:
+    _skip_unless_all(pytestconfig)
     result = await measure_knowledge_async(
         records, embedded, pairs=1, seed=1, max_tokens=64, journal=journal
     )
@@ -112,8 +119,7 @@ async def test_a_whole_test_of_records_on_the_embedded_model(
 async def test_advice_on_the_embedded_model(
     journal: Journal, embedded: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
-    if not pytestconfig.getoption("--all"):
-        pytest.skip("two long texts take the embedded model half a minute; --all reads them")
+    _skip_unless_all(pytestconfig)
     monkeypatch.setattr(judge_check, "PAIRS", 1)
     result = await advise_async(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
     assert result.status == "done"

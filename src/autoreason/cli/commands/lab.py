@@ -13,6 +13,7 @@ from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.lookup import open_journal, run_argument
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.models.examples import with_examples
 
 _models = options.group(
     "Models",
@@ -58,6 +59,7 @@ _output = options.group(
 
 
 @click.group(cls=HelpfulGroup)
+@with_examples
 def lab() -> None:
     """Run experiments: tasks by arms, planned and reported.
 
@@ -67,7 +69,7 @@ def lab() -> None:
 
     \b
       autoreason lab plan suites/single_pass.yaml -m local/smollm2
-      autoreason lab run suite.yaml -m openai/gpt-5-mini --cost-limit 5
+      autoreason lab run suite.yaml -m {cheap} --cost-limit 5
       autoreason lab status
       autoreason lab report --to report/
       autoreason lab add amber-fox
@@ -82,6 +84,7 @@ def lab() -> None:
 @options.limit_options
 @options.journal_option
 @_output
+@with_examples
 def run(suite: Path, **values: Any) -> int:
     """Run every cell of a suite, and report on what it asks.
 
@@ -90,9 +93,9 @@ def run(suite: Path, **values: Any) -> int:
     --anyway.
 
     \b
-      autoreason lab run suite.yaml -m openai/gpt-5-mini --cost-limit 5
+      autoreason lab run suite.yaml -m {cheap} --cost-limit 5
       autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
-      autoreason lab run tiers.yaml -m strong=openai/gpt-5 -m weak=local/smollm2
+      autoreason lab run tiers.yaml -m strong={model} -m weak=local/smollm2
     """
     import asyncio
 
