@@ -604,7 +604,7 @@ def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:
     (inside.folder / "kb" / "facts").mkdir(parents=True)
     (inside.folder / "kb" / "facts" / "a.md").write_text("The tower has 112 steps.")
     inside.write("mine.py", _OWN_MODEL)
-    known = ("--knowledge", "kb", "-q")
+    known: tuple[str, ...] = ("--knowledge", "kb", "-q")
     assert inside("run", BRIEF, *FAST, *known).err == ""
     known = (*known, "-m", "mine.py:Mine/x")
     for done in (
