@@ -95,7 +95,7 @@ def run(suite: Path, **values: Any) -> int:
     \b
       autoreason lab run suite.yaml -m {cheap} --cost-limit 5
       autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
-      autoreason lab run tiers.yaml -m strong={other} -m weak={cheap}
+      autoreason lab run tiers.yaml -m strong={other} -m weak=echo/echo
     """
     import asyncio
 
