@@ -1,4 +1,4 @@
-"""What a file is encoded in: told from its signs, or named, never guessed in silence."""
+"""What a file is encoded in: recognised by its characters, or named, never guessed in silence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WESTERN = {
 
 
 @pytest.mark.parametrize(
-    ("text", "encoding", "told"),
+    ("text", "encoding", "recognised"),
     [
         (CHINESE, "gbk", "gb18030"),
         (CHINESE, "gb18030", "gb18030"),
@@ -37,10 +37,10 @@ WESTERN = {
         (CHINESE, "utf-8-sig", ""),
     ],
 )
-def test_the_encoding_of_an_export_is_told_from_its_signs(
-    text: str, encoding: str, told: str
+def test_the_encoding_of_an_export_is_recognised_by_its_characters(
+    text: str, encoding: str, recognised: str
 ) -> None:
-    assert decode_text(text.encode(encoding)) == (text, told)
+    assert decode_text(text.encode(encoding)) == (text, recognised)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_encoding_of_an_export_is_told_from_its_signs(
 )
 def test_what_leaves_doubt_is_refused_until_it_is_named(text: str, encoding: str) -> None:
     data = text.encode(encoding, "ignore")
-    with pytest.raises(InvalidInput, match=r"cannot be told.*; name its encoding in kb\.toml"):
+    with pytest.raises(InvalidInput, match=r"cannot be recognised.*; name its encoding in kb\.toml"):
         decode_text(data)
     assert decode_text(data, encoding) == (data.decode(encoding), encoding)
 

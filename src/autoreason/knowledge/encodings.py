@@ -13,7 +13,7 @@ from typing import NamedTuple
 from autoreason.errors import InvalidInput
 
 _SAMPLE = 1_000
-"""Lines beyond ASCII from which an encoding is told."""
+"""Lines beyond ASCII from which an encoding is recognised."""
 _MIN_SHARE = 0.8
 """Of signs beyond ASCII that must be usual in a language for a text to be in it."""
 _RUN = re.compile(r"[^\x00-\x7f]+")
@@ -77,7 +77,7 @@ def _tell_encoding(data: bytes) -> str:
     if likely and (len(likely) == 1 or likely[0] in ("utf-8", "cp1252")):
         return likely[0]
     perhaps = f" (it may be {' or '.join(likely)})" if likely else ""
-    raise InvalidInput(f"it is not UTF-8, and its encoding cannot be told{perhaps}; {_REMEDY}")
+    raise InvalidInput(f"it is not UTF-8, and its encoding cannot be recognised{perhaps}; {_REMEDY}")
 
 
 def _decode(sample: bytes, encoding: str) -> str:
@@ -126,4 +126,4 @@ _SHARES: dict[str, Callable[[str], float]] = {
     "cp932": _share_of(_is_japanese),
     "cp949": _share_of(_is_korean),
 }
-"""Encodings that are told apart, by how much of a text is usual in them."""
+"""Encodings that are recognised, by how much of a text is usual in them."""

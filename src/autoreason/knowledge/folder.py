@@ -53,7 +53,7 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     better: Literal["higher", "lower"] = "higher"
     encoding: str = ""
-    """Of files that are not UTF-8; told from what is in them where it is empty."""
+    """Of files that are not UTF-8; recognised by what is in them where it is empty."""
     private: tuple[str, ...] = ()
     """Patterns of files that only local models may be shown."""
     allow: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ def prediction_powered_mean(
 
     Pairs of measurement and prediction, and the other predictions, must be drawn from one population. Predictions are
     corrected by their error where it is known (Angelopoulos and others 2023), and count as much as makes
-    the interval shortest (PPI++, 2023). They are left out where they do not foretell measurements beyond chance, so
+    the interval shortest (PPI++, 2023). They are left out where they do not predict measurements beyond chance, so
     that the interval is never longer than that of the measurements.
     """
     values, forecasts = [value for value, _ in measured], [each for _, each in measured]

@@ -279,14 +279,14 @@ def test_few_tests_and_many_judged_runs_are_joined() -> None:
     assert "add nothing" not in found.statement
 
 
-def test_judges_who_foretell_nothing_are_left_out_and_that_is_said() -> None:
+def test_judges_who_predict_nothing_are_left_out_and_that_is_said() -> None:
     rng = random.Random(5)
     stories = [judged_story(at, rng.randint(0, 9)) for at in range(60)]
     records = [record for at in range(25) for record in tried(at, rng.gauss(0.01, 0.01))]
     found = effect_over_runs(stories, records)
     assert found.weight == 0
     assert found.joined == found.alone
-    assert "35 judged runs more add nothing, for judges do not foretell tests" in found.statement
+    assert "35 judged runs more add nothing, for judges do not predict tests" in found.statement
     few = effect_over_runs(stories, records[:12])
     assert "54 judged runs more add nothing, for judges count from 20 tests on" in few.statement
 

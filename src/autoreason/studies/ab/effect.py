@@ -32,7 +32,7 @@ class AbEffect(Struct, frozen=True, kw_only=True):
     alone: Estimate
     """From tests alone."""
     joined: Estimate
-    """From tests and judges (prediction-powered inference); the same where judges do not foretell tests."""
+    """From tests and judges (prediction-powered inference); the same where judges do not predict tests."""
     weight: float
     """How far a judgement counts: points for every point of judges who prefer the result."""
 
@@ -47,7 +47,7 @@ class AbEffect(Struct, frozen=True, kw_only=True):
         if self.weight:
             alone = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {alone}"
         elif self.judged:
-            why = few if self.tests < MIN_MEASURED else "judges do not foretell tests beyond chance"
+            why = few if self.tests < MIN_MEASURED else "judges do not predict tests beyond chance"
             alone = f"{alone}: {judged} more add nothing, for {why}"
         if self.unchanged:
             same = count(

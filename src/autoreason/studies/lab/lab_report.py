@@ -212,7 +212,7 @@ class _Values:
 
     def _value(self, arm: str, unit: Unit, result: CellResult, measure: str) -> float | None:
         if measure in ("calls", "cost", "seconds"):
-            # Every arm needs its draft, whoever else begins from it.
+            # Every arm needs its draft, also where others begin from the same one.
             draft = self._drafts.get((arm, unit))
             both = result.spent.joined(draft.spent) if draft else result.spent
             if measure == "seconds":
