@@ -41,7 +41,9 @@ settings.load_profile("any machine")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What takes long can be asked for."""
     parser.addoption(
-        "--all", action="store_true", help="also the tests of real problems that take long"
+        "--all",
+        action="store_true",
+        help="also the tests that take long: real problems, the embedded model",
     )
 
 

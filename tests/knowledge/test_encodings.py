@@ -55,7 +55,9 @@ def test_the_encoding_of_an_export_is_recognised_by_its_characters(
 )
 def test_what_leaves_doubt_is_refused_until_it_is_named(text: str, encoding: str) -> None:
     data = text.encode(encoding, "ignore")
-    with pytest.raises(InvalidInput, match=r"cannot be recognised.*; name its encoding in kb\.toml"):
+    with pytest.raises(
+        InvalidInput, match=r"cannot be recognised.*; name its encoding in kb\.toml"
+    ):
         decode_text(data)
     assert decode_text(data, encoding) == (data.decode(encoding), encoding)
 

@@ -115,7 +115,9 @@ def test_encodings_are_shown_and_a_file_that_cannot_be_decoded_is_named_with_the
     assert encodings == {"a.csv": "gb18030", "b.csv": "cp932", "facts/one.md": "cp1252"}
     assert "encoding: gb18030" in shown.to_text(200)
     (problem,) = shown.problems
-    assert problem.startswith("c.csv: it is not UTF-8, and its encoding cannot be told; name its")
+    assert problem.startswith(
+        "c.csv: it is not UTF-8, and its encoding cannot be recognised; name its"
+    )
     (tmp_path / "kb.toml").write_text('[tables."c.csv"]\nencoding = "cp1251"\n')
     named = check_knowledge(tmp_path)
     assert (named.kinds, named.problems) == ({"outcome": 6, "fact": 1}, ())

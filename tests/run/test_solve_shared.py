@@ -288,7 +288,11 @@ async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
 
 
 @pytest.mark.timeout(400)
-async def test_easy_problems_on_the_embedded_model(journal: Journal, tmp_path: Path) -> None:
+async def test_easy_problems_on_the_embedded_model(
+    journal: Journal, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    if not pytestconfig.getoption("--all"):
+        pytest.skip("the embedded model takes a quarter of a minute for a program; --all asks it")
     try:
         pull()
     except InvalidInput as error:

@@ -77,7 +77,9 @@ def _tell_encoding(data: bytes) -> str:
     if likely and (len(likely) == 1 or likely[0] in ("utf-8", "cp1252")):
         return likely[0]
     perhaps = f" (it may be {' or '.join(likely)})" if likely else ""
-    raise InvalidInput(f"it is not UTF-8, and its encoding cannot be recognised{perhaps}; {_REMEDY}")
+    raise InvalidInput(
+        f"it is not UTF-8, and its encoding cannot be recognised{perhaps}; {_REMEDY}"
+    )
 
 
 def _decode(sample: bytes, encoding: str) -> str:

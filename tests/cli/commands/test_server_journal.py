@@ -14,7 +14,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("journal", "check"),
     ("run", BRIEF, *FAST, "-q"),
     ("runs", "--json"),
-    ("runs", "--status", "capped", "--search", "tides"),
+    ("runs", "--status", "capped", "--search", "tides", "--json"),
     ("show", "--json"),
     ("show", "--diff"),
     ("replay", "last"),
