@@ -32,7 +32,7 @@ def judge(request: Request) -> str:
     return vote(*(reversed(newest) if first else newest))(request)
 
 
-async def held(*judges: str, **weights: float) -> Played:
+async def panel_of(*judges: str, **weights: float) -> Played:
     """A run over two passes with these judges by turns."""
     models = Models(author=GOOD, critic=GOOD, synthesizer=GOOD, judges=judges)
     tested = {f"scripted/{name}": weight for name, weight in weights.items()}
@@ -47,7 +47,7 @@ def final(played: Played) -> PlayoffDecided:
 
 async def test_a_judge_that_was_right_more_often_outvotes_more_judges() -> None:
     # Seats are taken in turn: poor, good, poor, good, poor.
-    plain_vote, weighted = await held(POOR, GOOD), await held(POOR, GOOD, poor=0.5, good=2)
+    plain_vote, weighted = await panel_of(POOR, GOOD), await panel_of(POOR, GOOD, poor=0.5, good=2)
     assert final(plain_vote).winner != "draft"
     assert final(plain_vote).weights == {}
     assert final(weighted).winner == "draft"
@@ -70,11 +70,11 @@ async def test_a_judge_that_was_right_more_often_outvotes_more_judges() -> None:
 async def test_weights_change_nothing_unless_every_judge_was_tested_and_they_differ(
     judges: tuple[str, ...], weights: dict[str, float]
 ) -> None:
-    assert final(await held(*judges, **weights)) == final(await held(*judges))
+    assert final(await panel_of(*judges, **weights)) == final(await panel_of(*judges))
 
 
 async def test_weights_are_used_in_the_playoff_alone() -> None:
-    one, other = await held(POOR, GOOD), await held(POOR, GOOD, poor=0.75, good=1)
+    one, other = await panel_of(POOR, GOOD), await panel_of(POOR, GOOD, poor=0.75, good=1)
     assert final(one).winner == final(other).winner
     assert [e for e in one.events if not isinstance(e, PlayoffDecided)] == [
         e for e in other.events if not isinstance(e, PlayoffDecided)

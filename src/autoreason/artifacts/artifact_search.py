@@ -213,7 +213,7 @@ class ArtifactSearch:
 
     def _looks_at(self, number: int, files: Files) -> Taken:
         """Looks at an artifact that were taken or are under way, by this trial or by one beside it."""
-        # Independent trials are not told from each other by what they propose.
+        # Independent trials are not distinguished by what they propose.
         alone = self._terms.rule == "independent"
         taken = self._taken.setdefault(number if alone else frozenset(files.items()), {})
         if len(self._taken) > _REMEMBERED * self._terms.parallel:

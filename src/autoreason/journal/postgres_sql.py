@@ -126,10 +126,10 @@ LOCK = """
 UNLOCK = "SELECT pg_advisory_unlock(?)"
 FORGET_OWNER = "DELETE FROM locks WHERE run = ?"
 _LOCKED = """
-    FROM locks JOIN pg_locks AS held ON held.locktype = 'advisory' AND held.granted
-        AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND held.objsubid = 1 AND held.classid = ((key >> 32) & 4294967295)::oid
-        AND held.objid = (key & 4294967295)::oid
+    FROM locks JOIN pg_locks AS active ON active.locktype = 'advisory' AND active.granted
+        AND active.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND active.objsubid = 1 AND active.classid = ((key >> 32) & 4294967295)::oid
+        AND active.objid = (key & 4294967295)::oid
 """
 OWNER = f"SELECT owner {_LOCKED} WHERE run = ?"
 LOCKED = f"SELECT run {_LOCKED}"

@@ -1,4 +1,4 @@
-"""Answers what comes of the cells of a suite, wherever they run."""
+"""Answers what comes of the cells of a suite, in whichever process they run."""
 
 from __future__ import annotations
 

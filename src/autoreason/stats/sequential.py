@@ -46,7 +46,7 @@ def unequal_split(counts: Sequence[int]) -> float:
 
 
 def sample_size(base: float, lift: float, comparisons: int = 1, power: float = 0.8) -> int:
-    """How many each arm takes for a share of `base` to be told from one that is `lift` of itself higher, at 5 %."""
+    """How many each arm takes to distinguish a share of `base` from one that is `lift` of itself higher, at 5 %."""
     better = base * (1 + lift)
     if not (0 < base < 1 and 0 < better < 1 and lift):
         raise ValueError("shares lie between 0 and 1, and a lift is not 0")

@@ -161,7 +161,7 @@ def test_results_that_do_not_fit_are_one_sentence(
 
 
 def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -> None:
-    with pytest.raises(InvalidInput, match="can be told apart"):
+    with pytest.raises(InvalidInput, match="that differ"):
         plan_ab(result, arms=10, journal=journal)
     with pytest.raises(InvalidInput, match="from 2 to 10"):
         plan_ab(result, arms=1, journal=journal)

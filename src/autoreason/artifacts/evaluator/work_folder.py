@@ -1,4 +1,4 @@
-"""Folders of looks, locked so that what a killed process left can be told; that of an evaluator's process."""
+"""Folders of looks, locked so that what a killed process left can be recognised; that of an evaluator's process."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class AbPlan(Report):
         columns = [Column("code", figures=False), Column("words"), Column("text", figures=False)]
         rows = [(arm.code, str(len(arm.text.split())), shorten(arm.text, 60)) for arm in self.arms]
         sentences = [
-            ("Split", "equal and at random, reader by reader; nobody is told which is which"),
+            ("Split", "equal and at random, reader by reader; nobody knows which is which"),
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
         ]
         if self.unchanged:
@@ -115,7 +115,7 @@ def plan_of(
     texts = _texts(story)
     if len(texts) < arms:
         raise InvalidInput(
-            f"run {run} has {count(len(texts), 'text')} that can be told apart, and {arms} arms need as "
+            f"run {run} has {count(len(texts), 'text')} that differ, and {arms} arms need as "
             "many; give fewer arms"
         )
     rng = Random(seed)
