@@ -33,8 +33,9 @@ DATA = Path(__file__).parent / "data"
 
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50
 )
+settings.register_profile("all", settings.get_profile("any machine"), max_examples=500)
 settings.load_profile("any machine")
 
 
@@ -45,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="also the tests that take long: real problems, the embedded model",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Properties are tried on more examples where everything is tested."""
+    if config.getoption("--all"):
+        settings.load_profile("all")
 
 
 def pytest_collection_finish() -> None:

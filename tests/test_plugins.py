@@ -37,7 +37,7 @@ def last_places(rankings, names):
     return {name: -sum(ranking[-1] == name for ranking in rankings) for name in names}
 
 def broken_rule(rankings, names):
-    return {"a": 1.5}
+    return dict.fromkeys(names, 1.5)
 
 def reader(seat):
     return ["can a beginner follow it", "is it short"][seat % 2]
@@ -276,7 +276,7 @@ async def test_a_stop_rule_gives_a_reason_and_nothing_else(own: Path) -> None:
         ),
         (
             {"voting": "own.py:broken_rule"},
-            r"no valid result: `result\['a'\]` is 1.5; give a whole number",
+            r"broken_rule gives a 1\.5 points; give a whole number",
         ),
         ({"voting": "own.py:five"}, "no valid result: `result` is 5; give a dict"),
         (

@@ -29,7 +29,7 @@ from autoreason.studies.audit.findings import (
 )
 from autoreason.studies.audit.own_runs import read_run
 
-SINGLE, LARGE = 200, 40
+SINGLE, LARGE = 120, 30
 PROTOCOLS: tuple[dict[str, Any], ...] = (
     {},
     {"balanced_orders": False},

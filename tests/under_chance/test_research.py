@@ -74,7 +74,7 @@ def test_sealed_items_that_pass_or_fail_by_chance_seldom_show_a_gain(
     looks: int, changed: float
 ) -> None:
     rng = np.random.default_rng(looks)
-    runs = 1500
+    runs = 600
     for items in (1, 2, 4, 5, 6, 7, 8, 12, 20, 40):
         groups = [range(each, items, looks) for each in range(min(looks, items))]
         sizes = [len(group) for group in groups]

@@ -35,7 +35,7 @@ from autoreason.tournament.metric import Metric
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 
-RUNS = 120
+RUNS = 80
 CODE = ["metric", "predictor"]
 WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
 ERRORS = 4

@@ -238,18 +238,22 @@ def _scoring(rule: str) -> _Scoring:
 
 @lru_cache
 def _user_scoring(rule: str) -> _Scoring:
-    function = load_function(
-        "voting_rules", rule, "rankings and names", Mapping[str, int], _SCORING
-    )
+    function = load_function("voting_rules", rule, "rankings and names", Mapping, _SCORING)
 
     def score(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
         # Copies, which the rule may change.
         scores: Mapping[str, int] = function([tuple(each) for each in rankings], list(names))
-        if sorted(scores) != sorted(names):
+        # Checked here and not by its type, which takes most of the time where thousands of panels are counted.
+        if scores.keys() != set(names):
             raise InvalidInput(
-                f"the voting rule {rule} gives points to {_join_names(scores)}; "
+                f"the voting rule {rule} gives points to {_join_names(map(str, scores))}; "
                 f"give a whole number to each of {_join_names(names)}"
             )
+        for name, points in scores.items():
+            if not isinstance(points, int) or isinstance(points, bool):
+                raise InvalidInput(
+                    f"the voting rule {rule} gives {name} {points!r} points; give a whole number"
+                )
         if (largest := max(map(abs, scores.values()))) > _MAX_POINTS:
             raise InvalidInput(
                 f"the voting rule {rule} gives {largest} points; give at most {_MAX_POINTS:,}"
