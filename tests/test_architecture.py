@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 from pathlib import Path
@@ -169,15 +170,18 @@ def dotted(node: ast.expr) -> list[str]:
     return []
 
 
-def uses(path: Path, house: Path) -> Iterator[Use]:
+@cache
+def uses(path: Path, house: Path) -> tuple[Use, ...]:
     """Every import of a module, and every attribute it takes from an imported name."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     imported = list(imports(tree, [house.name, *path.relative_to(house).parent.parts]))
     meanings = {each.bound: each.meaning for each in imported}
-    yield from (each.use for each in imported)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (parts := dotted(node)) and parts[0] in meanings:
-            yield Use(node.lineno, ".".join([meanings[parts[0]], *parts[1:]]))
+    taken = (
+        Use(node.lineno, ".".join([meanings[parts[0]], *parts[1:]]))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and (parts := dotted(node)) and parts[0] in meanings
+    )
+    return (*(each.use for each in imported), *taken)
 
 
 def room_of(path: Path, house: Path) -> str:
