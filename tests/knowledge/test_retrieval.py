@@ -251,7 +251,8 @@ def test_a_run_is_shown_facts_style_and_outcomes() -> None:
         outcome("green tea today", 0.4),
         outcome("green tea only", 0.1),
     ]
-    with Index.of(known, "kb", "d1") as index:
+    with Index.of(known) as index:
+        index.path, index.digest = "kb", "d1"
         found = choose_knowledge(index, Query("Sell tea"))
     assert (found.source, found.digest) == ("kb", "d1")
     assert [each.text for each in found.facts] == ["Tea costs 9 euros."]

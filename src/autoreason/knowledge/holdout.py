@@ -12,7 +12,7 @@ from statistics import NormalDist, fmean, stdev
 from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge.folder import Retrieval, read_folder
 from autoreason.knowledge.index import Index
 from autoreason.knowledge.predictor import (
     CopyFinder,
@@ -229,7 +229,13 @@ def evaluate_predictor(
     if split == "pair":
         raise InvalidInput(PAIRS_LEAK)
     content = read_folder(folder)
-    found = measure_predictor(content.records, predictor, min_z=min_z, on_progress=on_progress)
+    found = measure_predictor(
+        content.records,
+        predictor,
+        min_z=min_z,
+        on_progress=on_progress,
+        retrieval=content.retrieval,
+    )
     if predictor in FITTED and Path(folder).is_dir():
         keep_test(
             folder,
@@ -248,9 +254,11 @@ def evaluate_predictor(
     return found
 
 
-def retrieval_answers(records: Sequence[Record], pairs: Sequence[Pair]) -> list[float | None]:
+def retrieval_answers(
+    records: Sequence[Record], pairs: Sequence[Pair], retrieval: Retrieval = "words"
+) -> list[float | None]:
     """Whether retrieval alone is right about each pair: 1, 0, 0.5 where it cannot tell, None where nothing is known."""
-    past = _Past(records)
+    past = _Past(records, retrieval)
     predictor = past.predictor("retrieval", past.scores)
     return [_answer(predictor, pair) for pair in pairs]
 
@@ -261,11 +269,12 @@ def measure_predictor(
     *,
     min_z: float = MIN_Z,
     on_progress: Callable[[int, int], None] | None = None,
+    retrieval: Retrieval = "words",
 ) -> PredictorTest:
     """The same on records."""
     found = find_pairs(records, min_z=min_z)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
-    past = _Past(records)
+    past = _Past(records, retrieval)
     own = past.predictor(predictor, past.scores)
     shuffled = [
         past.predictor(predictor, past.shuffle(draw)) for draw in range(_DRAWS.get(predictor, 0))
@@ -328,10 +337,10 @@ def summarize(
 class _Past:
     """What predictors may know."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record], retrieval: Retrieval) -> None:
         self._rows = comparable_rows(records)
         self.scores = {record.id: standing.score for record, standing in self._rows if standing}
-        self.neighbours = Neighbours(Index.of_rows(self._rows))
+        self.neighbours = Neighbours(Index.of_rows(self._rows, retrieval))
         self._copies: CopyFinder | None = None
 
     def predictor(self, name: PredictorName, scores: Mapping[str, float]) -> Predictor:

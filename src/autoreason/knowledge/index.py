@@ -1,4 +1,4 @@
-"""Records that can be searched: FTS5 with BM25, next to the files, rebuilt when they change."""
+"""Records that can be searched: FTS5 with BM25, or vectors, next to the files, rebuilt when they change."""
 
 from __future__ import annotations
 
@@ -11,20 +11,29 @@ from contextlib import closing, suppress
 from heapq import merge
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import digest_folder, read_folder, spread_private
+from autoreason.knowledge.folder import (
+    KnowledgeFolder,
+    Retrieval,
+    digest_folder,
+    read_folder,
+    spread_private,
+)
 from autoreason.knowledge.screening import lines_to_models
 from autoreason.knowledge.standing import Standing, find_standings, one_line
 from autoreason.knowledge.words import is_single_sign, split_words
 from autoreason.knowledge_records import Record, RecordKind
 from autoreason.paths import cache_folder
 
+if TYPE_CHECKING:
+    from autoreason.knowledge.embeddings import Directions
+
 _FILE = ".index.sqlite"
-_VERSION = "3"
+_VERSION = "4"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
@@ -38,6 +47,7 @@ CREATE TABLE records (
 );
 CREATE VIRTUAL TABLE texts USING fts5(words, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, texts, row);
+CREATE TABLE vectors (row INTEGER PRIMARY KEY, kind TEXT, vector BLOB);
 CREATE TABLE vocabulary (term TEXT PRIMARY KEY, doc INTEGER) WITHOUT ROWID;
 CREATE INDEX days ON records (day);
 CREATE INDEX groups ON records (grp);
@@ -69,6 +79,8 @@ class Index:
         self._sql = connection
         self.path, self.digest = path, digest
         """The folder, and the digest of its files."""
+        (self._has_vectors,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
+        self._directions: Directions | None = None
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -83,22 +95,24 @@ class Index:
         content = read_folder(folder)
         for place in places:
             with suppress(sqlite3.Error, OSError):
-                _build_file(place, content.records, content.digest, str(folder))
+                _build_file(place, content)
                 if connection := _open_current(place, content.digest):
                     return cls(connection, str(folder), content.digest)
-        return cls.of(content.records, str(folder), content.digest)
+        connection = _connect(":memory:")
+        _fill_from(connection, content)
+        return cls(connection, str(folder), content.digest)
 
     @classmethod
-    def of(cls, records: Iterable[Record], path: str = "", digest: str = "") -> Self:
+    def of(cls, records: Iterable[Record], retrieval: Retrieval = "words") -> Self:
         """An index of these records in memory."""
-        return cls.of_rows(_with_standings(list(records)), path, digest)
+        return cls.of_rows(_with_standings(list(records)), retrieval)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Row], path: str = "", digest: str = "") -> Self:
+    def of_rows(cls, rows: Sequence[Row], retrieval: Retrieval = "words") -> Self:
         """An index in memory of records whose standings are known."""
         connection = _connect(":memory:")
-        _fill(connection, rows, digest, path)
-        return cls(connection, path, digest)
+        _fill(connection, rows, retrieval)
+        return cls(connection, "", "")
 
     def __enter__(self) -> Self:
         return self
@@ -124,11 +138,28 @@ class Index:
         until: str = "",
         max_postings: int = MAX_POSTINGS,
     ) -> Iterator[IndexedRecord]:
-        """Records that share words with a text, the nearest first; those of one day at the latest, if given."""
+        """Records that are near a text, the nearest first; those of one day at the latest, if given."""
+        last = self._last_row(until)
+        if self._has_vectors:
+            rows: Iterable[int] = self._by_vectors(text, kinds, last)
+        else:
+            rows = self._by_words(text, kinds, last, max_postings)
+        yield from map(self._fetch, rows)
+
+    def _by_vectors(self, text: str, kinds: Sequence[RecordKind], last: int) -> Iterator[int]:
+        from autoreason.knowledge.embeddings import Directions
+
+        if self._directions is None:
+            stored = self._sql.execute("SELECT kind, vector FROM vectors ORDER BY row")
+            self._directions = Directions(stored.fetchall())
+        return self._directions.near(text, kinds, last)
+
+    def _by_words(
+        self, text: str, kinds: Sequence[RecordKind], last: int, max_postings: int
+    ) -> Iterator[int]:
         query, postings = self._query(text, max_postings)
         if not query:
             return
-        last = self._last_row(until)
         # A word that is everywhere makes nothing near: the latest records will do.
         first = last - last * max_postings // postings if postings > max_postings else 0
         marks = ", ".join("?" * len(kinds))
@@ -138,7 +169,7 @@ class Index:
             f"{wanted if kinds else ''} ORDER BY rank, rowid",
             (query, first, last, *kinds),
         )
-        yield from (self._fetch(row) for (row,) in rows)
+        yield from (row for (row,) in rows)
 
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
         """Records by how far they stand from their group, the farthest first."""
@@ -217,7 +248,7 @@ def _open_current(place: Path, digest: str) -> sqlite3.Connection | None:
     return None
 
 
-def _build_file(place: Path, records: Sequence[Record], digest: str, path: str) -> None:
+def _build_file(place: Path, content: KnowledgeFolder) -> None:
     """Built next to its place and then moved there: no reader ever sees half of it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     # For the user alone: records may be private, and an index repeats them.
@@ -228,7 +259,7 @@ def _build_file(place: Path, records: Sequence[Record], digest: str, path: str) 
         with closing(_connect(str(draft))) as connection:
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
-            _fill(connection, _with_standings(records), digest, path)
+            _fill_from(connection, content)
         draft.replace(place)
     finally:
         draft.unlink(missing_ok=True)
@@ -252,7 +283,14 @@ def _with_standings(records: Sequence[Record]) -> list[Row]:
     ]
 
 
-def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path: str) -> None:
+def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None:
+    _fill(connection, _with_standings(content.records), content.retrieval)
+    about = (_VERSION + content.digest, content.path)
+    connection.execute("INSERT INTO about VALUES (?, ?)", about)
+    connection.commit()
+
+
+def _fill(connection: sqlite3.Connection, rows: Sequence[Row], retrieval: Retrieval) -> None:
     try:
         connection.executescript(_SCHEMA)
     except sqlite3.OperationalError as error:
@@ -280,9 +318,13 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], digest: str, path
             ),
         )
         connection.execute("INSERT INTO texts (rowid, words) VALUES (?, ?)", (row, words))
+        if retrieval == "embeddings":
+            from autoreason.knowledge.embeddings import stored_direction
+
+            vector = (row, record.kind, stored_direction(record.text))
+            connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", vector)
     # To count them for every search would mean to walk through all occurrences of a word.
     connection.execute("INSERT INTO vocabulary SELECT term, doc FROM terms")
-    connection.execute("INSERT INTO about VALUES (?, ?)", (_VERSION + digest, path))
     connection.commit()
 
 

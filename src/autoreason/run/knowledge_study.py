@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.jobs.randomness import draw
-from autoreason.knowledge.folder import check_private, read_folder, spread_private
+from autoreason.knowledge.folder import check_private, read_config, read_folder, spread_private
 from autoreason.knowledge.holdout import retrieval_answers
 from autoreason.knowledge.index import Index
 from autoreason.knowledge.standing import MIN_Z, find_pairs
@@ -141,7 +141,7 @@ def _draw_pairs(
             f"`autoreason knowledge check {folder}` says why"
         )
     drawn = draw(seed, "pairs").sample(pairs, min(options.get("pairs") or PAIRS, len(pairs)))
-    answers = retrieval_answers(records, drawn)
+    answers = retrieval_answers(records, drawn, read_config(folder).retrieval)
     seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]
     with Index.open(folder) as index:
         chosen = [
