@@ -61,7 +61,7 @@ WORDS = st.lists(st.sampled_from(["tea", "two", "not", "pier", "nine"]), min_siz
 def test_what_is_found_is_what_a_search_of_all_cuts_does_not_find(
     source: list[str], words: list[str]
 ) -> None:
-    cuts = {()}
+    cuts: set[tuple[str, ...]] = {()}
     for word in source:
         cuts |= {(*cut, word) for cut in cuts}
     assert bool(find_additions(" ".join(words), " ".join(source))) == (tuple(words) not in cuts)

@@ -69,6 +69,8 @@ async def test_whatever_the_candidates_a_run_replays(
         passes=2,
         playoff=0,
         confirmation=0,
+        extra_judges=0,
+        early_stop=False,
         candidates=candidates,
         blind_revision=blind,
         subtractive_synthesis=cuts and candidates != "B",

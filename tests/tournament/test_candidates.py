@@ -45,7 +45,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
 async def once(switch: str = "usual", **options: Any) -> Played:
     """Two passes that A survives, with facts, and without what comes after them."""
     script = {"synthesizer": CUT, **options.pop("script", {})}
-    ends = {"playoff": 0, "confirmation": 0, "extra_judges": 0, "early_stop": False}
+    ends: dict[str, Any] = {"playoff": 0, "confirmation": 0, "extra_judges": 0, "early_stop": False}
     return await play(script, facts=FACTS, **ends, **SWITCHES[switch], **options)
 
 
