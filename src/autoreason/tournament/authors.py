@@ -63,7 +63,7 @@ async def write(
             "fix_contract",
             text=draft.text,
             violations=[v.message for v in breaches],
-            fixes=fixes(context, draft.text) + tuple(v.message for v in added),
+            fixes=fixes(context, draft.text) + tuple(f"{v.message}; leave it out" for v in added),
         )
         draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
     if rewritten or repaired:
@@ -84,7 +84,7 @@ def additions(text: str, sources: Sequence[str]) -> tuple[Violation, ...]:
         return ()
     quoted = ", ".join(f"“{shorten(each, _QUOTED, placeholder=' …')}”" for each in added[:_SHOWN])
     more = f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
-    return (Violation("added", f"{quoted}{more} cannot be cut from either text; leave it out"),)
+    return (Violation("added", f"{quoted}{more} cannot be cut from either text"),)
 
 
 def fixes(context: JobContext, text: str) -> tuple[str, ...]:
