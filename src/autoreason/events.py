@@ -14,7 +14,8 @@ from autoreason.task import Task
 EVENTS_VERSION = 5
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
-Slot = Literal["A", "B", "AB"]
+Slot = Literal["A", "B", "AB", "B1", "B2", "B3"]
+"""A is the incumbent, AB the synthesis, B the revision; B1 to B3 where several models revise."""
 PassOutcome = Literal["decided", "unopposed", "unjudged", "inconclusive"]
 """`unjudged` is a text that another strategy takes as it comes, without a vote."""
 Status = Literal[
@@ -211,7 +212,16 @@ class CandidateDropped(Event, frozen=True, kw_only=True):
     number: int
     slot: Slot
     reason: Literal[
-        "truncated", "refused", "empty", "clone", "contract", "tests", "metric", "number"
+        "truncated",
+        "refused",
+        "empty",
+        "clone",
+        "contract",
+        "tests",
+        "metric",
+        "number",
+        "added",
+        "unlisted",
     ]
     detail: str = ""
     violations: tuple[Violation, ...] = ()

@@ -14,6 +14,8 @@ from autoreason.plugins import absolute, is_in_file
 from autoreason.type_hints import check_fields
 
 Protocol = Literal["robust", "paper"]
+Candidates = Literal["B+AB", "B", "AB"]
+"""Who opposes A in a pass."""
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*)/(.+)")
 STYLES = ("reasoned", "holistic", "specialists")
 
@@ -34,6 +36,8 @@ PANEL_JUDGES = 7
 MAX_JUDGES = 99
 MAX_DRAFTS = 10
 """As many texts as a judge is asked to rank."""
+MAX_REVISERS = 3
+"""With A and AB five texts: the most whose rankings a ballot's schema lists one by one."""
 MAX_PASSES = 1000
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 
@@ -49,12 +53,20 @@ class Models(Struct, frozen=True, kw_only=True):
     """Who joins A and B into AB."""
     judges: tuple[str, ...]
     """Who judges; several make a mixed panel, taken in turn, seat by seat."""
+    revisers: tuple[str, ...] = ()
+    """Who revises in a tournament instead of the author; several, three at most, write B1, B2 … side by side, and AB
+    joins A with one of them, by turns. No published run had several."""
 
     def __post_init__(self) -> None:
         for role in ("author", "critic", "synthesizer"):
             msgspec.structs.force_setattr(self, role, _absolute_address(getattr(self, role)))
-        judges = tuple(map(_absolute_address, self.judges))
-        msgspec.structs.force_setattr(self, "judges", judges)
+        for role in ("judges", "revisers"):
+            addresses = tuple(map(_absolute_address, getattr(self, role)))
+            msgspec.structs.force_setattr(self, role, addresses)
+        if len(self.revisers) > MAX_REVISERS:
+            raise InvalidInput(
+                f"`reviser_models` are {len(self.revisers)}; give {MAX_REVISERS} at most"
+            )
 
     @classmethod
     def everywhere(cls, address: str) -> Self:
@@ -68,7 +80,7 @@ class Models(Struct, frozen=True, kw_only=True):
 
     def all(self) -> tuple[str, ...]:
         """Every address, once, in a stable order."""
-        addresses = (self.author, self.critic, self.synthesizer, *self.judges)
+        addresses = (self.author, self.critic, self.synthesizer, *self.judges, *self.revisers)
         return tuple(dict.fromkeys(filter(None, addresses)))
 
 
@@ -121,6 +133,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The most drafts written for that."""
     rivals: bool = False
     """Whether a fresh draft opposes A where the critique brings no challenger; False in records that do not say."""
+    candidates: Candidates = "B+AB"
+    """Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not judged.
+    The paper showed judges a clone in place of what it left out, in one run each, so its data say nothing."""
+    blind_revision: bool = False
+    """Revisions are written from task and critique alone, without seeing A, as one account of the method has it; in
+    every published run their authors saw A."""
+    subtractive_synthesis: bool = False
+    """A synthesis may only leave out: code checks that each sentence is what remains of a paragraph of A or B. In the
+    paper's two runs A won none and one of 17 passes; neither was run to its end."""
+    critic_facts: bool = True
+    """Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented claims
+    in the first pass; no run without them is published."""
     k: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 3
     """Survivals of A in a row that end the run."""
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 15
@@ -201,6 +225,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         _check_ranges(msgspec.structs.asdict(self))
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
+        if self.subtractive_synthesis and self.candidates == "B":
+            raise InvalidInput(
+                "`subtractive_synthesis` is set and `candidates` is B, without a synthesis; leave one of them out"
+            )
         self._check_maximum("judges")
         self._check_maximum("drafts")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":

@@ -280,7 +280,7 @@ class Story:
                 now.ballots.append(event)
             case PassDecided():
                 now.decided = event
-                if event.winner in ("B", "AB"):
+                if event.winner and event.winner != "A":
                     self._promote(now, event.winner)
 
     def _pass_of(self, event: PassEvent) -> RecordedPass:

@@ -96,3 +96,13 @@ def test_options_of_other_commands_are_named_as_they_are_there(inside: Inside) -
         assert "--repeats is 0" in refused.sentence
     changed = inside("simulate", "--set", "k=0", "--runs", "2", "-q")
     assert "`k` is 0" in changed.sentence
+
+
+def test_switches_of_a_run_are_those_of_its_fork_unless_it_has_others(inside: Inside) -> None:
+    quick = ("--passes", "1", "-q", "--no-playoff", "--confirmation", "0")
+    switches = ("--blind-revision", "--no-critic-facts", "--candidates", "B")
+    assert inside("run", "hi", "-m", "echo/echo", *quick, *switches).status == 0
+    assert inside("fork", "last", *quick, "--critic-facts").status == 0
+    told = inside("show", "last", "--json").json["settings"]
+    assert (told["blind_revision"], told["critic_facts"]) == (True, True)
+    assert told["candidates"] == "B"

@@ -9,9 +9,9 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.settings import Budget, Settings
 from autoreason.task import Task, read_task
-from autoreason.tournament.statements import SLOTS
+from autoreason.tournament.candidates import SLOT_NAMES
 
-_MODELS = ("author_model", "critic_model", "synthesizer_model", "judge_models")
+_MODELS = ("author_model", "critic_model", "synthesizer_model", "judge_models", "reviser_models")
 _SOLVE = (
     *("repeats", "calls", "width", "ids", "difficulty", "limit"),
     *("test_time_limit", "test_memory_limit", "unsafe"),
@@ -42,7 +42,7 @@ def write_options(values: dict[str, Any]) -> dict[str, Any]:
         chosen["playoff"] = 0
     if "tie_order" in chosen:
         chosen["tie_order"] = tuple(
-            slot.upper() if slot.upper() in SLOTS else slot
+            slot.upper() if slot.upper() in SLOT_NAMES else slot
             for slot in map(str.strip, values["tie_order"].split(">"))
         )
     if "strategy_options" in chosen:

@@ -16,7 +16,8 @@ from autoreason.paths import config_file
 
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
 _ADDRESSES = (
-    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
+    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models"),
+    *("reviser_models", "addresses"),
 )
 
 

@@ -187,6 +187,14 @@ strategy_options = group(
     ),
 )
 draft_options = group("The drafts", setting("drafts"), setting("max_drafts"))
+candidate_options = group(
+    "The candidates",
+    setting("candidates"),
+    _model("revisers", "--reviser-model", "reviser_models", multiple=True),
+    setting("blind_revision", is_flag=True, default=None),
+    setting("subtractive_synthesis", is_flag=True, default=None),
+    setting("critic_facts", "--critic-facts/--no-critic-facts", is_flag=True, default=None),
+)
 stop_options = group(
     "When to stop",
     setting("k", "-k", "k"),
@@ -316,6 +324,7 @@ _shape = (
     contract_options,
     limit_options,
     draft_options,
+    candidate_options,
     stop_options,
     panel_options,
     model_options,

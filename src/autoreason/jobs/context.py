@@ -53,7 +53,7 @@ class JobContext:
             role=role,
             key=key,
             model=model,
-            messages=(*self.opening, *self._records_for(role), Message("user", prompt)),
+            messages=(*self._opening_for(role), *self._records_for(role), Message("user", prompt)),
             max_tokens=self.settings.max_tokens + reasoning_tokens_for(model, effort),
             temperature=temperature,
             effort=effort,
@@ -83,13 +83,26 @@ class JobContext:
     @cached_property
     def opening(self) -> tuple[Message, ...]:
         """What every conversation begins with: the same for all, so that a provider may cache it."""
+        return self._open(self.task.facts)
+
+    @cached_property
+    def _opening_without_facts(self) -> tuple[Message, ...]:
+        return self._open(None)
+
+    def _opening_for(self, role: Role) -> tuple[Message, ...]:
+        return self.opening if self._knows_facts(role) else self._opening_without_facts
+
+    def _knows_facts(self, role: Role) -> bool:
+        return role != "critic" or self.settings.critic_facts
+
+    def _open(self, facts: str | None) -> tuple[Message, ...]:
         task = self.task
         text = self.prompt(
             "task",
             "task",
-            (task.brief, task.facts or ""),
+            (task.brief, facts or ""),
             brief=task.brief,
-            facts=task.facts,
+            facts=facts,
             rules=task.contract.rules(),
             # Texts of recorded passes have a stage, and kept their contract to be judged.
             finished=any(not entry.stage for entry in task.entries),
@@ -107,14 +120,15 @@ class JobContext:
         outcomes = knowledge.outcomes_for(role)
         style = () if role == "judge" else knowledge.style
         feedback = knowledge.feedback if role == "critic" else ()
-        shown = (*knowledge.facts, *style, *feedback, *outcomes.all)
+        facts = knowledge.facts if self._knows_facts(role) else ()
+        shown = (*facts, *style, *feedback, *outcomes.all)
         if not shown:
             return ()
         text = self.prompt(
             "knowledge",
             "knowledge",
             tuple(record.text for record in shown),
-            known_facts=knowledge.facts,
+            known_facts=facts,
             house_style=style,
             reader_feedback=feedback,
             did_well=outcomes.well,

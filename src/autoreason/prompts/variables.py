@@ -93,6 +93,7 @@ VARIABLES = {
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
     "statement": Variable("the problem", "Add two numbers."),
     "style": Variable("reasoned, holistic or specialists", "reasoned"),
+    "subtractive": Variable("whether a synthesis may only cut, and add nothing", True, False),
     "summary": Variable(
         "what the artifact has reached and how much its number varies",
         "It stands at 3 with noise 1",

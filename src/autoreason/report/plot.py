@@ -9,7 +9,7 @@ from autoreason.characters import in_markup
 
 LEGEND = 20
 """Height of a line of the legend."""
-_COLOURS = ("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#7a7a7a")
+_COLOURS = ("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#7a7a7a", "#c2559a")
 _STYLE = (
     "text{font:11px sans-serif;fill:var(--ink,#333)}.title{font-weight:bold}"
     ".axis{fill:var(--muted,#777)}.grid{stroke:var(--line,#ddd);stroke-width:1}"

@@ -30,7 +30,7 @@ def measure_cell(result: Result) -> CellResult:
         finished=result.finished,
         trajectory=story.trajectory,
         words_by_pass=(story.draft.words, *(each.words for each in decided)) if story.draft else (),
-        dropped=sum(len(each.dropped) for each in story.passes),
+        dropped=sum(drop.reason != "unlisted" for each in story.passes for drop in each.dropped),
         cast=len(cast),
         invalid=sum(each.ranking is None for each in cast),
         ballots=tuple(_ballots(story)),

@@ -287,6 +287,7 @@ def _models(models: Models) -> list[tuple[str, str]]:
     return [
         ("author", models.author),
         ("critic", models.critic),
+        *([("revisions", ", ".join(models.revisers))] if models.revisers else []),
         ("synthesis", models.synthesizer),
         ("judges", ", ".join(models.judges)),
     ]

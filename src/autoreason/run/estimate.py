@@ -27,6 +27,7 @@ from autoreason.report.sentences import listed
 from autoreason.run.kinds import job_class
 from autoreason.settings import Models, Settings
 from autoreason.task import Task
+from autoreason.tournament.candidates import ballot_size
 from autoreason.tournament.plan import without_drafts
 
 _TOKENS_PER_WORD = 1.4
@@ -174,7 +175,7 @@ async def estimate_run(
         return unknown
     # Where judges are asked first about texts that are there, their prompt contains them already.
     shown = requests[0].role == "judge" and not (kind.writes or kind.parts_write)
-    sizes = _sizes(task, requests, kind, shown=shown)
+    sizes = _sizes(task, settings, requests, kind, shown=shown)
     reasoning = _reasoning(settings, plans)
     return dataclasses.replace(
         unknown,
@@ -214,7 +215,9 @@ def unseen_tokens(task: Task, requests: Sequence[Request], kind: type[Job]) -> i
     return len(f"{task.brief}{task.facts or ''}".encode()) // _BYTES_PER_TOKEN
 
 
-def _sizes(task: Task, requests: Sequence[Request], kind: type[Job], *, shown: bool) -> Sizes:
+def _sizes(
+    task: Task, settings: Settings, requests: Sequence[Request], kind: type[Job], *, shown: bool
+) -> Sizes:
     """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
@@ -224,9 +227,9 @@ def _sizes(task: Task, requests: Sequence[Request], kind: type[Job], *, shown: b
     return {
         "author": (prompt, document),
         "critic": (prompt + document, _CRITIQUE),
-        "reviser": (prompt + document + _CRITIQUE, document),
+        "reviser": (prompt + _CRITIQUE + (not settings.blind_revision) * document, document),
         "synthesizer": (prompt + 2 * document, document),
-        "judge": (prompt + (0 if shown else 3 * document), _BALLOT),
+        "judge": (prompt + (0 if shown else ballot_size(settings) * document), _BALLOT),
     }
 
 
@@ -235,7 +238,7 @@ def _players(models: Models, plans: Plans) -> Iterator[tuple[Role, tuple[str, ..
     players: dict[Role, tuple[str, ...]] = {
         "author": (models.author,),
         "critic": (models.critic,),
-        "reviser": (models.author,),
+        "reviser": models.revisers or (models.author,),
         "synthesizer": (models.synthesizer,),
         "judge": models.judges,
     }

@@ -24,25 +24,29 @@ class ModelChoice:
 
     def judge(self, model: str | Model, options: Mapping[str, Any]) -> Models:
         """Judges alone."""
-        return Models.judging(*(self._judges(options) or (self.address(model),)))
+        return Models.judging(*(self._several("judge", options) or (self.address(model),)))
 
     def change(self, before: Models, options: Mapping[str, Any]) -> Models:
         """The models of `before`, but for the roles that `options` name."""
+        revisers = before.revisers
         if options.get("model") is not None:
             # A job in which only judges are asked stays one.
             every = Models.everywhere if before.author else Models.judging
-            before = every(self.address(options["model"]))
+            address = self.address(options["model"])
+            # As many as before: a resumed run has the same candidates.
+            before, revisers = every(address), (address,) * len(revisers)
         roles = {role: options.get(f"{role}_model") for role in _ROLES}
         return Models(
             **{
                 role: getattr(before, role) if model is None else self.address(model)
                 for role, model in roles.items()
             },
-            judges=self._judges(options) or before.judges,
+            judges=self._several("judge", options) or before.judges,
+            revisers=self._several("reviser", options) or revisers,
         )
 
-    def _judges(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        models = options.get("judge_models") or ()
+    def _several(self, role: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+        models = options.get(f"{role}_models") or ()
         several = (
             models if isinstance(models, Sequence) and not isinstance(models, str) else [models]
         )

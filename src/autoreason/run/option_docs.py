@@ -17,6 +17,7 @@ _MODELS = {
     "critic_model": Field(_SETTINGS, "Models", "critic"),
     "synthesizer_model": Field(_SETTINGS, "Models", "synthesizer"),
     "judge_models": Field(_SETTINGS, "Models", "judges"),
+    "reviser_models": Field(_SETTINGS, "Models", "revisers"),
 }
 _COMPARISON = ("autoreason.studies.compare.comparison", "ComparisonOptions")
 _SOLVING = ("autoreason.programs.solve_job", "SolveTerms")

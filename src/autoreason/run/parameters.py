@@ -14,7 +14,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.paths import ServerUrl
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
-from autoreason.settings import Budget, Protocol
+from autoreason.settings import Budget, Candidates, Protocol
 from autoreason.tournament.metric import MetricRole
 from autoreason.type_hints import check_call
 
@@ -141,7 +141,12 @@ class RoleOptions(PanelOptions, total=False):
 class WriteOptions(RoleOptions, total=False):
     """Who writes, and how the tournament over texts works."""
 
+    reviser_models: str | Model | Sequence[str | Model]
     protocol: Protocol
+    candidates: Candidates
+    blind_revision: bool
+    subtractive_synthesis: bool
+    critic_facts: bool
     drafts: int
     max_drafts: int
     rivals: bool

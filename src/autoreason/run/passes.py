@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from autoreason.report.numbers import UNKNOWN, percent
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
 from autoreason.report.table import Column, Table
+from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 from autoreason.tournament.statements import code_voters, scores
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 130
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 26, 22
-_NAMES = {"A": "A, the text before", "AB": "AB, a synthesis", "B": "B, a revision"}
 _OPEN = "inconclusive"
 
 
@@ -44,9 +44,9 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
 
 def plot_passes(passes: Sequence[PassDecided]) -> Plot:
     """Margins as bars in the winner's colour, and the length of the text beneath."""
-    shades = colours([*_NAMES, _OPEN])
     winners = dict.fromkeys(each.winner or _OPEN for each in passes)
-    named = {_NAMES.get(name, name): shades[name] for name in shades if name in winners}
+    shades = colours(slots_and(_OPEN))
+    named = {SLOT_NAMES.get(name, name): shades[name] for name in shades if name in winners}
     top = LEGEND * len(named)
     margins = [each.verdict.margin if each.verdict else 0 for each in passes]
     words = [each.words for each in passes]

@@ -11,7 +11,7 @@ from autoreason.settings import Settings
 from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.critics import CRITICS, criticise
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
-from autoreason.tournament.revision import revise
+from autoreason.tournament.revision import revise, reviser_key
 from autoreason.tournament.strategy import Strategy
 
 
@@ -93,7 +93,8 @@ class CritiqueRevise(Iterated):
         elif findings.outcome == "none":
             self.end_pass(number, "unopposed", "A", reason="two critics found nothing to fix")
         else:
-            self.take(number, await revise(self.context, number, text, findings.problems))
+            key = reviser_key(number)
+            self.take(number, await revise(self.context, key, text, findings.problems))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

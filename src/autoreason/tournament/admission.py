@@ -18,8 +18,12 @@ def admit(
     others: tuple[str, ...],
     *,
     fresh: bool = False,
+    listed: bool = True,
 ) -> bool:
-    """Whether a text becomes a candidate next to others, the incumbent first; emits it, or why it is dropped."""
+    """Whether a text becomes a candidate next to others, the incumbent first; emits it, or why it is dropped.
+
+    One that is not `listed` was written for another text to be made of it, and is not judged.
+    """
     if isinstance(written, MissingText):
         context.emit(
             CandidateDropped(number=number, slot=slot, reason=written.reason, detail=written.detail)
@@ -41,6 +45,11 @@ def admit(
             CandidateDropped(
                 number=number, slot=slot, reason="clone", detail="the same as another text"
             )
+        )
+        return False
+    if not listed:
+        context.emit(
+            CandidateDropped(number=number, slot=slot, reason="unlisted", text=written.text)
         )
         return False
     if len(written.violations) > len(violations(context, others[0])):

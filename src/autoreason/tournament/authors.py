@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import shorten
 from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
 from autoreason.exchange import Outcome, Request
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
+from autoreason.parsing.additions import find_additions
 from autoreason.parsing.documents import Document, read_document
 from autoreason.parsing.echoes import find_echo
 from autoreason.parsing.leaks import find_leaks, without_opener
 
 ENDLESS = "it repeats itself without end"
+_QUOTED = 80
+"""Characters of a passage that are quoted."""
+_SHOWN = 5
+"""Passages that are quoted at most."""
 
 
 class WrittenText(NamedTuple):
@@ -33,8 +40,13 @@ class MissingText(NamedTuple):
     detail: str
 
 
-async def write(context: JobContext, request: Request, key: str) -> WrittenText | MissingText:
-    """Ask for a text; send it back once for a leak and once for a breach of contract."""
+async def write(
+    context: JobContext, request: Request, key: str, *, sources: Sequence[str] = ()
+) -> WrittenText | MissingText:
+    """Ask for a text; send it back once for a leak and once for a breach of contract.
+
+    It may say nothing that the `sources` do not say, where there are any: that is a breach, too.
+    """
     draft = await _request_whole(context, request, key)
     if isinstance(draft, MissingText):
         return draft
@@ -43,24 +55,36 @@ async def write(context: JobContext, request: Request, key: str) -> WrittenText 
     if leaks:
         prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
         draft = await _send_back(context, request, sub_key(key, "rewrite"), draft, prompt)
-    breaches = violations(context, draft.text)
+    added = additions(draft.text, sources)
+    breaches = violations(context, draft.text) + added
     repaired = bool(breaches)
     if breaches:
         prompt = context.prompts.render(
             "fix_contract",
             text=draft.text,
             violations=[v.message for v in breaches],
-            fixes=fixes(context, draft.text),
+            fixes=fixes(context, draft.text) + tuple(f"{v.message}; leave it out" for v in added),
         )
         draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
     if rewritten or repaired:
-        leaks, breaches = _leaks(context, draft.text), violations(context, draft.text)
+        leaks = _leaks(context, draft.text)
+        breaches = violations(context, draft.text) + additions(draft.text, sources)
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
 
 
 def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
     """Every limit that a text breaks; repeating the request counts as one, although no task states it."""
     return context.task.contract.violations(text) + _echo(context, text)
+
+
+def additions(text: str, sources: Sequence[str]) -> tuple[Violation, ...]:
+    """That a text says what its sources do not; nothing where it has none."""
+    added = find_additions(text, *sources) if sources else ()
+    if not added:
+        return ()
+    quoted = ", ".join(f"“{shorten(each, _QUOTED, placeholder=' …')}”" for each in added[:_SHOWN])
+    more = f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
+    return (Violation("added", f"{quoted}{more} cannot be cut from either text"),)
 
 
 def fixes(context: JobContext, text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The challengers of a pass: the revision B and the synthesis AB, or a fresh draft in their place."""
+"""The challengers of a pass: revisions and a synthesis, as the settings have it, or a fresh draft in their place."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from collections.abc import Awaitable, Callable
 from autoreason.events import Slot
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
+from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import pass_key, try_key
 from autoreason.parsing.documents import same_text
 from autoreason.tournament.admission import admit
-from autoreason.tournament.authors import MissingText, WrittenText, write
+from autoreason.tournament.authors import MissingText, WrittenText, additions, write
+from autoreason.tournament.candidates import (
+    judges_revisions,
+    revisers_by_slot,
+    turn,
+    writes_synthesis,
+)
 from autoreason.tournament.drafts import write_draft
-from autoreason.tournament.metric_guard import MetricGuard
-from autoreason.tournament.revision import revise
+from autoreason.tournament.metric_guard import MetricGuard, WorseText
+from autoreason.tournament.revision import revise, reviser_key
 
 MAX_RIVALS = 4
 """Fresh drafts written at most where a pass has no challenger; the first takes the place of a synthesis."""
@@ -22,18 +29,29 @@ MAX_RIVALS = 4
 async def challenge(
     context: JobContext, number: int, incumbent: str, problems: str
 ) -> dict[Slot, str]:
-    """The challengers of the incumbent: none, one or two."""
+    """The challengers of the incumbent, as many as become candidates."""
+    settings = context.settings
     challengers: dict[Slot, str] = {}
     guard = MetricGuard(context, pass_key(number, "metric"), incumbent)
-    revision = await revise(context, number, incumbent, problems)
-    if admit(context, number, "B", await guard.check("B", revision), (incumbent,)):
-        challengers["B"] = _text(revision)
-    if isinstance(revision, MissingText) or same_text(revision.text, incumbent):
-        # There is nothing to combine.
+    listed = judges_revisions(settings)
+    revisions = await _revise(context, number, incumbent, problems)
+    for slot, revision in revisions.items():
+        checked = await guard.check(slot, revision) if listed else revision
+        others = (incumbent, *challengers.values())
+        if admit(context, number, slot, checked, others, listed=listed):
+            challengers[slot] = _text(revision)
+    texts = [
+        each.text
+        for each in revisions.values()
+        if isinstance(each, WrittenText) and not same_text(each.text, incumbent)
+    ]
+    if not texts or not writes_synthesis(settings):
+        # There is nothing to combine, or nothing is to be.
         return challengers
-    synthesis = await _synthesize(context, number, incumbent, revision.text)
-    checked = await guard.check("AB", synthesis)
-    if admit(context, number, "AB", checked, (incumbent, revision.text)):
+    revised = texts[turn(number, len(texts))]
+    synthesis = await _synthesize(context, number, incumbent, revised)
+    checked = synthesis if isinstance(synthesis, WorseText) else await guard.check("AB", synthesis)
+    if admit(context, number, "AB", checked, (incumbent, *texts)):
         challengers["AB"] = _text(synthesis)
     return challengers
 
@@ -54,14 +72,38 @@ async def write_rival(
     return {}
 
 
+async def _revise(
+    context: JobContext, number: int, incumbent: str, problems: str
+) -> dict[Slot, WrittenText | MissingText]:
+    """The revisions of a pass, written side by side."""
+    settings = context.settings
+    revisers = revisers_by_slot(settings, number)
+    work = [
+        revise(
+            context,
+            reviser_key(number, slot),
+            incumbent,
+            problems,
+            model=model,
+            blind=settings.blind_revision,
+        )
+        for slot, model in revisers.items()
+    ]
+    written: list[WrittenText | MissingText] = []
+    await use_in_order(work, written.append)
+    return dict(zip(revisers, written, strict=True))
+
+
 async def _synthesize(
     context: JobContext, number: int, incumbent: str, revision: str
-) -> WrittenText | MissingText:
+) -> WrittenText | MissingText | WorseText:
+    """One text of two; where it may only cut, one that says more even when asked again is no candidate."""
     settings = context.settings
     key = pass_key(number, "synthesizer")
     texts = [incumbent, revision]
     draw(settings.seed, f"{key}/order").shuffle(texts)
-    prompt = context.prompt("synthesizer", key, tuple(texts), texts=texts)
+    subtractive = settings.subtractive_synthesis
+    prompt = context.prompt("synthesizer", key, tuple(texts), texts=texts, subtractive=subtractive)
     request = context.request(
         "synthesizer",
         try_key(key, 0),
@@ -69,9 +111,13 @@ async def _synthesize(
         prompt,
         temperature=settings.author_temperature,
     )
-    return await write(context, request, key)
+    sources = texts if subtractive else ()
+    written = await write(context, request, key, sources=sources)
+    if isinstance(written, WrittenText) and (added := additions(written.text, sources)):
+        return WorseText(written.text, added[0].message, "added")
+    return written
 
 
-def _text(written: WrittenText | MissingText) -> str:
+def _text(written: WrittenText | MissingText | WorseText) -> str:
     assert isinstance(written, WrittenText)
     return written.text

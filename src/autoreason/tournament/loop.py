@@ -12,6 +12,7 @@ from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.task import Task
 from autoreason.tournament.authors import violations
+from autoreason.tournament.candidates import in_tie_order, judges_revisions
 from autoreason.tournament.challengers import challenge, write_rival
 from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.confirmation import confirm
@@ -31,7 +32,10 @@ class Tournament(Strategy):
     summary = (
         "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
     )
-    prompts = ("critic", "critique_again", "reviser", "synthesizer", "judge", "ballot_again")
+    prompts = (
+        *("critic", "critique_again", "reviser", "blind_reviser", "synthesizer"),
+        *("judge", "ballot_again"),
+    )
     fewer_calls = "lower `playoff`, `confirmation` or `max_judges`"
 
     def __init__(self, context: JobContext) -> None:
@@ -149,8 +153,10 @@ class Tournament(Strategy):
 
         What a strong author's critics do not find speaks for A; what a weak one's do not find says little.
         """
-        found_something = findings.outcome != "none"
-        return self.settings.rivals and (found_something or bool(self._weakness))
+        if not self.settings.rivals or not judges_revisions(self.settings):
+            # It would be on the ballot as B.
+            return False
+        return findings.outcome != "none" or bool(self._weakness)
 
     def _ballot(
         self, number: int, incumbent: Incumbent, challengers: dict[Slot, str]
@@ -171,7 +177,7 @@ class Tournament(Strategy):
                         violations=breaches,
                     )
                 )
-        order = sorted(texts, key=self.settings.tie_order.index)
+        order = in_tie_order(texts, self.settings)
         return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == minimum}
 
     def _author_failed(self) -> bool:

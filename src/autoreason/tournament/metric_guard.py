@@ -22,8 +22,8 @@ class WorseText(NamedTuple):
 
     text: str
     detail: str
-    reason: Literal["metric", "number"] = "metric"
-    """Its number is worse, or it has none."""
+    reason: Literal["metric", "number", "added"] = "metric"
+    """Its number is worse, or it has none; or it says more than the texts it may only cut."""
 
 
 class MetricGuard:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from autoreason.jobs.job import Plan, Plans
 from autoreason.settings import Settings
+from autoreason.tournament.candidates import (
+    ballot_size,
+    judges_revisions,
+    revisers_by_slot,
+    writes_synthesis,
+)
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.critics import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
@@ -28,7 +34,7 @@ def min_plan(settings: Settings) -> Plan:
 
 def likely_plan(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row."""
-    stays = chance_of_survival(settings.judges, rule=settings.voting)
+    stays = chance_of_survival(settings.judges, ballot_size(settings), settings.voting)
     expected = 0.0
     for _ in range(settings.k):
         # A streak of one more: those before it and one pass, as often as it takes until A stays.
@@ -37,8 +43,8 @@ def likely_plan(settings: Settings) -> Plan:
     return {
         "author": settings.drafts,
         "critic": passes,
-        "reviser": passes,
-        "synthesizer": passes,
+        "reviser": passes * len(revisers_by_slot(settings)),
+        "synthesizer": passes * writes_synthesis(settings),
         "judge": passes * settings.judges + _other_judges(settings),
     }
 
@@ -46,12 +52,13 @@ def likely_plan(settings: Settings) -> Plan:
 def max_plan(settings: Settings) -> Plan:
     """Every request is repeated as often as possible."""
     seats = max(settings.judges, settings.max_judges) if settings.extra_judges else settings.judges
-    drafts = settings.max_drafts + settings.passes * MAX_RIVALS * settings.rivals
+    rivals = MAX_RIVALS * (settings.rivals and judges_revisions(settings))
+    texts = settings.passes * MAX_CALLS_PER_TEXT
     return {
-        "author": drafts * MAX_CALLS_PER_TEXT,
+        "author": (settings.max_drafts + settings.passes * rivals) * MAX_CALLS_PER_TEXT,
         "critic": settings.passes * CRITICS * TRIES,
-        "reviser": settings.passes * MAX_CALLS_PER_TEXT,
-        "synthesizer": settings.passes * MAX_CALLS_PER_TEXT,
+        "reviser": texts * len(revisers_by_slot(settings)),
+        "synthesizer": texts * writes_synthesis(settings),
         "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_PER_SEAT,
     }
 

@@ -8,17 +8,34 @@ from autoreason.tournament.authors import MissingText, WrittenText, write
 
 
 async def revise(
-    context: JobContext, number: int, text: str, problems: str
+    context: JobContext,
+    key: str,
+    text: str,
+    problems: str,
+    *,
+    model: str = "",
+    blind: bool = False,
 ) -> WrittenText | MissingText:
-    """A better text for the task, by an author who sees the old one and its problems."""
+    """A better text for the task, by an author who sees the old one and its problems; `blind`, only its problems."""
     settings = context.settings
-    key = pass_key(number, "reviser")
-    prompt = context.prompt("reviser", key, (text, problems), text=text, critique=problems)
+    shown = {} if blind else {"text": text}
+    prompt = context.prompt(
+        "blind_reviser" if blind else "reviser",
+        key,
+        (*shown.values(), problems),
+        critique=problems,
+        **shown,
+    )
     request = context.request(
         "reviser",
         try_key(key, 0),
-        settings.models.author,
+        model or settings.models.author,
         prompt,
         temperature=settings.author_temperature,
     )
     return await write(context, request, key)
+
+
+def reviser_key(number: int, slot: str = "B") -> str:
+    """The key of a pass's revision: `pass/3/reviser`, for B2 `pass/3/reviser/2`."""
+    return pass_key(number, "reviser", *slot[1:])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
 from autoreason.report.sentences import agreement, by_chance, listed, positions
+from autoreason.tournament.candidates import SLOT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from autoreason.tournament.metric import Metric
 
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
-SLOTS = ("A", "AB", "B")
 ENDINGS = {
     "running": "not finished",
     "converged": "converged",
@@ -64,8 +64,8 @@ def winners(trajectory: tuple[str, ...], most: int) -> str:
 
 def scores(points: dict[str, int]) -> str:
     """`A 6 · AB 8 · B 4`: the slots in their usual order, other texts by points."""
-    usual = [slot for slot in SLOTS if slot in points]
-    others = sorted((name for name in points if name not in SLOTS), key=lambda name: -points[name])
+    usual = [slot for slot in SLOT_NAMES if slot in points]
+    others = sorted(points.keys() - SLOT_NAMES.keys(), key=lambda name: -points[name])
     return " · ".join(f"{name} {points[name]}" for name in (*usual, *others))
 
 
@@ -195,6 +195,8 @@ _DROPPED = {
     "tests": "it does not pass more public tests",
     "metric": "the metric calls it worse than A",
     "number": "the metric gives it no number",
+    "added": "it says more than the two texts it is made of",
+    "unlisted": "it was written for the synthesis alone",
 }
 
 

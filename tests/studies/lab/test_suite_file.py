@@ -134,3 +134,19 @@ def test_briefs_and_facts_may_be_files_next_to_the_suite(tmp_path: Path) -> None
     tasks = read(text, tmp_path).suite.tasks
     assert tasks["tides"].task.contract.max_words == 50
     assert tasks["sea"].task.facts == "The moon pulls."
+
+
+def test_an_arm_may_have_other_candidates_and_revisers(tmp_path: Path) -> None:
+    switched = USUAL.replace(
+        "  single: {strategy: single}",
+        "  single: {strategy: single, reviser_models: [strong, acme/y]}\n"
+        "  other: {candidates: AB, blind_revision: true, subtractive_synthesis: true, critic_facts: false}",
+    ).replace("seed: 3", "seed: 3\nmodels: [strong]")
+    arms = read(switched, tmp_path, models={"strong": "acme/x"}).suite.arms
+    assert arms["single"].settings.models.revisers == ("acme/x", "acme/y")
+    other = arms["other"].settings
+    assert (other.candidates, other.blind_revision) == ("AB", True)
+    assert (other.subtractive_synthesis, other.critic_facts) == (True, False)
+    for wrong, said in (("candidates: A", "candidates"), ("reviser_models: weak", "no model")):
+        with pytest.raises(InvalidInput, match=rf"line 6, column \d+: .*{said}"):
+            read(USUAL.replace("strategy: single", wrong), tmp_path)

@@ -7,6 +7,8 @@ import pytest
 from msgspec.structs import replace
 from tests.studies.simulate.scenes import SHARP, settings, world
 
+from autoreason.errors import InvalidInput
+from autoreason.studies.simulate.fast import play_fast
 from autoreason.studies.simulate.outcomes import Outcomes, summarise
 from autoreason.studies.simulate.play import play_all, tournament_of
 from autoreason.studies.simulate.random_draws import RandomDraws
@@ -84,3 +86,17 @@ def test_a_summary_says_nothing_of_displacements_where_there_were_none() -> None
     assert message.claimed_wrongly is not None
     assert message.claimed_wrongly.value == 0
     assert message.quality.low < message.quality.value == 1.0 < message.quality.high
+
+
+@pytest.mark.parametrize(("candidates", "calls"), [("B+AB", 6), ("B", 5), ("AB", 6)])
+def test_a_protocol_may_do_without_the_revision_or_the_synthesis(
+    candidates: str, calls: int
+) -> None:
+    chosen = settings("paper", candidates=candidates, passes=3)
+    luck = RandomDraws(2, 4).cached()
+    for row in range(4):
+        cast, tournament = tournament_of(world("help"), chosen, luck, row)
+        assert cast.calls.total() == 1 + calls * len(tournament.story.trajectory)
+        assert set(tournament.story.trajectory) <= {"A", *candidates.split("+")}
+    with pytest.raises(InvalidInput, match=r"candidates is A?B; `fast`"):
+        play_fast(world("help"), settings(candidates=candidates.split("+")[-1]), 2, 1)

@@ -28,6 +28,7 @@ from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament import statements
+from autoreason.tournament.candidates import written_slots
 
 if TYPE_CHECKING:
     from autoreason.artifacts.research_history import ResearchProgress
@@ -74,6 +75,12 @@ class Call:
     def seat(self) -> int | None:
         """The judge's seat."""
         return Key.parse(self.key).number("judge")
+
+    @property
+    def slot(self) -> str | None:
+        """The revision it is for, where several models revise."""
+        number = Key.parse(self.key).number("reviser")
+        return None if number is None else f"B{number}"
 
     @property
     def tokens(self) -> int:
@@ -273,8 +280,7 @@ class Live:
                 statements.critique(last) if last else "",
                 failed=last is not None and not last.readable,
             ),
-            self._candidate(now, "reviser", "B"),
-            self._candidate(now, "synthesizer", "AB"),
+            *(self._candidate(now, slot) for slot in self._slots(now)),
         ]
         # Other strategies have passes with fewer roles; those that never speak are not waited for.
         return steps if self.contest else [step for step in steps if step.state != "waiting"]
@@ -332,15 +338,30 @@ class Live:
             for each in self.solved.by_strategy()
         ]
 
-    def _candidate(self, now: RecordedPass, role: Role, slot: Slot) -> Step:
-        if ready := now.candidates.get(slot):
-            return self._step(role, f"{slot}: {statements.candidate(ready)}")
-        if dropped := next((event for event in now.dropped if event.slot == slot), None):
-            return self._step(role, f"{slot}: {statements.dropped(dropped)}", failed=True)
-        return self._step(role)
+    def _slots(self, now: RecordedPass) -> list[Slot]:
+        """The texts of a pass, those that are yet to come included."""
+        settings = self.story.settings
+        usual: list[Slot] = written_slots(settings, now.number) if settings else ["B", "AB"]
+        # A fresh draft is B, also where several models revise.
+        return [*usual, *(slot for slot in now.candidates if slot not in usual)]
 
-    def _step(self, role: Role, text: str = "", *, failed: bool = False) -> Step:
-        calls = [call for call in self.calls.values() if call.role == role]
+    def _candidate(self, now: RecordedPass, slot: Slot) -> Step:
+        if ready := now.candidates.get(slot):
+            return self._step(_role(slot), f"{slot}: {statements.candidate(ready)}", slot=slot)
+        if dropped := next((event for event in now.dropped if event.slot == slot), None):
+            text = f"{slot}: {statements.dropped(dropped)}"
+            failed = dropped.reason != "unlisted"
+            return self._step(_role(slot), text, slot=slot, failed=failed)
+        return self._step(_role(slot), slot=slot)
+
+    def _step(
+        self, role: Role, text: str = "", *, slot: Slot | None = None, failed: bool = False
+    ) -> Step:
+        calls = [
+            call
+            for call in self.calls.values()
+            if call.role == role and (slot is None or call.slot in (None, slot))
+        ]
         finished: State = "failed" if failed else "done"
         return Step(role, "working" if calls else finished if text else "waiting", text, calls)
 
@@ -408,3 +429,8 @@ class Live:
                 spending.cost(spent, limits.cost),
             )
         )
+
+
+def _role(slot: Slot) -> Role:
+    """Who writes the text of a slot."""
+    return "synthesizer" if slot == "AB" else "reviser"

@@ -32,6 +32,7 @@ from autoreason.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    Slot,
     Verdict,
 )
 from autoreason.exchange import CallRetried, Signal
@@ -183,9 +184,9 @@ def _pass_step(event: AnyEvent, story: Story) -> str:
         case CritiqueWritten():
             text = f"{'contract' if event.by_code else 'critique'}: {statements.critique(event)}"
         case CandidateReady():
-            text = f"{_CANDIDATES[event.slot]} {event.slot}: {statements.candidate(event)}"
+            text = f"{_kind(event.slot)} {event.slot}: {statements.candidate(event)}"
         case CandidateDropped():
-            text = f"{_CANDIDATES[event.slot]} {event.slot}: {statements.dropped(event)}"
+            text = f"{_kind(event.slot)} {event.slot}: {statements.dropped(event)}"
         case PassDecided():
             text = statements.decided(event, story.settings.k if story.settings else None)
             text = f"{_code(event.verdict)}{text}"
@@ -220,7 +221,7 @@ def program_step(event: AnyEvent, story: Story) -> str:
         case PassStarted():
             return f"pass {event.number}: begins"
         case CandidateReady():
-            what = "program" if event.slot == "A" else _CANDIDATES[event.slot]
+            what = "program" if event.slot == "A" else _kind(event.slot)
             return f"pass {event.number}: {what} {event.slot}, {numbers.lines(event.text)}"
         case PassDecided():
             from autoreason.programs.program_statements import program_decided
@@ -233,7 +234,8 @@ def program_step(event: AnyEvent, story: Story) -> str:
             return step(event, story)
 
 
-_CANDIDATES = {"A": "text", "B": "revision", "AB": "synthesis"}
+def _kind(slot: Slot) -> str:
+    return {"A": "text", "AB": "synthesis"}.get(slot, "revision")
 
 
 def playoff(event: PlayoffDecided) -> str:

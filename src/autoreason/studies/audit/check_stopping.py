@@ -237,7 +237,7 @@ def novelty(runs: Runs) -> AuditResult:
     for run in runs:
         off.append([])
         for before, now in pairwise(run.passes):
-            if before.winner not in ("B", "AB"):
+            if before.winner in (None, "A"):
                 continue
             first, then = _points(before.panel, before.winner), _points(now.panel, "A", fair=True)
             if first is not None and then is not None and now.panel:

@@ -25,6 +25,7 @@ from autoreason.studies.audit.findings import (
     share_level,
 )
 from autoreason.studies.audit.wording import cut_off
+from autoreason.tournament.candidates import is_revision
 
 _CUT = Topic(
     "cut-off texts",
@@ -138,9 +139,10 @@ def leaks(runs: Runs) -> AuditFinding:
     leaks_by_slot: dict[str, list[bool]] = {"B": [], "AB": []}
     example = ""
     for run, _, slot, text in _candidates(runs):
-        if slot in leaks_by_slot:
+        kind = "B" if is_revision(slot) else slot
+        if kind in leaks_by_slot:
             passages = find_leaks(text, *run.allowed)
-            leaks_by_slot[slot].append(bool(passages))
+            leaks_by_slot[kind].append(bool(passages))
             example = example or (passages[0] if passages else "")
     every = [leaking for each in leaks_by_slot.values() for leaking in each]
     if not every:
@@ -303,7 +305,7 @@ def _incumbent_lengths(run: AuditedRun) -> Iterator[int]:
         if first and "A" in audited.words:
             yield audited.words["A"]
             first = False
-        if audited.winner in ("B", "AB") and audited.winner in audited.words:
+        if audited.winner not in (None, "A") and audited.winner in audited.words:
             yield audited.words[audited.winner]
 
 

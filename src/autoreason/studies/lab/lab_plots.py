@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from autoreason.characters import in_markup
 from autoreason.report.numbers import percent
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
+from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import LabReport
@@ -73,9 +74,13 @@ def draw_lines(
 
 def draw_trajectories(arms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
     """One row for each way that tournaments went, one square for the winner of each pass, by arm."""
-    shades = colours(["A", "AB", "B", "?"])
-    named = {"A, the text before": shades["A"], "AB, a synthesis": shades["AB"]}
-    named |= {"B, a revision": shades["B"], "inconclusive": shades["?"]}
+    shades = colours(slots_and("?"))
+    winners = {winner for _, ways in arms for way in ways for winner in way.split()}
+    named = {
+        SLOT_NAMES.get(name, "inconclusive"): shade
+        for name, shade in shades.items()
+        if name in winners
+    }
     parts, y = list(legend(named)), LEGEND * len(named) + 8
     widest = max(len(way.split()) for _, ways in arms for way in ways)
     side = min(_ROW, (_WIDTH - _NAMES - _RIGHT) / widest)

@@ -36,7 +36,7 @@ _RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http")
 """Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
 _ARM = (
-    *("model", *(f"{role}_model" for role in _ROLES), "judge_models", DRAFT),
+    *("model", *(f"{role}_model" for role in _ROLES), "judge_models", "reviser_models", DRAFT),
     *(name for names in _TERMS.values() for name in names),
     *(name for name in Settings.__struct_fields__ if name not in _RUN_KEYS),
 )
@@ -253,10 +253,9 @@ class _Reading:
             return self._address(("model",), found)
         raise self.document.fault(path, "no model is named; give `model`")
 
-    def _judges(self, path: KeyPath, given: Any, default: str) -> tuple[str, ...]:
+    def _several(self, path: KeyPath, given: Any) -> tuple[str, ...]:
         several = given if isinstance(given, list) else [given]
-        several = several if given else [default]
-        return tuple(self._address((*path, "judge_models"), each) for each in several)
+        return tuple(self._address(path, each) for each in several) if given else ()
 
     # Tasks.
 
@@ -327,7 +326,9 @@ class _Reading:
         roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
         models = Models(
             **{role: self._address((*path, f"{role}_model"), each) for role, each in roles.items()},
-            judges=self._judges(path, keys.pop("judge_models", None), default),
+            judges=self._several((*path, "judge_models"), keys.pop("judge_models", None))
+            or (default,),
+            revisers=self._several((*path, "reviser_models"), keys.pop("reviser_models", None)),
         )
         # The suite's own panels do the confirming.
         settings = self._settings(path, models, {"confirmation": 0, **keys})
@@ -335,8 +336,8 @@ class _Reading:
 
     def _panel(self) -> SuitePanel:
         keys = asdict(self.keys.panel)
-        given = keys.pop("judge_models")
-        judges = self._judges(("panel",), given, "" if given else self._default(("panel",)))
+        judges = self._several(("panel", "judge_models"), keys.pop("judge_models"))
+        judges = judges or (self._default(("panel",)),)
         flags = {name: keys.pop(name) for name in ("equal_length", "pairwise")}
         keys["strategy"] = "judge_pairs" if flags["pairwise"] else "judge"
         settings = self._settings(("panel",), Models.judging(*judges), keys)

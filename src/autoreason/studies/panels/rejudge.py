@@ -25,6 +25,7 @@ from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.task import Entry, Task
+from autoreason.tournament.candidates import in_tie_order
 from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
@@ -166,7 +167,7 @@ def recorded_panels(story: Story, run: str) -> Task:
     for recorded in story.passes:
         if recorded.verdict:
             stage = sub_key(_AGAIN, pass_key(recorded.number))
-            slots = [s for s in story.settings.tie_order if s in recorded.verdict.scores]
+            slots = in_tie_order(recorded.verdict.scores, story.settings)
             texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
             entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
     if story.playoff and story.playoff.verdict:

@@ -70,6 +70,10 @@ def check_fast(settings: Settings) -> None:
         raise InvalidInput(
             f"voting is {settings.voting}; `fast`, `plot` and `html` count by borda only, leave them out"
         )
+    if settings.candidates != "B+AB":
+        raise InvalidInput(
+            f"candidates is {settings.candidates}; `fast`, `plot` and `html` have both, leave them out"
+        )
     if settings.drafts > 1:
         raise InvalidInput(
             f"drafts is {settings.drafts}; `fast`, `plot` and `html` begin from one draft, leave them out"

@@ -25,6 +25,7 @@ SETTINGS = (
     "playoff",
     "playoff_texts",
     "confirmation",
+    "candidates",
 )
 """What makes a difference to a simulated run."""
 _MODELS = Models.everywhere("simulated/cast")

@@ -1,0 +1,171 @@
+"""Runs with other candidates are recorded, replayed, resumed and read like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.run.runs import TASK, go_on, open_journal, scripted, start_run
+from tests.run.runs import settings as usual
+from tests.tournament.stage import document, vote
+
+from autoreason import Report
+from autoreason.cli.views.live import Live
+from autoreason.errors import CallFailed, Failure
+from autoreason.events import PassStarted
+from autoreason.exchange import CallStarted, Request
+from autoreason.journal import Journal
+from autoreason.run.estimate import estimate_run
+from autoreason.run.export import export
+from autoreason.run.model_choice import ModelChoice
+from autoreason.run.passes import passes_of, plot_passes
+from autoreason.run.replay import replay_async
+from autoreason.settings import Settings
+from autoreason.studies.audit.check_texts import leaks
+from autoreason.studies.audit.own_runs import audit_story
+from autoreason.studies.lab.lab_plots import draw_trajectories
+from autoreason.studies.panels.rejudge import recorded_panels
+
+ADDRESS = "scripted/scripted"
+
+
+def by_key(request: Request) -> str:
+    """A revision that names its reviser."""
+    return document(f"Second text, made in {'/'.join(request.key.split('/')[1:-2])}.")
+
+
+def two_revisers(**changes: Any) -> Settings:
+    """Settings with two revisers, and no judge but those of two passes."""
+    base = usual(ADDRESS, passes=2, playoff=0, confirmation=0, extra_judges=0, **changes)
+    return replace(base, models=replace(base.models, revisers=(ADDRESS, ADDRESS)))
+
+
+@examples(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 99),
+    candidates=st.sampled_from(["B+AB", "B", "AB"]),
+    blind=st.booleans(),
+    cuts=st.booleans(),
+    facts=st.booleans(),
+    revisers=st.integers(0, 3),
+)
+async def test_whatever_the_candidates_a_run_replays(
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    candidates: str,
+    blind: bool,
+    cuts: bool,
+    facts: bool,
+    revisers: int,
+) -> None:
+    chosen = usual(
+        ADDRESS,
+        seed=seed,
+        passes=2,
+        playoff=0,
+        confirmation=0,
+        extra_judges=0,
+        early_stop=False,
+        candidates=candidates,
+        blind_revision=blind,
+        subtractive_synthesis=cuts and candidates != "B",
+        critic_facts=facts,
+    )
+    chosen = replace(chosen, models=replace(chosen.models, revisers=(ADDRESS,) * revisers))
+    model = scripted({"reviser": by_key, "judge": vote("reviser", "First", "Third")})
+    with open_journal(tmp_path_factory.mktemp("runs")) as journal:
+        task = replace(TASK, facts="It is red.")
+        result = await start_run(journal, model, settings=chosen, task=task)
+        replayed = await replay_async(result.run, journal=journal)
+        assert replayed.same, replayed.difference
+        span = (await estimate_run(task, chosen)).calls
+        assert span is not None
+        assert span.low <= result.calls <= span.high
+
+
+async def test_a_run_with_two_revisers_is_shown_by_every_reader(
+    journal: Journal, tmp_path: Path
+) -> None:
+    judge = vote("reviser/2", "First")
+    model = scripted({"reviser": by_key, "judge": judge})
+    result = await start_run(journal, model, settings=two_revisers())
+    story = result.story
+    assert story.trajectory == ("B2", "A")
+    assert result.origin == "pass 1 B2"
+    assert isinstance(result, Report)
+    assert "B2" in result.to_markdown()
+    again = recorded_panels(story, result.run)
+    assert [each.name for each in again.entries] == ["A", "AB", "B1", "B2"] * 2
+    assert story.task is not None
+    assert story.settings is not None
+    audited = audit_story(result.run, story, story.task, story.settings, {})
+    assert "6 challengers" in leaks([audited]).statement
+    export(result.run, tmp_path / "out", journal=journal)
+    assert list((tmp_path / "out").rglob("B2.md"))
+    plot = plot_passes(passes_of(story))
+    assert "B2, a revision by the second model" in plot.svg
+    drawn = draw_trajectories([("arm", {" ".join(story.trajectory): 1})])
+    assert drawn.svg.count("a revision by the second model") == 1
+
+
+async def test_a_run_that_goes_on_with_another_model_keeps_its_candidates(
+    journal: Journal,
+) -> None:
+    gone = {"pass/2/reviser/2/try/0": CallFailed(Failure.CONNECTION, "gone")}
+    model = scripted({"reviser": by_key, **gone})
+    paused = await start_run(journal, model, settings=two_revisers())
+    assert paused.status == "provider_failed"
+    finished = await go_on(journal, paused.run, scripted({"reviser": by_key}))
+    assert finished.status == "converged"
+    assert finished.calls == paused.calls + 5  # One revision, the synthesis and three judges.
+    other = ModelChoice().change(two_revisers().models, {"model": "acme/x"})
+    assert other.revisers == ("acme/x", "acme/x")
+    assert ModelChoice().write("acme/x", {"reviser_models": "acme/y"}).revisers == ("acme/y",)
+
+
+async def test_a_watcher_sees_each_reviser_at_work(journal: Journal) -> None:
+    result = await start_run(journal, scripted({"reviser": by_key}), settings=two_revisers())
+    live = Live()
+    live.story = result.story
+    live.story.end = None
+    live.on_event(PassStarted(number=3, words=9))
+    live.on_signal(CallStarted("pass/3/reviser/2/try/0", "reviser", "m"))
+    assert [(step.name, step.state) for step in live.steps()] == [
+        ("critic", "waiting"),
+        ("reviser", "waiting"),
+        ("reviser", "working"),
+        ("synthesizer", "waiting"),
+    ]
+    live.story.settings = replace(two_revisers(), candidates="AB")
+    assert [step.name for step in live.steps()] == ["critic", "reviser", "synthesizer"]
+
+
+async def test_a_dry_run_prices_what_is_written_and_read() -> None:
+    one = usual("openai/gpt-4.1", passes=1, k=1)
+    revisers = ("openai/gpt-4.1-mini", "openai/gpt-4.1-mini")
+    switched = (
+        one,
+        replace(one, candidates="B"),
+        replace(one, candidates="AB"),
+        replace(one, blind_revision=True),
+        replace(one, models=replace(one.models, revisers=revisers)),
+    )
+    calls, tokens, costs = [], [], []
+    for each in switched:
+        found = await estimate_run(TASK, each)
+        assert found.calls
+        assert found.tokens
+        assert found.cost
+        calls.append(found.calls.likely)
+        tokens.append(found.tokens.likely)
+        costs.append(found.cost.likely)
+    full, no_synthesis, no_revision, blind, two = calls
+    assert (no_synthesis, no_revision, blind, two) == (full - 1, full, full, full + 1)
+    assert tokens[1] < tokens[2] < tokens[0]
+    assert tokens[3] < tokens[0] < tokens[4]
+    assert costs[3] < costs[0]
