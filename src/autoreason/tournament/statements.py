@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from autoreason.task import Task
     from autoreason.tournament.metric import Metric
 
+ONE_VOTE = "one judge in each pass; one vote is no panel, so nothing can be claimed from the passes"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 SLOTS = ("A", "AB", "B")
 ENDINGS = {
@@ -73,6 +74,9 @@ def lead(verdict: Verdict) -> str:
     """The margin, and what it is worth."""
     if verdict.tied:
         return f"a tie at the top, which goes to {verdict.winner}"
+    if verdict.margin < 0:
+        behind = f"{count(-verdict.margin, 'point')} behind"
+        return f"{behind}, and a challenger needs a lead of {verdict.required_lead}"
     return f"{count(verdict.margin, 'point')} ahead; {by_chance('as much', verdict.chance)}"
 
 
@@ -272,7 +276,20 @@ def ballot(event: BallotCast) -> str:
     again = f", asked {event.asked} times" if event.asked > 1 else ""
     vote = ranking(event.ranking) if event.ranking else "no valid ballot"
     judge, is_reversed = judge_of(event.stage, event.seat)
-    return f"judge {judge}{lens}: {vote}{', order reversed' if is_reversed else ''}{again}"
+    vote += ", order reversed" if is_reversed else ""
+    return f"judge {judge}{lens}: {vote}{again}{_length_check(event)}"
+
+
+def _length_check(event: BallotCast) -> str:
+    """What a second judge made of the first place."""
+    if event.check is None or event.ranking is None:
+        return ""
+    if event.check.only_length is None:
+        return "; the check of its first place could not be read"
+    if not event.check.only_length:
+        return "; checked, its first place is not for length alone"
+    before, after = event.ranking[1], event.ranking[0]
+    return f"; {before} was first, for its length alone by the check, and goes behind {after}"
 
 
 def violations(broken: tuple[Violation, ...]) -> str:
@@ -371,6 +388,8 @@ def evidence(
         judged = (
             [("Survival", survival(found.survival))] if found.survival or not found.ballots else []
         )
+        if story.settings and story.settings.judges == 1:
+            judged.append(("Panel", ONE_VOTE))
         judged.append(("Agreement", agreement(found.agreement)))
         if story.playoff:
             judged.append(("Playoff", playoff(story.playoff, story.draft)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from autoreason.parsing.documents import share_changed
 from autoreason.plugins import load_function, short
+from autoreason.report.numbers import percent
 from autoreason.settings import Settings
 from autoreason.story import Story
 
@@ -32,6 +34,23 @@ def passes(number: int) -> StopRule:
     def rule(story: Story) -> str:
         run = "1 pass was run" if number == 1 else f"{number} passes were run"
         return run if len(story.passes) >= number else ""
+
+    return rule
+
+
+def plateau(settings: Settings) -> StopRule:
+    """Over when the winners of so many passes in a row differ little from A; inconclusive ones do not count."""
+    number, most = settings.plateau, settings.plateau_change
+
+    def rule(story: Story) -> str:
+        decided = [(each, each.decided.winner) for each in story.passes if each.decided]
+        last = [(each, winner) for each, winner in decided if winner][-number:]
+        if not number or len(last) < number:
+            return ""
+        if any(share_changed(each.incumbent, each.text(winner)) > most for each, winner in last):
+            return ""
+        passes_in_a_row = "the last pass" if number == 1 else f"each of the last {number} passes"
+        return f"a plateau: {passes_in_a_row} changed at most {percent(most)} of the words"
 
     return rule
 

@@ -208,7 +208,8 @@ def _pass_panel(
     panel = _panel(recorded.ballots, recorded.verdict, settings, replies)
     if panel is None:
         return None
-    size, rule, texts = pass_size(settings), settings.voting, panel.candidates
+    rule, texts = settings.voting, panel.candidates
+    size = pass_size(settings, texts)
     if recorded.verdict:
         size = size.with_code(recorded.verdict.code.values(), texts)
     invalid = tuple(ballot.seat for ballot in recorded.ballots if not ballot.ranking)
@@ -249,7 +250,7 @@ def _vote(ballot: BallotCast, replies: JudgeReplies) -> AuditedVote:
     return AuditedVote(
         judge=ballot.model,
         order=ballot.order,
-        ranking=ballot.ranking,
+        ranking=ballot.first_ranking,
         labels=ballot.labels,
         text=replies.get(try_key(key, attempt)),
     )
