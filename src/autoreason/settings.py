@@ -237,10 +237,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.judges > 1:
             return
         if not self.single_judge:
-            raise InvalidInput(
-                "`judges` is 1; one vote is no panel: give 2 and more, or, for a tournament over texts, "
-                "ask for it by name with `single_judge`"
-            )
+            by_name = ", or ask for one by name with `single_judge`" if self.models.author else ""
+            raise InvalidInput(f"`judges` is 1; one vote is no panel: give 2 or more{by_name}")
         if self.extra_judges:
             raise InvalidInput(
                 f"`extra_judges` is {self.extra_judges} next to a single judge; give 0, or more `judges`"

@@ -88,7 +88,8 @@ def _ends(
     """The ends of a panel whose size depends on votes, next to code or with weights; of another just its ballots."""
     if isinstance(judges, int):
         return judges
-    if not (judges.early_stop or judges.extra or judges.code or judges.weights):
+    may_vary = (judges.early_stop or judges.extra) and not judges.single
+    if not (may_vary or judges.code or judges.weights):
         return judges.start - len(invalid)
     return _all_ends(judges, candidates, rule, invalid)
 
