@@ -93,7 +93,7 @@ async def test_a_second_judge_sees_the_first_two_texts_and_the_reasons_and_confi
         assert [name for name in cast.labels if name in shown] == list(shown)
         assert "so it is" in request.messages[-1].text
         assert cast.ranking == cast.first_ranking == ("B", "AB", "A")
-        assert "not for length alone" in ballot(cast)
+        assert "checked, B is not first for its length alone" in ballot(cast)
 
 
 async def test_a_first_place_for_length_alone_goes_to_the_second_text_and_the_ballot_says_so() -> (
@@ -162,7 +162,9 @@ async def test_an_anchored_judge_sees_the_first_draft_once_it_is_no_longer_a() -
         # It is there once, as a reference or as one of the texts.
         assert prompt.count("First text.") == 1
         assert is_anchored == ("First text." not in shown.values())
-    assert {cast.stage for cast in ballots(played) if cast.anchored} == {"pass/2"}
+    anchored = [cast for cast in ballots(played) if cast.anchored]
+    assert {cast.stage for cast in anchored} == {"pass/2"}
+    assert "judge 1 (shown the first draft): " in ballot(anchored[0])
 
 
 def test_where_there_is_no_first_draft_no_judge_can_be_anchored() -> None:

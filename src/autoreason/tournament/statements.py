@@ -273,23 +273,25 @@ def code_ballot(event: CodeBallot) -> str:
 def ballot(event: BallotCast) -> str:
     """One seat's vote."""
     lens = f" ({event.lens})" if event.lens else ""
+    lens += " (shown the first draft)" if event.anchored else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
     vote = ranking(event.ranking) if event.ranking else "no valid ballot"
     judge, is_reversed = judge_of(event.stage, event.seat)
     vote += ", order reversed" if is_reversed else ""
-    return f"judge {judge}{lens}: {vote}{again}{_length_check(event)}"
+    checked = f"; {length_check(event)}" if event.check else ""
+    return f"judge {judge}{lens}: {vote}{again}{checked}"
 
 
-def _length_check(event: BallotCast) -> str:
-    """What a second judge made of the first place."""
+def length_check(event: BallotCast) -> str:
+    """What a second judge made of the first place of a ballot."""
     if event.check is None or event.ranking is None:
-        return ""
+        return "no one checked its first place"
     if event.check.only_length is None:
-        return "; the check of its first place could not be read"
+        return "the check of its first place could not be read"
+    first, second = event.first_ranking[:2] if event.first_ranking else event.ranking[:2]
     if not event.check.only_length:
-        return "; checked, its first place is not for length alone"
-    before, after = event.ranking[1], event.ranking[0]
-    return f"; {before} was first, for its length alone by the check, and goes behind {after}"
+        return f"checked, {first} is not first for its length alone"
+    return f"{first} was first, for its length alone by the check, and goes behind {second}"
 
 
 def violations(broken: tuple[Violation, ...]) -> str:

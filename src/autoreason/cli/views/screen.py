@@ -123,7 +123,8 @@ def _header(live: Live, width: int) -> list[Text]:
     about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
     about.append(f" {clock}")
     about.stylize("dim")
-    return [top, about]
+    single = [Text(statements.ONE_VOTE, style="dim")] if settings.judges == 1 else []
+    return [top, about, *single]
 
 
 def _trajectory(live: Live, room: int) -> list[Text]:
