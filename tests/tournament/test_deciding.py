@@ -41,7 +41,7 @@ async def test_one_judge_decides_where_one_is_asked_for_by_name() -> None:
 
 async def test_of_one_vote_it_is_said_that_it_is_no_panel() -> None:
     for single in (True, False):
-        changes = {"single_judge": True} if single else {}
+        changes: dict[str, Any] = {"single_judge": True} if single else {}
         played = await play(k=1, playoff=0, confirmation=0, **changes)
         assert played.delivered is not None
         story = build_story(played.events)
@@ -87,7 +87,7 @@ async def test_a_stays_behind_where_no_lead_is_large_enough_and_it_is_said() -> 
 
 
 async def test_where_a_is_not_on_the_ballot_no_lead_is_required() -> None:
-    script = {
+    script: dict[str, Any] = {
         "reviser": document("Second text."),
         "synthesizer": document("Third text."),
         "judge": vote("Second", "Third"),

@@ -9,9 +9,11 @@ import pytest
 from tests.tournament.stage import Played, document, play, shown_texts, vote
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, PassDecided
+from autoreason.events import BallotCast, JobFinished, PassDecided
 from autoreason.exchange import Request
 from autoreason.settings import STYLES, Models, make_settings
+from autoreason.studies.panels.ranked import RankedPanel
+from autoreason.task import Entry
 from autoreason.tournament.plan import likely_plan
 from autoreason.tournament.statements import ballot
 
@@ -147,7 +149,7 @@ async def test_a_run_takes_the_calls_that_are_planned_for_it(changes: dict[str, 
 
 
 async def test_an_anchored_judge_sees_the_first_draft_once_it_is_no_longer_a() -> None:
-    script = {
+    script: dict[str, Any] = {
         "author": document("First text."),
         "reviser": lambda request: document(f"Second text, made in {request.key.split('/')[1]}."),
         "judge": vote("Second", "Third", "First"),
@@ -165,6 +167,20 @@ async def test_an_anchored_judge_sees_the_first_draft_once_it_is_no_longer_a() -
     anchored = [cast for cast in ballots(played) if cast.anchored]
     assert {cast.stage for cast in anchored} == {"pass/2"}
     assert "judge 1 (shown the first draft): " in ballot(anchored[0])
+
+
+async def test_finished_texts_can_be_judged_by_verified_judges_at_the_price_that_is_named() -> None:
+    names = {"one": "A long text about the tide.", "two": "A short text."}
+    entries = tuple(Entry(name=name, text=text) for name, text in names.items())
+    terms: dict[str, Any] = {"judges": 3, "style": "verified", "strategy": "judge"}
+    judging = Models.judging("x/y")
+    answers = {"judge": judge(said("length"), "long", "short")}
+    played = await play(answers, entries=entries, models=judging, **terms)
+    assert isinstance(played.end, JobFinished)
+    assert played.end.origin == "two"
+    least, likely, most = RankedPanel.plans(make_settings(judging, 1, **terms))
+    assert (least, likely, most) == ({"judge": 3}, {"judge": 6}, {"judge": 15})
+    assert len(played.requests) == 6
 
 
 def test_where_there_is_no_first_draft_no_judge_can_be_anchored() -> None:

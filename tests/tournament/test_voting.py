@@ -95,6 +95,23 @@ def test_an_instant_runoff_whose_last_round_is_level_is_a_tie_and_stays_with_the
     )
 
 
+def left_at_the_end(votes: Votes, left: frozenset[str]) -> frozenset[str]:
+    """Who is left of an instant runoff, by its definition: votes go to the best that is left."""
+    firsts = [next(name for name in vote if name in left) for vote in votes]
+    fewest = min(firsts.count(name) for name in left)
+    staying = frozenset(name for name in left if firsts.count(name) > fewest)
+    return left_at_the_end(votes, staying) if staying else left
+
+
+@given(st.sampled_from(["AB", "ABC", "ABCDE"]).flatmap(panels))
+@steady
+def test_who_is_left_of_an_instant_runoff_has_the_most_points_in_it(votes: Votes) -> None:
+    names = sorted(votes[0])
+    scores = count_votes("instant_runoff", votes, names).scores
+    best = {name for name in names if scores[name] == max(scores.values())}
+    assert best == left_at_the_end(votes, frozenset(names))
+
+
 @given(panels(), rules, st.integers(1, 6), st.permutations(A_B_AB))
 @steady
 def test_the_first_in_the_tie_order_stays_unless_another_has_the_lead_that_is_required(

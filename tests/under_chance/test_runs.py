@@ -39,7 +39,7 @@ RUNS = 120
 FEW = 40
 SWITCHED = ["single", "lead", "runoff"]
 """Runs whose passes are decided by other rules; what comes after the passes is the same for all."""
-PASSES_ALONE = {"k": 2, "playoff": 0, "confirmation": 0}
+PASSES_ALONE: dict[str, Any] = {"k": 2, "playoff": 0, "confirmation": 0}
 CODE = ["metric", "predictor"]
 WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
 ERRORS = 4
