@@ -149,8 +149,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How ballots are counted: `borda`, `majority`, `copeland`, `instant_runoff`, or your own, `file.py:name`. On the
     paper's ballots borda and duels agree in 371 of 375 passes; majority was tied in 1 of 25."""
     required_lead: Annotated[int, Meta(ge=1, le=1000)] = 1
-    """Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two runs of the paper converged:
-    one on plain ties, one where two leads were too small."""
+    """Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two of the paper's runs
+    converged, one on plain ties, one where two leads were too small."""
     plateau: Annotated[int, Meta(ge=0, le=MAX_PASSES)] = 0
     """Passes in a row with little change that end the run; 0 never does. The paper's own plateau rule ended none: A won
     2 of 35 passes."""
