@@ -22,7 +22,7 @@ from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import any_of, describe_survivals, plateau, user_rules
+from autoreason.tournament.stop import chosen_rules, describe_survivals
 from autoreason.tournament.strategy import Strategy
 
 
@@ -43,7 +43,7 @@ class Tournament(Strategy):
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts, self._code)
         number, stopped = 0, ""
-        stop = any_of(plateau(self.settings), user_rules(self.settings))
+        stop = chosen_rules(self.settings)
         while (
             self.story.streak < self.settings.k
             and not (stopped := stop(self.story))

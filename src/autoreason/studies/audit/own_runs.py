@@ -16,6 +16,7 @@ from autoreason.keys import Key, PartName, judge_key, try_key
 from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
 from autoreason.programs.task import assignments_of
+from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.advise.judge_check import JUDGE_PART
@@ -173,7 +174,7 @@ def audit_story(
 def _group(settings: Settings) -> str:
     """Runs under one protocol with the same panel and the same author, where there is one, are comparable."""
     models = settings.models.author or ", ".join(settings.models.judges)
-    return f"{settings.protocol}, {settings.judges} judges, {models}"
+    return f"{settings.protocol}, {count(settings.judges, 'judge')}, {models}"
 
 
 def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
