@@ -272,7 +272,7 @@ async def test_a_stop_rule_gives_a_reason_and_nothing_else(own: Path) -> None:
     [
         (
             {"voting": "plurality"},
-            "no voting rule 'plurality'; there are borda, majority, copeland, or",
+            "no voting rule 'plurality'; there are borda, majority, copeland, instant_runoff, or",
         ),
         (
             {"voting": "own.py:broken_rule"},
@@ -292,7 +292,7 @@ async def test_a_stop_rule_gives_a_reason_and_nothing_else(own: Path) -> None:
         ({"style": "own.py:raises"}, r"the judge style .* raised ValueError \(no\)"),
         (
             {"style": "stern"},
-            "no judge style 'stern'; there are reasoned, holistic, specialists, or",
+            "no judge style 'stern'; there are reasoned, holistic, specialists, verified, ",
         ),
         ({"stop_rules": ("own.py:nothing",)}, "has no nothing; check the name behind the colon"),
         ({"stop_rules": ("absent.py:rule",)}, "to take the stop rule rule from; check the name"),

@@ -57,7 +57,10 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
     ("changes", "message"),
     [
         ({"k": 0}, "`k` is 0; give a number from 1"),
-        ({"judges": 1}, "`judges` is 1; give a number from 2"),
+        ({"judges": 1}, "`judges` is 1; one vote is no panel: .* by name with `single_judge`"),
+        ({"judges": 3, "single_judge": True}, "`single_judge` and `judges` 3 contradict"),
+        ({"single_judge": True, "extra_judges": 3}, "`extra_judges` is 3 next to a single judge"),
+        ({"required_lead": 0}, "`required_lead` is 0; give a number from 1"),
         ({"passes": 0}, "`passes` is 0"),
         ({"passes": 5000}, "`passes` is 5000"),
         ({"judges": 5, "max_judges": 3}, r"`max_judges` \(3\) is under `judges` \(5\)"),

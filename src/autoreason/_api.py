@@ -40,6 +40,7 @@ from autoreason.events import Evidence as Evidence
 from autoreason.events import GuidanceGiven as GuidanceGiven
 from autoreason.events import Incumbent as Incumbent
 from autoreason.events import JobFinished as JobFinished
+from autoreason.events import LengthCheck as LengthCheck
 from autoreason.events import PanelDecided as PanelDecided
 from autoreason.events import PartEvent as PartEvent
 from autoreason.events import PassDecided as PassDecided

@@ -228,6 +228,15 @@ class CandidateDropped(Event, frozen=True, kw_only=True):
     text: str = ""
 
 
+class LengthCheck(Struct, frozen=True, kw_only=True):
+    """Whether a text has the first place of a ballot for its length alone, by a second judge."""
+
+    model: str
+    only_length: bool | None
+    """If so, the first and the second place of the ballot are exchanged; None is an answer that cannot be read."""
+    reasoning: str = ""
+
+
 class BallotCast(Event, frozen=True, kw_only=True):
     """One seat of a panel has voted, or could not."""
 
@@ -246,6 +255,17 @@ class BallotCast(Event, frozen=True, kw_only=True):
     """Requests this seat took, second tries and replacements included."""
     lens: str = ""
     """What a specialist was asked to look at."""
+    anchored: bool = False
+    """Whether the judge was shown the first draft as a reference."""
+    check: LengthCheck | None = None
+    """A second judge's look at the first place; None where there was none."""
+
+    @property
+    def first_ranking(self) -> tuple[str, ...] | None:
+        """The ranking as the judge gave it, before any check."""
+        if self.ranking and self.check and self.check.only_length:
+            return (self.ranking[1], self.ranking[0], *self.ranking[2:])
+        return self.ranking
 
 
 class CodeBallot(Struct, frozen=True, kw_only=True):
@@ -263,7 +283,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     winner: str
     scores: dict[str, int]
     margin: int
-    """Winner's points over the best of the others."""
+    """Winner's points over the best of the others; negative where A stays because no lead over it was large enough."""
     chance: float
     """Probability of at least this margin if judges ranked at random, next to the ballots of code as they are."""
     tied: bool
@@ -275,6 +295,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """That of a metric with a seat on the panel: in the scores, not among `ballots`, `invalid` and `agreement`."""
     predictor: CodeBallot | None = None
     """Likewise that of a predictor fitted on past outcomes."""
+    required_lead: int = 1
+    """Points by which a challenger had to lead A."""
 
     @property
     def code(self) -> dict[str, CodeBallot]:

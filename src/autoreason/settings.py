@@ -17,7 +17,7 @@ Protocol = Literal["robust", "paper"]
 Candidates = Literal["B+AB", "B", "AB"]
 """Who opposes A in a pass."""
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*)/(.+)")
-STYLES = ("reasoned", "holistic", "specialists")
+STYLES = ("reasoned", "holistic", "specialists", "verified", "scope_aware", "anchored")
 
 DEFAULT_MODEL = "local/smollm2"
 """Never one that costs money: a key in the environment does not change it."""
@@ -146,12 +146,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented claims
     in the first pass; no run without them is published."""
     k: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 3
-    """Survivals of A in a row that end the run."""
+    """Survivals of A in a row that end the run. Of 17 runs of the paper 13 end with 2, at pass 12.5 on average."""
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 15
     """The most passes."""
-    # One vote is not a panel: a quorum is at least two.
-    judges: Annotated[int, Meta(ge=2, le=MAX_JUDGES)] = 3
+    judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES)] = 3
     """Judges a panel starts with."""
+    single_judge: bool = False
+    """One judge decides each pass. One vote is no panel: nothing can be claimed from it. The paper's runs took 7 passes
+    with one judge, 18 (and 23 and 24) with three, 6 with seven."""
     extra_judges: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 3
     """Judges added while the vote is close; 0 adds none."""
     max_judges: Annotated[int, Meta(ge=2, le=MAX_JUDGES)] = 6
@@ -163,13 +165,26 @@ class Settings(Struct, frozen=True, kw_only=True):
     balanced_orders: bool = True
     """Candidates appear in every position equally often; otherwise each judge's order is drawn at random."""
     style: str = "reasoned"
-    """How judges are asked: `reasoned`, `holistic`, `specialists`, or your own, `file.py:name`."""
+    """How judges are asked: `reasoned`, `holistic`, `specialists`; `verified`, where a second judge checks that a first
+    place is not for length alone; `scope_aware`, to weigh whether a text stays within the task; `anchored`, next to the
+    first draft as a reference; or your own, `file.py:name`. In the paper's data A wins 1 of 15 passes verified, 4 of 35
+    scope-aware, 4 of 25 anchored and 6 of 50 reasoned; holistic runs are as long as reasoned ones (p = 0.83)."""
     voting: str = "borda"
-    """How ballots are counted: `borda`, `majority`, `copeland`, or your own, `file.py:name`."""
+    """How ballots are counted: `borda`, `majority`, `copeland`, `instant_runoff`, or your own, `file.py:name`. On the
+    paper's ballots borda and duels agree in 371 of 375 passes; majority was tied in 1 of 25."""
+    required_lead: Annotated[int, Meta(ge=1, le=1000)] = 1
+    """Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two of the paper's runs
+    converged, one on plain ties, one where two leads were too small."""
+    plateau: Annotated[int, Meta(ge=0, le=MAX_PASSES)] = 0
+    """Passes in a row with little change that end the run; 0 never does. The paper's own plateau rule ended none: A won
+    2 of 35 passes."""
+    plateau_change: Annotated[float, Meta(ge=0, le=1)] = 0.1
+    """The share of words in which the winner of such a pass differs from A at most."""
     stop_rules: tuple[str, ...] = ()
     """Rules of your own, from the run's story to why it is over."""
     tie_order: tuple[str, ...] = ("A", "AB", "B")
-    """Who wins equal scores. A is always first; then the synthesis, being the smaller step away from A."""
+    """Who wins equal scores. A is always first, the paper's conservative tiebreak: 18 of its 50 convergences rest on a
+    tie or on no ballot. Then the synthesis, being the smaller step away from A."""
     quoted_critique: bool = True
     """The critic must quote the text for each problem, and code looks the quote up; otherwise free prose."""
     playoff: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 5
@@ -229,6 +244,11 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 "`subtractive_synthesis` is set and `candidates` is B, without a synthesis; leave one of them out"
             )
+        self._check_single_judge()
+        if self.style == "anchored" and not self.models.author:
+            raise InvalidInput(
+                "`style` is anchored, which shows judges a run's first draft, and there is none; give another"
+            )
         self._check_maximum("judges")
         self._check_maximum("drafts")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
@@ -240,6 +260,17 @@ class Settings(Struct, frozen=True, kw_only=True):
             value = getattr(self.budget, name)
             if value is not None and value <= 0:
                 raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
+
+    def _check_single_judge(self) -> None:
+        if self.judges > 1:
+            return
+        if not self.single_judge:
+            by_name = ", or ask for one by name with `single_judge`" if self.models.author else ""
+            raise InvalidInput(f"`judges` is 1; one vote is no panel: give 2 or more{by_name}")
+        if self.extra_judges:
+            raise InvalidInput(
+                f"`extra_judges` is {self.extra_judges} next to a single judge; give 0, or more `judges`"
+            )
 
     def _check_maximum(self, name: str) -> None:
         minimum, maximum = getattr(self, name), getattr(self, f"max_{name}")
@@ -360,6 +391,16 @@ DEPARTURES: dict[Protocol, tuple[str, ...]] = {
 """Where a protocol differs from the publication, for the record."""
 
 
+def single_judge_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes that ask for a single judge, with what goes with it."""
+    whole = {"judges": 1, "extra_judges": 0, **changes}
+    if whole["judges"] != 1:
+        raise InvalidInput(
+            f"`single_judge` and `judges` {whole['judges']} contradict each other; give one of them"
+        )
+    return whole
+
+
 _DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Settings)}
 
 
@@ -369,6 +410,8 @@ def make_settings(
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
     base = PAPER if protocol == "paper" else ROBUST
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
+    if chosen.get("single_judge"):
+        chosen = single_judge_changes(chosen)
     for name in ("judges", "drafts"):
         maximum = f"max_{name}"
         if isinstance(chosen.get(name), int) and changes.get(maximum) is None:

@@ -49,6 +49,17 @@ async def test_a_fork_has_the_settings_of_its_run_but_for_what_is_given(journal:
     assert journal.story(forked.run).forked_from == result.run
 
 
+async def test_a_fork_can_have_a_single_judge_or_a_panel_again(journal: Journal) -> None:
+    panel = await start_run(journal, scripted())
+    single = prepare_fork(panel.run, journal=journal, single_judge=True)
+    assert (single.settings.judges, single.settings.extra_judges) == (1, 0)
+    run = (await start_run(journal, scripted(), changes={"single_judge": True})).run
+    assert prepare_fork(run, journal=journal).settings.judges == 1
+    assert prepare_fork(run, journal=journal, judges=3).settings.judges == 3
+    with pytest.raises(InvalidInput, match="`single_judge` and `judges` 5 contradict each other"):
+        prepare_fork(panel.run, journal=journal, single_judge=True, judges=5)
+
+
 async def test_a_contract_with_an_unknown_key_cannot_be_forked_to(journal: Journal) -> None:
     result = await start_run(journal, scripted())
     with pytest.raises(InvalidInput, match="unknown key `max_word`"):

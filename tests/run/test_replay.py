@@ -26,6 +26,28 @@ async def test_a_whole_run_replays_to_the_same_events(journal: Journal, seed: in
     assert replayed.events > 10
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"style": "verified", "required_lead": 2, "voting": "instant_runoff", "plateau": 4},
+        {"style": "anchored", "single_judge": True},
+    ],
+)
+async def test_a_run_by_other_rules_is_recorded_and_replays(
+    journal: Journal, changes: dict[str, Any]
+) -> None:
+    result = await start_run(journal, changes={"passes": 4, **changes})
+    recorded = journal.story(result.run)
+    ballots = [each for one in recorded.passes for each in one.ballots]
+    if changes["style"] == "verified":
+        assert any(each.check for each in ballots)
+        assert {one.verdict.required_lead for one in recorded.passes if one.verdict} == {2}
+    else:
+        assert {len(one.ballots) for one in recorded.passes if one.verdict} == {1}
+    replayed = await replay_async(result.run, journal=journal)
+    assert replayed.same, replayed.difference
+
+
 async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
     paused = await start_run(
         journal, scripted({"pass/1/judge/1/try/0": CallFailed(Failure.CONNECTION, "gone")})

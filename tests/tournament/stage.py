@@ -16,7 +16,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge
 from autoreason.prompts import built_in
 from autoreason.run.kinds import job_class
-from autoreason.settings import Models, make_settings
+from autoreason.settings import Models, Settings, make_settings
 from autoreason.task import Entry, Task, Work
 
 E = TypeVar("E")
@@ -65,6 +65,7 @@ class Played:
 
     events: list[AnyEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    settings: Settings | None = None
     end: Delivered | JobFinished | None = None
     interruption: Interruption | None = None
 
@@ -124,7 +125,7 @@ async def play(
         return Reply(outcome=Outcome.OK, text=said, model=request.model)
 
     models = changes.pop("models", None) or Models.everywhere("scripted/x")
-    settings = make_settings(models, seed, protocol, k=k, **changes)
+    settings = played.settings = make_settings(models, seed, protocol, k=k, **changes)
     task = Task(
         brief=brief,
         draft=draft,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations, product
 from math import comb, isclose, prod
 
@@ -50,7 +51,7 @@ def test_the_chances_are_those_of_counting_every_possible_panel(
     assert isclose(chance_of_survival(judges, candidates), survived)
 
 
-@pytest.mark.parametrize("rule", ["majority", "copeland"])
+@pytest.mark.parametrize("rule", ["majority", "copeland", "instant_runoff"])
 @pytest.mark.parametrize(("judges", "candidates"), [(5, 2), (3, 3), (5, 3), (2, 4)])
 def test_the_chances_under_other_rules_are_counted_too(
     judges: int, candidates: int, rule: str
@@ -116,7 +117,15 @@ SIZES = [
 def early_panels(
     size: PanelSize, names: str, rule: str, lost: tuple[int, ...], panels: int
 ) -> Iterator[VoteResult]:
-    """Panels of random judges, asked as a run asks them."""
+    """What panels of random judges decide."""
+    for cast in cast_panels(size, names, rule, lost, panels):
+        yield count_votes(rule, cast, names)
+
+
+def cast_panels(
+    size: PanelSize, names: str, rule: str, lost: tuple[int, ...], panels: int
+) -> Iterator[list[Sequence[str]]]:
+    """The ballots of random judges, asked as a run asks them."""
     rng = random.Random(5)
     for _ in range(panels):
         cast: list[Sequence[str]] = []
@@ -125,7 +134,7 @@ def early_panels(
             asked = range(seat, seat + wave)
             cast += [rng.sample(names, len(names)) for each in asked if each not in lost]
             seat += wave
-        yield count_votes(rule, cast, names)
+        yield cast
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -154,6 +163,31 @@ def test_sparing_judges_changes_no_winner_and_so_no_survival() -> None:
         assert isclose(
             chance_of_survival(PanelSize(judges, early_stop=True)), chance_of_survival(judges)
         )
+
+
+@pytest.mark.parametrize("rule", ["borda", "majority", "copeland", "instant_runoff"])
+@pytest.mark.parametrize("lead", [2, 3])
+def test_a_required_lead_is_in_the_chance_of_a_survival(rule: str, lead: int) -> None:
+    rankings = product(tuple(permutations("ABC")), repeat=3)
+    winners = [count_votes(rule, each, "ABC", lead).winner for each in rankings]
+    survived = winners.count("A") / len(winners)
+    whole = PanelSize(3, required_lead=lead)
+    assert isclose(chance_of_survival(whole, rule=rule), survived)
+    assert isclose(chance_of_survival(replace(whole, early_stop=True), rule=rule), survived)
+
+
+@pytest.mark.parametrize("rule", ["borda", "instant_runoff"])
+def test_a_panel_that_grows_around_a_required_lead_keeps_the_incumbent_as_often_as_it_plays(
+    rule: str,
+) -> None:
+    size = replace(GROWING, required_lead=2)
+    won = [
+        count_votes(rule, cast, "ABC", 2).winner
+        for cast in cast_panels(size, "ABC", rule, (), panels=1500)
+    ]
+    assert abs(chance_of_survival(size, rule=rule) - won.count("A") / len(won)) < 0.052
+    early = chance_of_survival(size, rule=rule)
+    assert isclose(early, chance_of_survival(replace(size, early_stop=False), rule=rule))
 
 
 def test_panels_too_large_to_follow_are_drawn() -> None:

@@ -36,6 +36,10 @@ from autoreason.tournament.metric import Metric
 pytestmark = pytest.mark.timeout(600)
 
 RUNS = 80
+FEW = 40
+SWITCHED = ["single", "lead", "runoff"]
+"""Runs whose passes are decided by other rules; what comes after the passes is the same for all."""
+PASSES_ALONE: dict[str, Any] = {"k": 2, "playoff": 0, "confirmation": 0}
 CODE = ["metric", "predictor"]
 WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
 ERRORS = 4
@@ -108,15 +112,19 @@ def played(kind: str) -> tuple[Story, ...]:
     changes = {
         "paper": {"confirmation": 9, "playoff": 5},
         "drafts": {"drafts": 3},
+        "single": {"single_judge": True, **PASSES_ALONE},
+        "lead": {"required_lead": 2, **PASSES_ALONE},
+        "runoff": {"voting": "instant_runoff", **PASSES_ALONE},
         # What chance gives next to another ballot each time takes a while to work out over five texts.
         "predictor": {"playoff_texts": 3},
     }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
-    luck = RandomDraws(20, RUNS).cached()
+    runs = FEW if kind in SWITCHED else RUNS
+    luck = RandomDraws(20, runs).cached()
     if kind in (*CODE, "weights"):
         return tuple(own_run(kind, settings, luck, row) for row in range(RUNS))
     biased = world(first=1.5) if kind == "position" else world()
-    return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(RUNS))
+    return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(runs))
 
 
 def delivered(kind: str) -> list[Delivered]:
@@ -199,7 +207,7 @@ def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
     assert abs(fmean(by_run)) < 0.05
 
 
-@pytest.mark.parametrize("kind", UNBIASED)
+@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2, 0.5])
 def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> None:
     assert small((each.chance for each in verdicts(kind)), level)
@@ -207,7 +215,7 @@ def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> N
     assert small((each.chance for each in finals), level)
 
 
-@pytest.mark.parametrize("kind", UNBIASED)
+@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
 def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     survival = [each.survival for each in evidence(kind) if each.survival]
     # By pass: the number of passes depends on the survivals, the sum of what each misses does not.
@@ -215,7 +223,7 @@ def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     assert near(missed, 0)
 
 
-@pytest.mark.parametrize("kind", UNBIASED)
+@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
 @pytest.mark.parametrize("level", [0.07, 0.2, 0.5])
 def test_a_run_converges_as_early_as_chance_is_said_to(kind: str, level: float) -> None:
     ended = [
@@ -224,7 +232,7 @@ def test_a_run_converges_as_early_as_chance_is_said_to(kind: str, level: float) 
         if each.status == "converged" and each.evidence.survival
     ]
     early = sum(chance <= level for chance in ended)
-    assert at_most(early, RUNS, level)
+    assert at_most(early, len(played(kind)), level)
 
 
 @pytest.mark.parametrize("kind", UNBIASED)
@@ -255,6 +263,15 @@ def test_position_shows_where_it_is_all_that_counts() -> None:
         sum(column) for column in zip(*(e.first_places for e in evidence("position")), strict=True)
     )
     assert first > sum(others)
+
+
+def test_one_vote_is_said_to_be_no_panel_and_shows_no_margin() -> None:
+    assert {each.chance for each in verdicts("single")} == {1.0}
+    settings = named_protocol("robust", {"single_judge": True}).settings
+    for story, end in zip(played("single"), delivered("single"), strict=True):
+        story.settings = settings
+        rows = dict(statements.evidence(end.evidence, story, (), end.origin))
+        assert rows["Panel"] == statements.ONE_VOTE
 
 
 def test_convergence_on_a_tie_is_said_wherever_it_happened() -> None:

@@ -27,7 +27,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plans, read_options
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
+from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 
 _CALLS = 2
 """Calls of a proposal: the first reply, and the second of one that was sent back."""
@@ -41,7 +41,7 @@ class Research(Job):
     summary = "an artifact improved against a number"
     writes = "files"
     common_prompts = ()
-    prompts = ("system", "task", "proposer", "fix", "judge", "ballot_again")
+    prompts = ("system", "task", "proposer", "fix", *JUDGE_PROMPTS)
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
@@ -93,9 +93,14 @@ class Research(Job):
         low, likely, high = plans
         rules = read_options(settings, ResearchTerms).rules
         panels = high["author"] // _CALLS // min(keep_rule(each, research).looks for each in rules)
-        judges = {"judge": likely["author"] // _TRIALS_PER_PANEL * settings.judges}
-        most = {"judge": panels * settings.judges * MAX_REQUESTS_PER_SEAT}
-        return low, {**likely, **judges}, {**high, **most}
+        calls = seat_calls(settings)
+        judges = likely["author"] // _TRIALS_PER_PANEL * settings.judges
+        most = panels * settings.judges
+        return (
+            low,
+            {**likely, "judge": judges * calls.usual},
+            {**high, "judge": most * calls.most},
+        )
 
     async def run(self) -> JobFinished:
         """From the noise floor to the end test."""

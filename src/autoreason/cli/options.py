@@ -202,17 +202,21 @@ stop_options = group(
     setting("playoff"),
     option("--no-playoff", is_flag=True, help="Deliver the last A as it stands."),
     setting("confirmation"),
+    setting("plateau", metavar="PASSES"),
+    setting("plateau_change", metavar="SHARE"),
     setting("stop_rules", "--stop-rule", "stop_rules", multiple=True, metavar="FILE.py:NAME"),
 )
 panel_options = group(
     "The panel",
     setting("protocol"),
     setting("judges"),
+    setting("single_judge", is_flag=True, default=None),
     setting("extra_judges"),
     setting("max_judges"),
     setting("close_margin", metavar="POINTS"),
     style_option,
     setting("voting", metavar="NAME"),
+    setting("required_lead", metavar="POINTS"),
     setting("tie_order", metavar="ORDER"),
 )
 own_prompts_option = option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from autoreason.jobs.randomness import BOUNDARY
@@ -19,6 +20,8 @@ _MARK = re.compile(
     rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}[ \t]*\n?|^(?:[A-Z]+ )?{BOUNDARY}[ \t]*(?:\n|\Z)",
     re.MULTILINE,
 )
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+"""Words; of scripts without spaces single characters."""
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
 
@@ -52,6 +55,13 @@ def same_text(one: str, other: str) -> bool:
     """Whether two texts differ in white space at most: clones are never judged."""
     # Most texts part ways within a few words, which is far quicker to see.
     return one.split(None, 9)[:9] == other.split(None, 9)[:9] and one.split() == other.split()
+
+
+def share_changed(one: str, other: str) -> float:
+    """The share of words that two texts do not have in common, each as often as it occurs."""
+    counts, others = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
+    total = counts.total() + others.total()
+    return (total - 2 * (counts & others).total()) / total if total else 0.0
 
 
 def _bare(body: str) -> str:

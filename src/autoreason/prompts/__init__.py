@@ -90,8 +90,9 @@ class PromptSet:
 def built_in(*, small: bool = False, writes: str | None = None) -> PromptSet:
     """The prompts of jobs that write this: texts, programs or files; `small` are the short ones for texts."""
     if folder := _FOLDERS.get(writes):
-        # They are short enough for any model; judges of any kind can be asked as those of texts are.
-        judging = {name: _read(_BUILT_IN / f"{name}.md") for name in ("ballot_again", "judge")}
+        # They are short enough for any model. Artifacts are judged as texts are, programs by prompts of their own.
+        names = ("ballot_again", "judge", "length_check") if writes == "files" else ()
+        judging = {name: _read(_BUILT_IN / f"{name}.md") for name in names}
         return PromptSet(judging | _read_all(_BUILT_IN / folder))
     sources = _read_all(_BUILT_IN)
     return PromptSet(sources | _read_all(_BUILT_IN / "small") if small else sources)

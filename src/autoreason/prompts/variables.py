@@ -86,13 +86,23 @@ VARIABLES = {
     ),
     "quoted": Variable("whether each problem must quote the text", True, False),
     "reader_feedback": Variable("records of what readers said; may be empty", _RECORDS, ()),
+    "reasons": Variable(
+        "what the judge wrote whose ballot is checked; may be empty", "It is dry.", ""
+    ),
+    "reference": Variable(
+        "the first draft, for anchored judges; empty for others and while it is one of the texts",
+        "Ebb.",
+        "",
+    ),
     "results": Variable("what running the program on tests gave", "Test 1: wrong answer.", ""),
     "role": Variable("who is shown the records: author, critic, judge …", "critic", ""),
     "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),
     "seconds": Variable("the time limit of a test or an evaluation", 2),
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
     "statement": Variable("the problem", "Add two numbers."),
-    "style": Variable("reasoned, holistic or specialists", "reasoned"),
+    "style": Variable(
+        "reasoned, holistic, specialists, verified, scope_aware or anchored", "reasoned"
+    ),
     "subtractive": Variable("whether a synthesis may only cut, and add nothing", True, False),
     "summary": Variable(
         "what the artifact has reached and how much its number varies",
@@ -109,5 +119,10 @@ VARIABLES = {
 
 _FULL = {name: each.sample for name, each in VARIABLES.items()}
 _BARE = {name: each.sample if each.bare is _SAME else each.bare for name, each in VARIABLES.items()}
-SAMPLES = (_FULL, _BARE, _BARE | {"style": "holistic"}, _FULL | {"style": "specialists"})
+SAMPLES = (
+    _FULL,
+    _BARE,
+    *(_BARE | {"style": style} for style in ("holistic", "scope_aware")),
+    _FULL | {"style": "specialists"},
+)
 """What prompts are given, in the ways that make a difference."""

@@ -18,7 +18,7 @@ from autoreason.jobs.job import read_options
 from autoreason.knowledge_records import Knowledge
 from autoreason.plugins import short
 from autoreason.programs.task import assignments_of
-from autoreason.report.numbers import count, duration, money
+from autoreason.report.numbers import count, duration, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table
 from autoreason.run.estimate import RunEstimate
@@ -28,7 +28,7 @@ from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 from autoreason.tournament.code_judges import code_seats
 from autoreason.tournament.metric import Metric, MetricRole
-from autoreason.tournament.statements import predictor_seat
+from autoreason.tournament.statements import ONE_VOTE, predictor_seat
 
 _DESCRIBED = (
     "drafts",
@@ -36,8 +36,11 @@ _DESCRIBED = (
     "k",
     "passes",
     "judges",
+    "single_judge",
     "extra_judges",
     "max_judges",
+    "required_lead",
+    "plateau",
     "playoff",
     "confirmation",
     "seed",
@@ -312,7 +315,8 @@ _METRIC_ROLES: dict[MetricRole, str] = {
 
 
 def _panel(settings: Settings, code: Sequence[str]) -> str:
-    text, beside = count(settings.judges, "judge"), "".join(f" and the {name}" for name in code)
+    text = ONE_VOTE if settings.judges == 1 else count(settings.judges, "judge")
+    beside = "".join(f" and the {name}" for name in code)
     if code:
         can = "it" if len(code) == 1 else "they"
         ballots = settings.judges + len(code)
@@ -321,6 +325,8 @@ def _panel(settings: Settings, code: Sequence[str]) -> str:
         text += (
             f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
         )
+    if settings.required_lead > 1:
+        text += f"; a challenger must lead A by {settings.required_lead} points"
     ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
     last = [f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends]
     if settings.playoff:
@@ -330,7 +336,12 @@ def _panel(settings: Settings, code: Sequence[str]) -> str:
 
 def _ends(settings: Settings) -> str:
     survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
-    return f"when A {survived}, after {count(settings.passes, 'pass', 'passes')} at most"
+    least = f"at most {percent(settings.plateau_change)} of the words"
+    little = f"after {count(settings.plateau, 'pass', 'passes')} in a row that change {least}, "
+    return (
+        f"when A {survived}, {little if settings.plateau else ''}"
+        f"after {count(settings.passes, 'pass', 'passes')} at most"
+    )
 
 
 def _limits(budget: Budget) -> str:

@@ -23,6 +23,7 @@ from autoreason.run.git_branch import Repository
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.story import RecordedPass, Story
+from autoreason.tournament.statements import length_check
 
 
 def export(
@@ -260,9 +261,13 @@ def _ballot(ballot: BallotCast) -> str:
         f"{label} was {name}" for label, name in zip(ballot.labels, ballot.order, strict=True)
     )
     ranking = " > ".join(ballot.ranking) if ballot.ranking else "no valid ballot"
-    return (
+    shown += "; next to the first draft" if ballot.anchored else ""
+    text = (
         f"# {ranking}\n\nJudge: {ballot.model}. In order of showing: {shown}.\n\n{ballot.reasoning}"
     )
+    if ballot.check is None:
+        return text
+    return f"{text}\n\nChecked by {ballot.check.model}: {length_check(ballot)}.\n\n{ballot.check.reasoning}"
 
 
 def _calls(run: str, journal: Journal) -> dict[str, str]:

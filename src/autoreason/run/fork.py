@@ -21,7 +21,7 @@ from autoreason.run.refine import strategy_name
 from autoreason.run.result import Result
 from autoreason.run.resume import change_budget
 from autoreason.run.sync import wait_for
-from autoreason.settings import Settings, make_settings
+from autoreason.settings import Settings, make_settings, single_judge_changes
 from autoreason.story import Story
 from autoreason.task import Task, check_task, make_contract
 
@@ -148,6 +148,10 @@ def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str
     seed = secrets.randbits(32) if seed is None else seed
     if protocol := options.get("protocol"):
         return make_settings(models, seed, protocol, **changes)
+    if changes.get("single_judge"):
+        changes = single_judge_changes(changes)
+    elif "judges" in changes:
+        changes["single_judge"] = False
     for name in ("judges", "drafts"):
         if name in changes:
             maximum = f"max_{name}"

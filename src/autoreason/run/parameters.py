@@ -151,9 +151,13 @@ class WriteOptions(RoleOptions, total=False):
     max_drafts: int
     rivals: bool
     passes: int
+    single_judge: bool
     extra_judges: int
     max_judges: int
     close_margin: int
+    required_lead: int
+    plateau: int
+    plateau_change: float
     stop_rules: tuple[str, ...]
     quoted_critique: bool
     playoff: int

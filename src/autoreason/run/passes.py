@@ -84,7 +84,7 @@ def _bars(margins: Sequence[int], across: Scale, fills: Sequence[str]) -> Iterat
     up, half = _up(max(1, *margins)), (across(2) - across(1)) * 0.35
     for at, (margin, fill) in enumerate(zip(margins, fills, strict=True), 1):
         # A pass without a lead is still there to be seen.
-        height = max(2.0, up(0) - up(margin))
+        height = max(2.0, up(0) - up(max(0, margin)))
         yield (
             f'<rect x="{across(at) - half:.1f}" y="{up(0) - height:.1f}" width="{2 * half:.1f}" '
             f'height="{height:.1f}" fill="{fill}"/>'

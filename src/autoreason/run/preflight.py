@@ -16,7 +16,7 @@ from autoreason.run.kinds import job_class, written_by
 from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.judges import lens_of
-from autoreason.tournament.stop import user_rules
+from autoreason.tournament.stop import chosen_rules
 from autoreason.tournament.voting import check_rule
 
 _BYTES_PER_TOKEN = 4
@@ -37,7 +37,7 @@ def check_settings(task: Task, settings: Settings) -> None:
     check_job(task, settings, job_class(settings))
     check_rule(settings.voting)
     lens_of(settings.style, 0)
-    user_rules(settings)
+    chosen_rules(settings)
 
 
 def check_call_limit(task: Task, settings: Settings) -> None:

@@ -17,8 +17,8 @@ from autoreason.story import Story
 from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.drafts import write_draft
-from autoreason.tournament.judges import JUDGES_PER_SEAT
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
+from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
+from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.strategy import Strategy
 
@@ -72,7 +72,7 @@ class BestOfN(Strategy):
     """Independent drafts, and a blind panel that picks one of them."""
 
     summary = "independent drafts (option n, default 6), the best by a blind panel"
-    prompts = ("judge", "ballot_again")
+    prompts = JUDGE_PROMPTS
 
     async def run(self) -> Delivered:
         """Write them all, then run the panel."""
@@ -103,7 +103,7 @@ class BestOfN(Strategy):
     async def _write_what_fits(self) -> None:
         """One after another, as many as the allowance permits and a judge can rank."""
         for number in range(2, MAX_DRAFTS + 1):
-            if not self.affords_another(self.settings.playoff + self.settings.confirmation):
+            if not self.affords_another(_judges(self.settings) * seat_calls(self.settings).usual):
                 return
             self.begin_pass(number)
             self.take(number, await write_draft(self.context, pass_key(number, "author")))
@@ -112,10 +112,12 @@ class BestOfN(Strategy):
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """The drafts and the panel."""
         n = sample_count(settings)
-        judges = settings.playoff + settings.confirmation
-        likely = {"author": n, "judge": judges}
-        most = {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * TRIES * JUDGES_PER_SEAT}
-        return likely, likely, most
+        judges, calls = _judges(settings), seat_calls(settings)
+        return (
+            {"author": n, "judge": judges},
+            {"author": n, "judge": judges * calls.usual},
+            {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * calls.most},
+        )
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -123,3 +125,8 @@ class BestOfN(Strategy):
         read_options(settings, Samples)
         if not settings.playoff:
             raise InvalidInput("best_of_n needs a panel to choose with; set `playoff` to 2 or more")
+
+
+def _judges(settings: Settings) -> int:
+    """Those who choose, and those who confirm."""
+    return settings.playoff + settings.confirmation

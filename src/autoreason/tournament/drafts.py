@@ -15,7 +15,7 @@ from autoreason.story import DRAFTS
 from autoreason.tournament.authors import ENDLESS, MissingText, WrittenText, write
 from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.panel_size import whole_size
 
 Affords = Callable[[range], Awaitable[bool]]
 """Whether drafts of these numbers can be paid for."""
@@ -82,8 +82,8 @@ async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: Cod
     if context.settings.drafts == 1 or len(best) == 1:
         return first
     texts = {name: drafts[number].text for name, number in best.items()}
-    size = PanelSize(start=context.settings.judges)
-    verdict = await Panel(context, DRAFTS, texts, size, code=code).run()
+    panel = Panel(context, DRAFTS, texts, whole_size(context.settings), code=code)
+    verdict = await panel.run()
     context.emit(PanelDecided(stage=DRAFTS, verdict=verdict))
     return best[verdict.winner] if verdict else first
 

@@ -53,13 +53,17 @@ def chance_of_margin(
 def chance_of_survival(
     judges: int | PanelSize, candidates: int = 3, rule: str = "borda", invalid: tuple[int, ...] = ()
 ) -> float:
-    """How often a fixed incumbent, who wins ties, stays if judges rank at random."""
+    """How often a fixed incumbent, who wins ties and small leads, stays if judges rank at random."""
     ends = _ends(judges, candidates, rule, invalid)
     if not isinstance(ends, int):
         return ends.survival
+    lead = judges.required_lead if isinstance(judges, PanelSize) else 1
     panels = _random_panels(ends, candidates, rule)
-    # Any candidate may be the incumbent, so it is among the leaders in their share of cases.
-    survived = sum(count * scores.count(scores[-1]) for scores, count in panels.items())
+    # Any candidate may be the incumbent, so it is among those who stay in their share of cases.
+    survived = sum(
+        count * sum(scores[-1] - score < lead for score in scores)
+        for scores, count in panels.items()
+    )
     return survived / (candidates * sum(panels.values()))
 
 
@@ -84,7 +88,8 @@ def _ends(
     """The ends of a panel whose size depends on votes, next to code or with weights; of another just its ballots."""
     if isinstance(judges, int):
         return judges
-    if not (judges.early_stop or judges.extra or judges.code or judges.weights):
+    may_vary = (judges.early_stop or judges.extra) and not judges.single
+    if not (may_vary or judges.code or judges.weights):
         return judges.start - len(invalid)
     return _all_ends(judges, candidates, rule, invalid)
 
@@ -113,8 +118,10 @@ def _gather(
     first = 0.0
     for chance, cast in panels:
         # Where every seat is invalid no candidate leads.
-        result = count_votes(rule, size.code_rankings(names) + cast, names) if cast else None
-        margins[result.margin if result else 0] += chance
+        votes = size.code_rankings(names) + cast
+        result = count_votes(rule, votes, names, size.required_lead) if cast else None
+        *_, second, best = sorted(result.scores.values()) if result else (0, 0)
+        margins[best - second] += chance
         first += chance if result is None or result.winner == names[0] else 0.0
     return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, sampled)
 

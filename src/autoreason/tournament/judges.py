@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import factorial
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,8 +17,10 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.randomness import draw
 from autoreason.keys import judge_key, try_key
 from autoreason.parsing.ballots import read_ranking
+from autoreason.parsing.documents import same_text
 from autoreason.plugins import load_function
-from autoreason.settings import STYLES
+from autoreason.settings import STYLES, Settings
+from autoreason.tournament.length_check import check_length
 from autoreason.tournament.orders import neutral_labels
 
 LENSES = (
@@ -28,6 +30,8 @@ LENSES = (
 )
 """What specialists look at, seat by seat."""
 
+JUDGE_PROMPTS = ("judge", "ballot_again", "length_check")
+"""What judges of texts are asked with."""
 _MAX_ENUMERATED = 120
 _MAX_LISTED = 6
 JUDGES_PER_SEAT = 2
@@ -44,25 +48,25 @@ async def cast_ballot(
     *,
     judge: int | None = None,
     max_requests: int = MAX_REQUESTS_PER_SEAT,
+    reference: str = "",
 ) -> BallotCast:
     """The ballot of one seat; its ranking is None where two judges in turn gave none.
 
     Seats with the same `judge` are asked of the same model; without it every seat has its own.
-    The seat may take `max_requests` requests.
+    The seat may take `max_requests` requests for its ballot. An anchored judge is shown the `reference`,
+    unless it is one of the texts: that would be ranked twice, and known for what it is.
     """
     judge_number = seat if judge is None else judge
-    lens = lens_of(context.settings.style, judge_number)
+    style = context.settings.style
+    lens = lens_of(style, judge_number)
+    if style != "anchored" or any(same_text(reference, text) for text in texts.values()):
+        reference = ""
     asked = 0
     for fresh in range(JUDGES_PER_SEAT):
         key = judge_key(stage, seat, fresh)
         labels = neutral_labels(len(order), draw(context.settings.seed, f"{key}/labels"))
-        request = _build_request(
-            context,
-            key,
-            judge_number,
-            lens,
-            dict(zip(labels, (texts[name] for name in order), strict=True)),
-        )
+        labelled = dict(zip(labels, (texts[name] for name in order), strict=True))
+        request = _build_request(context, key, judge_number, lens, labelled, reference)
         reply = await context.ask(request)
         ranking = _read_ballot(reply, labels)
         asked += 1
@@ -78,6 +82,15 @@ async def cast_ballot(
         if ranking is not None or asked >= max_requests:
             break
     by_label = dict(zip(labels, order, strict=True))
+    reasoning = _reasoning(reply.text)
+    check = None
+    if style == "verified" and ranking:
+        judges = context.settings.models.judges
+        # Of a mixed panel another model than the one that ranked.
+        model = judges[(judge_number + 1) % len(judges)]
+        check = await check_length(context, key, model, labelled, ranking, reasoning)
+        if check and check.only_length:
+            ranking = (ranking[1], ranking[0], *ranking[2:])
     return BallotCast(
         stage=stage,
         seat=seat,
@@ -85,10 +98,25 @@ async def cast_ballot(
         order=order,
         labels=labels,
         ranking=tuple(by_label[label] for label in ranking) if ranking else None,
-        reasoning=_reasoning(reply.text),
+        reasoning=reasoning,
         asked=asked,
         lens=lens,
+        anchored=bool(reference),
+        check=check,
     )
+
+
+class SeatCalls(NamedTuple):
+    """Calls that a seat takes."""
+
+    usual: int
+    most: int
+
+
+def seat_calls(settings: Settings) -> SeatCalls:
+    """A ballot, up to four tries at it, and the check of a verified one."""
+    checks = int(settings.style == "verified")
+    return SeatCalls(1 + checks, MAX_REQUESTS_PER_SEAT + checks)
 
 
 def lens_of(style: str, judge_number: int) -> str:
@@ -151,16 +179,22 @@ def _form(names: Sequence[str]) -> str:
 
 
 def _build_request(
-    context: JobContext, key: str, judge_number: int, lens: str, labelled: Mapping[str, str]
+    context: JobContext,
+    key: str,
+    judge_number: int,
+    lens: str,
+    labelled: Mapping[str, str],
+    reference: str,
 ) -> Request:
     settings = context.settings
     prompt = context.prompt(
         "judge",
         key,
-        tuple(labelled.values()),
+        (*labelled.values(), *filter(None, [reference])),
         candidates=[{"label": label, "text": text} for label, text in labelled.items()],
         style=settings.style,
         lens=lens,
+        reference=reference,
     )
     return context.request(
         "judge",

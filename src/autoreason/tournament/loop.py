@@ -18,11 +18,12 @@ from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.confirmation import confirm
 from autoreason.tournament.critics import CritiqueResult, criticise
 from autoreason.tournament.drafts import choose_draft
+from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import describe_survivals, user_rules
+from autoreason.tournament.stop import chosen_rules, describe_survivals
 from autoreason.tournament.strategy import Strategy
 
 
@@ -34,7 +35,7 @@ class Tournament(Strategy):
     )
     prompts = (
         *("critic", "critique_again", "reviser", "blind_reviser", "synthesizer"),
-        *("judge", "ballot_again"),
+        *JUDGE_PROMPTS,
     )
     fewer_calls = "lower `playoff`, `confirmation` or `max_judges`"
 
@@ -46,7 +47,7 @@ class Tournament(Strategy):
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts, self._code)
         number, stopped = 0, ""
-        stop = user_rules(self.settings)
+        stop = chosen_rules(self.settings)
         while (
             self.story.streak < self.settings.k
             and not (stopped := stop(self.story))
@@ -83,7 +84,7 @@ class Tournament(Strategy):
         one = replace(
             settings, passes=1, drafts=drafts, max_drafts=max(drafts, settings.max_drafts)
         )
-        grown = pass_size(settings).limit - settings.judges
+        grown = (pass_size(settings).limit - settings.judges) * seat_calls(settings).usual
         return sum(likely_plan(one).values()) - (task.draft is not None) + grown
 
     async def _can_begin(self, number: int) -> bool:
@@ -103,11 +104,13 @@ class Tournament(Strategy):
         return await self._affords(sub_key(DRAFTS, numbers[-1]), len(numbers))
 
     async def _affords_rival(self, stage: str) -> bool:
-        return await self._affords(stage, 1, self.settings.judges + self._calls_after)
+        judges = self.settings.judges * seat_calls(self.settings).usual
+        return await self._affords(stage, 1, judges + self._calls_after)
 
     @property
     def _calls_after(self) -> int:
-        return self.settings.playoff + self.settings.confirmation
+        judges = self.settings.playoff + self.settings.confirmation
+        return judges * seat_calls(self.settings).usual
 
     def _describe_streak(self) -> str:
         """How many survivals of the last streak were not decided by a vote."""
@@ -146,7 +149,7 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
-        return await self.vote(number, ballot, pass_size(self.settings), code=self._code)
+        return await self.vote(number, ballot, pass_size(self.settings, ballot), code=self._code)
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.

@@ -14,7 +14,7 @@ from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.orders import balanced_orders, random_orders
-from autoreason.tournament.panel_size import PanelSize, quorum
+from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.voting import count_votes
 
 
@@ -29,6 +29,8 @@ class Panel:
     ballots: list[BallotCast] = field(default_factory=list)
     code: CodeJudges | None = None
     """Have seats of their own on panels that choose."""
+    reference: str = ""
+    """The first draft, for judges who are shown one; empty where there is none."""
 
     @property
     def rankings(self) -> list[tuple[str, ...]]:
@@ -62,11 +64,12 @@ class Panel:
                     orders[seat],
                     self.texts,
                     max_requests=self.size.requests(seat),
+                    reference=self.reference,
                 )
                 for seat in seats
             ]
             await use_in_order(voting, self._take)
-        if len(self.rankings) < quorum(len(self.ballots)):
+        if len(self.rankings) < self.size.quorum(len(self.ballots)):
             return None
         always = self.size.first_wave(names, rule)
         return verdict_of(self.ballots, names, rule, self.size, always=always, code=code)
@@ -99,13 +102,15 @@ def verdict_of(
         each.ranking for each in ballots if each.ranking for _ in range(seats.votes(each.seat))
     ]
     by_code = [each.ranking for each in (code or {}).values() if each.ranking] * seats.code_votes
-    result = count_votes(rule, [*by_code, *votes], names)
+    result = count_votes(rule, [*by_code, *votes], names, seats.required_lead)
     return Verdict(
         winner=result.winner,
         scores=result.scores,
         margin=result.margin,
-        chance=chance_of_margin(size, result.margin, len(names), rule, invalid),
+        # A lead that is too small says nothing.
+        chance=chance_of_margin(size, max(0, result.margin), len(names), rule, invalid),
         tied=result.tied,
+        required_lead=seats.required_lead,
         ballots=len(rankings),
         invalid=len(invalid),
         agreement=agreement([each.ranking for each in ballots[:always] if each.ranking]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autoreason.events import CodeBallot
@@ -30,6 +30,10 @@ class PanelSize:
     """Ballots of seats that code fills, known before any judge is asked: places in the tie order, best first."""
     weights: tuple[int, ...] = ()
     """How often each seat's ballot counts, seats by turns, in quarters; empty where all count once."""
+    required_lead: int = 1
+    """Points by which others must lead the first in the tie order."""
+    single: bool = False
+    """Whether one judge was asked for by name, so that one ballot decides."""
 
     def with_code(self, ballots: Iterable[CodeBallot], tie_order: Sequence[str]) -> PanelSize:
         """The same judges, next to those ballots of code that have a vote."""
@@ -75,28 +79,39 @@ class PanelSize:
             step=self.extra,
             close_margin=self.close_margin,
             limit=self.limit + len(code),
+            required_lead=self.required_lead,
             invalid_seats=invalid,
             early_stop=self.early_stop,
         )
         asked = len(rankings) + invalid
-        if not wave and len(rankings) < quorum(asked):
+        if not wave and len(rankings) < self.quorum(asked):
             return max(0, self.start - asked)
         return wave
+
+    def quorum(self, asked: int) -> int:
+        """Valid ballots without which so many judges decide nothing."""
+        return 1 if self.single else quorum(asked)
 
     def first_wave(self, names: Sequence[str], rule: str) -> int:
         """Judges who are asked in any case: only their votes are a sample that early stopping does not bias."""
         return self.wave((), names, rule)
 
 
-def pass_size(settings: Settings) -> PanelSize:
-    """The panel of a pass."""
-    return PanelSize(
-        start=settings.judges,
+def pass_size(settings: Settings, texts: Collection[str] = ("A",)) -> PanelSize:
+    """The panel of a pass over these texts; only A has a lead to be overcome."""
+    return replace(
+        whole_size(settings),
         extra=settings.extra_judges,
         maximum=settings.max_judges,
         close_margin=settings.close_margin,
         early_stop=settings.early_stop,
+        required_lead=settings.required_lead if "A" in texts else 1,
     )
+
+
+def whole_size(settings: Settings) -> PanelSize:
+    """A panel of as many judges as one starts with, all of whom are asked."""
+    return PanelSize(start=settings.judges, single=settings.judges == 1)
 
 
 def quorum(judges: int) -> int:

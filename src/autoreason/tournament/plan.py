@@ -13,7 +13,8 @@ from autoreason.tournament.candidates import (
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.critics import CRITICS
 from autoreason.tournament.evidence import chance_of_survival
-from autoreason.tournament.judges import JUDGES_PER_SEAT
+from autoreason.tournament.judges import seat_calls
+from autoreason.tournament.panel_size import PanelSize
 
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
@@ -34,7 +35,8 @@ def min_plan(settings: Settings) -> Plan:
 
 def likely_plan(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row."""
-    stays = chance_of_survival(settings.judges, ballot_size(settings), settings.voting)
+    panel = PanelSize(settings.judges, required_lead=settings.required_lead)
+    stays = chance_of_survival(panel, ballot_size(settings), settings.voting)
     expected = 0.0
     for _ in range(settings.k):
         # A streak of one more: those before it and one pass, as often as it takes until A stays.
@@ -45,7 +47,7 @@ def likely_plan(settings: Settings) -> Plan:
         "critic": passes,
         "reviser": passes * len(revisers_by_slot(settings)),
         "synthesizer": passes * writes_synthesis(settings),
-        "judge": passes * settings.judges + _other_judges(settings),
+        "judge": (passes * settings.judges + _other_judges(settings)) * seat_calls(settings).usual,
     }
 
 
@@ -59,7 +61,7 @@ def max_plan(settings: Settings) -> Plan:
         "critic": settings.passes * CRITICS * TRIES,
         "reviser": texts * len(revisers_by_slot(settings)),
         "synthesizer": texts * writes_synthesis(settings),
-        "judge": (settings.passes * seats + _other_judges(settings)) * TRIES * JUDGES_PER_SEAT,
+        "judge": (settings.passes * seats + _other_judges(settings)) * seat_calls(settings).most,
     }
 
 

@@ -36,6 +36,7 @@ async def run_playoff(
             weights=tuple(round(QUARTERS * weights[each]) for each in judges) if weights else (),
         ),
         code=code,
+        reference=incumbents[0].text,
     )
     verdict = await panel.run()
     winner = by_name[verdict.winner] if verdict else incumbents[-1]

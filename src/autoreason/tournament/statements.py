@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from autoreason.task import Task
     from autoreason.tournament.metric import Metric
 
+ONE_VOTE = "one judge in each pass; one vote is no panel, so nothing can be claimed from the passes"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 ENDINGS = {
     "running": "not finished",
@@ -73,6 +74,9 @@ def lead(verdict: Verdict) -> str:
     """The margin, and what it is worth."""
     if verdict.tied:
         return f"a tie at the top, which goes to {verdict.winner}"
+    if verdict.margin < 0:
+        behind = f"{count(-verdict.margin, 'point')} behind"
+        return f"{behind}, and a challenger needs a lead of {verdict.required_lead}"
     return f"{count(verdict.margin, 'point')} ahead; {by_chance('as much', verdict.chance)}"
 
 
@@ -271,10 +275,25 @@ def code_ballot(event: CodeBallot) -> str:
 def ballot(event: BallotCast) -> str:
     """One seat's vote."""
     lens = f" ({event.lens})" if event.lens else ""
+    lens += " (shown the first draft)" if event.anchored else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
     vote = ranking(event.ranking) if event.ranking else "no valid ballot"
     judge, is_reversed = judge_of(event.stage, event.seat)
-    return f"judge {judge}{lens}: {vote}{', order reversed' if is_reversed else ''}{again}"
+    vote += ", order reversed" if is_reversed else ""
+    checked = f"; {length_check(event)}" if event.check else ""
+    return f"judge {judge}{lens}: {vote}{again}{checked}"
+
+
+def length_check(event: BallotCast) -> str:
+    """What a second judge made of the first place of a ballot."""
+    if event.check is None or event.ranking is None:
+        return "no one checked its first place"
+    if event.check.only_length is None:
+        return "the check of its first place could not be read"
+    first, second = event.first_ranking[:2] if event.first_ranking else event.ranking[:2]
+    if not event.check.only_length:
+        return f"checked, {first} is not first for its length alone"
+    return f"{first} was first, for its length alone by the check, and goes behind {second}"
 
 
 def violations(broken: tuple[Violation, ...]) -> str:
@@ -373,6 +392,8 @@ def evidence(
         judged = (
             [("Survival", survival(found.survival))] if found.survival or not found.ballots else []
         )
+        if story.settings and story.settings.judges == 1:
+            judged.append(("Panel", ONE_VOTE))
         judged.append(("Agreement", agreement(found.agreement)))
         if story.playoff:
             judged.append(("Playoff", playoff(story.playoff, story.draft)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from autoreason.parsing.documents import share_changed
 from autoreason.plugins import load_function, short
+from autoreason.report.numbers import percent
 from autoreason.settings import Settings
 from autoreason.story import Story
 
@@ -36,6 +38,22 @@ def passes(number: int) -> StopRule:
     return rule
 
 
+def plateau(number: int, share: float) -> StopRule:
+    """Over when so many passes in a row changed no larger share of A's words; inconclusive ones do not count."""
+
+    def rule(story: Story) -> str:
+        decided = [(each, each.decided.winner) for each in story.passes if each.decided]
+        last = [(each, winner) for each, winner in decided if winner][-number:]
+        if len(last) < number:
+            return ""
+        if any(share_changed(each.incumbent, each.text(winner)) > share for each, winner in last):
+            return ""
+        which = "the last pass" if number == 1 else f"each of the last {number} passes"
+        return f"a plateau: {which} changed at most {percent(share)} of the words"
+
+    return rule
+
+
 def any_of(*rules: StopRule) -> StopRule:
     """Over as soon as one of the rules says so."""
     return lambda story: next(filter(None, (rule(story) for rule in rules)), "")
@@ -51,9 +69,10 @@ def all_of(*rules: StopRule) -> StopRule:
     return rule
 
 
-def user_rules(settings: Settings) -> StopRule:
-    """The user's rules: any of them ends the run."""
-    return any_of(*map(_load, settings.stop_rules))
+def chosen_rules(settings: Settings) -> StopRule:
+    """A plateau, where one is set, and the user's own rules: any of them ends the run."""
+    levels = [plateau(settings.plateau, settings.plateau_change)] if settings.plateau else []
+    return any_of(*levels, *map(_load, settings.stop_rules))
 
 
 def _load(name: str) -> StopRule:

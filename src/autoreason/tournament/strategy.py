@@ -32,6 +32,7 @@ from autoreason.tournament.authors import MissingText, WrittenText, write
 from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
+from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
 
@@ -178,7 +179,9 @@ class Strategy(Job):
         code: CodeJudges | None = None,
     ) -> None:
         """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
-        panel = Panel(self.context, pass_key(number), dict(ballot.items()), size, code=code)
+        first = self.story.incumbents[0].text if self.story.incumbents else ""
+        texts: dict[str, str] = dict(ballot.items())
+        panel = Panel(self.context, pass_key(number), texts, size, code=code, reference=first)
         verdict = await panel.run()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
@@ -274,7 +277,8 @@ class Strategy(Job):
     def max_calls_per_pass(self) -> int:
         """Calls of a pass if its panel grows as large as it may."""
         settings = self.settings
-        return self._calls_per_pass() + pass_size(settings).limit - settings.judges
+        extra = pass_size(settings).limit - settings.judges
+        return self._calls_per_pass() + extra * seat_calls(settings).usual
 
     def _give_up_on_dead_passes(self) -> None:
         recent = self.story.passes[-self.settings.max_inconclusive :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -22,17 +23,19 @@ class VoteResult(NamedTuple):
     winner: str
     scores: dict[str, int]
     margin: int
-    """The winner's score less the best other's; 0 where there is no other."""
+    """The winner's score less the best other's; 0 where there is no other, negative where a lead was too small."""
     tied: bool
-    """Another candidate has the winner's score."""
+    """The best other candidate has the winner's score."""
 
 
-def count_votes(rule: str, rankings: Sequence[Ranking], tie_order: Sequence[str]) -> VoteResult:
-    """The result by a rule, by its name."""
+def count_votes(
+    rule: str, rankings: Sequence[Ranking], tie_order: Sequence[str], required_lead: int = 1
+) -> VoteResult:
+    """The result by a rule, by its name; others need so many points more than the first in the tie order."""
     if not rankings:
         raise ValueError("an empty panel has no winner: there is not one ranking to count")
     _check(rankings, tie_order)
-    return from_scores(_scoring(rule).score(rankings, tie_order), tie_order)
+    return from_scores(_scoring(rule).score(rankings, tie_order), tie_order, required_lead)
 
 
 def check_rule(rule: str) -> None:
@@ -40,17 +43,26 @@ def check_rule(rule: str) -> None:
     _scoring(rule).score([("a", "b", "c"), ("b", "a", "c")], ("a", "b", "c"))
 
 
-def from_scores(scores: Mapping[str, int], tie_order: Sequence[str]) -> VoteResult:
-    """The highest score wins; among equals, the first in `tie_order`."""
+def from_scores(
+    scores: Mapping[str, int], tie_order: Sequence[str], required_lead: int = 1
+) -> VoteResult:
+    """The highest score wins; among equals, and where none leads it by enough, the first in `tie_order`."""
     if not tie_order or sorted(scores) != sorted(tie_order):
         raise ValueError(
             f"scores for {_join_names(scores)} cannot be decided in the tie order {_join_names(tie_order)}"
         )
-    winner = max(tie_order, key=scores.__getitem__)
+    winner = max(tie_order, key=_with_lead(scores, tie_order, required_lead).__getitem__)
     others = [scores[name] for name in tie_order if name != winner]
     margin = scores[winner] - max(others) if others else 0
     in_order = {name: scores[name] for name in tie_order}
-    return VoteResult(winner, in_order, margin, tied=scores[winner] in others)
+    return VoteResult(winner, in_order, margin, tied=bool(others) and margin == 0)
+
+
+def _with_lead(
+    scores: Mapping[str, int], tie_order: Sequence[str], required_lead: int
+) -> Mapping[str, int]:
+    """The scores by which candidates compare: the first in the tie order is given what others need beyond a point."""
+    return {**scores, tie_order[0]: scores[tie_order[0]] + required_lead - 1}
 
 
 def is_additive(rule: str) -> bool:
@@ -67,21 +79,22 @@ def next_wave(
     step: int,
     close_margin: int,
     limit: int,
+    required_lead: int = 1,
     invalid_seats: int = 0,
     early_stop: bool = True,
 ) -> int:
     """How many further judges to ask now, side by side; 0 when the panel is complete.
 
     A panel of `start` judges grows by `step`, up to `limit`, as long as the best challenger ends
-    within `close_margin` points of the incumbent, `tie_order[0]`, either way. With `early_stop`, a judge whose
-    vote can no longer change the outcome is not asked: the wave is the smallest that could settle
-    it. `invalid_seats` counts the judges who gave no valid ballot.
+    within `close_margin` points of the incumbent, `tie_order[0]`, either way; what it needs beyond one point,
+    `required_lead`, counts for the incumbent. With `early_stop`, a judge whose vote can no longer change the outcome
+    is not asked: the wave is the smallest that could settle it. `invalid_seats` counts the judges who gave no valid
+    ballot.
     """
     _check(rankings, tie_order)
     ballots = tuple(tuple(ranking) for ranking in rankings)
-    return _cached_wave(
-        ballots, tuple(tie_order), rule, start, step, close_margin, limit, invalid_seats, early_stop
-    )
+    size = (start, step, close_margin, limit, required_lead)
+    return _cached_wave(ballots, tuple(tie_order), rule, *size, invalid_seats, early_stop)
 
 
 @lru_cache(maxsize=4096)
@@ -93,6 +106,7 @@ def _cached_wave(
     step: int,
     close_margin: int,
     limit: int,
+    required_lead: int,
     invalid_seats: int,
     early_stop: bool,
 ) -> int:
@@ -100,18 +114,16 @@ def _cached_wave(
     limit = limit if step else min(start, limit)
     seats_asked = len(rankings) + invalid_seats
     scoring = _scoring(rule)
-    scores = scoring.score(rankings, tie_order)
-    batch = (
-        _batch_end(seats_asked, start, step, limit, _is_close(scores, tie_order, close_margin))
-        - seats_asked
-    )
+    scores = _with_lead(scoring.score(rankings, tie_order), tie_order, required_lead)
+    is_close = _is_close(scores, tie_order, close_margin)
+    batch = _batch_end(seats_asked, start, step, limit, is_close) - seats_asked
     if batch <= 0 or not early_stop or scoring.reach is None:
         return max(batch, 0)
     reach = scoring.reach(len(tie_order))
     # Either the panel does not grow after this batch, or growing to its limit changes nothing.
     goals = (
-        _Goal(tie_order, batch * reach, close_margin),
-        _Goal(tie_order, (limit - seats_asked) * reach),
+        _Goal(tie_order, required_lead, batch * reach, close_margin),
+        _Goal(tie_order, required_lead, (limit - seats_asked) * reach),
     )
     return min(_wave_for(name, goal, rankings, rule, batch) for name in tie_order for goal in goals)
 
@@ -120,6 +132,7 @@ class _Goal(NamedTuple):
     """A lead that no further judge can reverse."""
 
     tie_order: Sequence[str]
+    required_lead: int
     max_loss: int
     """The most by which further judges could shorten it."""
     close_margin: int | None = None
@@ -151,7 +164,7 @@ def _wave_for(
     scoring = _scoring(rule)
     assert scoring.reach is not None
     votes = list(rankings)
-    scores = scoring.score(votes, goal.tie_order)
+    scores = scoring.safe_scores(votes, goal.tie_order, leader, goal.required_lead)
     for wave in range(max_wave):
         if goal.reached_by(leader, scores):
             return wave
@@ -162,7 +175,7 @@ def _wave_for(
             scores = {name: score + points[name] for name, score in scores.items()}
         else:
             votes.append(vote)
-            scores = scoring.score(votes, goal.tie_order)
+            scores = scoring.safe_scores(votes, goal.tie_order, leader, goal.required_lead)
     return max_wave
 
 
@@ -210,7 +223,38 @@ def _duels(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
     return scores
 
 
+def _runoff(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
+    """Instant runoff: the first places of a text in the last round that it is in.
+
+    Each round leaves out the texts with the fewest first places, all of them where several have equally few, so that
+    no name counts; it ends where one is left, or where all that are left have as many.
+    """
+    scores, left = dict.fromkeys(names, 0), set(names)
+    while left:
+        firsts = Counter(next(name for name in each if name in left) for each in rankings)
+        scores |= {name: firsts[name] for name in left}
+        fewest = min(firsts[name] for name in left)
+        left = {name for name in left if firsts[name] > fewest}
+        if len(left) == 1:
+            break
+    return scores
+
+
+def _against_all(
+    rankings: Sequence[Ranking], names: Sequence[str], leader: str, required_lead: int
+) -> Mapping[str, int]:
+    """First places of a text and, for each other, those of all others together, however they are passed on.
+
+    With half of them a text is in the last round, where no other has more than the other half. Below that it may be
+    left out before, so that what is required of others is no help to it.
+    """
+    own = _first_places(rankings, names)[leader]
+    scores = dict.fromkeys(names, len(rankings) - own) | {leader: own}
+    return scores if leader == names[0] else _with_lead(scores, names, required_lead)
+
+
 _Score = Callable[[Sequence[Ranking], Sequence[str]], dict[str, int]]
+_Bound = Callable[[Sequence[Ranking], Sequence[str], str, int], Mapping[str, int]]
 
 
 class _Scoring(NamedTuple):
@@ -219,6 +263,16 @@ class _Scoring(NamedTuple):
     """The most by which one judge can move two of n candidates against each other; None is unknown."""
     is_additive: bool
     """Whether a panel's scores are the sum of what each judge gives."""
+    bound: _Bound | None = None
+    """Scores by which a text is surely ahead, where the rule's own do not say it."""
+
+    def safe_scores(
+        self, rankings: Sequence[Ranking], names: Sequence[str], leader: str, required_lead: int
+    ) -> Mapping[str, int]:
+        """Scores whose difference one judge changes by no more than the reach."""
+        if self.bound:
+            return self.bound(rankings, names, leader, required_lead)
+        return _with_lead(self.score(rankings, names), names, required_lead)
 
 
 _SCORING: Mapping[str, _Scoring] = {
@@ -226,6 +280,7 @@ _SCORING: Mapping[str, _Scoring] = {
     "majority": _Scoring(_first_places, lambda _: 1, is_additive=True),
     # One vote moves a duel by at most a point for either side, and each has n - 1 of them.
     "copeland": _Scoring(_duels, lambda n: 2 * (n - 1), is_additive=False),
+    "instant_runoff": _Scoring(_runoff, lambda _: 1, is_additive=False, bound=_against_all),
 }
 
 

@@ -19,7 +19,7 @@ def test_prompts_are_listed_shown_and_exported(
     inside: Inside, more: list[str], writes: str | None
 ) -> None:
     listed = inside("prompts", "list", *more).out
-    assert "candidates*, boundary, lens, style" in listed
+    assert "candidates*, boundary, lens, " in listed
     shown = inside("prompts", "show", "judge", *more).out
     assert "the texts or programs to rank" in shown
     assert "# Your part: judge" in shown

@@ -20,6 +20,7 @@ from tests.knowledge.test_holdout import make_records
 from tests.patience import PATIENCE
 
 from autoreason.knowledge.outcome_file import encode_records
+from autoreason.tournament.statements import ONE_VOTE
 
 
 def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
@@ -212,6 +213,21 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: 
     assert "tie_order" not in short
     assert re.search(r"^tie_order +A>AB>B$", long, re.MULTILINE)
     assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
+
+
+def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Inside) -> None:
+    refused = inside("run", BRIEF, *FAST, "--judges", "1")
+    assert refused.sentence == (
+        "--judges is 1; one vote is no panel: give 2 or more, or ask for one by name with --single-judge"
+    )
+    rules = ("--single-judge", "--required-lead", "2", "--plateau", "3")
+    dry = " ".join(inside("run", BRIEF, *FAST, *rules, "--dry-run").out.split())
+    assert f"panel {ONE_VOTE}; a challenger must lead A by 2 points; a playoff" in dry
+    assert "after 3 passes in a row that change at most 10 % of the words, after" in dry
+    done = inside("run", BRIEF, *FAST, "--single-judge", "--no-live")
+    assert " ".join(done.err.split()).count(ONE_VOTE) == 2
+    shown = " ".join(inside("show").out.split())
+    assert f"Panel {ONE_VOTE}" in shown
 
 
 def test_a_dry_run_says_what_this_machine_lacks_for_a_real_one(quick_shell: Shell) -> None:

@@ -14,6 +14,7 @@ from autoreason.cli.views.live import Live
 from autoreason.cli.views.screen import Screen, draw
 from autoreason.events import CodeBallot, PassStarted
 from autoreason.exchange import CallRetried, CallStarted, TextArrived
+from autoreason.tournament.statements import ONE_VOTE
 
 
 def terminal(width: int = 80, height: int = 24) -> Console:
@@ -100,3 +101,12 @@ def test_the_screen_is_given_back_clean() -> None:
     screen.close()
     assert isinstance(console.file, StringIO)
     assert console.file.getvalue().count("\x1b[?25l") == console.file.getvalue().count("\x1b[?25h")
+
+
+def test_a_single_judge_is_said_to_be_no_panel() -> None:
+    live = busy()
+    assert live.story.settings is not None
+    assert ONE_VOTE not in "\n".join(seen(live, terminal(100)))
+    single = {"judges": 1, "single_judge": True, "extra_judges": 0}
+    live.story.settings = replace(live.story.settings, **single)
+    assert ONE_VOTE in "\n".join(seen(live, terminal(100)))

@@ -25,6 +25,8 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("robust", {"k": 1, "passes": 4, "playoff": 5, "playoff_texts": 3}),
     ("robust", {"judges": 5, "extra_judges": 2, "max_judges": 8, "playoff_texts": 2}),
     ("robust", {"playoff": 0, "k": 4, "quoted_critique": False}),
+    ("robust", {"required_lead": 3, "k": 2}),
+    ("paper", {"single_judge": True, "k": 2}),
 ]
 
 

@@ -55,9 +55,10 @@ def test_what_is_shown_was_played_again_as_a_study_would_play_it(found: SearchRe
 
 
 def test_a_candidate_is_named_and_set_as_it_is() -> None:
-    candidate = Candidate(PanelSetup(3, 2, 7, 1), Ending(3, 12, 9, 5))
-    assert candidate.name == "3+2 to 7 within 1, k 3, cap 12, playoff 9 over 5"
+    candidate = Candidate(PanelSetup(3, 2, 7, 1, 2), Ending(3, 12, 9, 5))
+    assert candidate.name == "3+2 to 7 within 1 lead 2, k 3, cap 12, playoff 9 over 5"
     held = candidate.settings()
+    assert held.required_lead == 2
     assert (held.judges, held.extra_judges, held.max_judges, held.close_margin) == (3, 2, 7, 1)
     assert (held.k, held.passes, held.playoff, held.playoff_texts) == (3, 12, 9, 5)
     assert PAPER.settings() == settings(
@@ -73,8 +74,8 @@ def test_the_default_candidate_is_the_default_of_a_run() -> None:
 def test_a_lead_keeps_the_incumbent_longer() -> None:
     luck = RandomDraws(1, 300)
     displaced = [
-        run_courses(world(), settings(passes=5), luck, lead).incumbent[:, -1].mean()
-        for lead in (0, 1, 3)
+        run_courses(world(), settings(passes=5, required_lead=lead), luck).incumbent[:, -1].mean()
+        for lead in (1, 2, 4)
     ]
     assert displaced == sorted(displaced, reverse=True)
     assert displaced[0] > displaced[2]

@@ -137,8 +137,10 @@ def step(event: AnyEvent, story: Story, strategy: str = "") -> str:
 def _step(event: AnyEvent, story: Story) -> str:
     match event:
         case RunStarted():
-            models = ", ".join(event.settings.models.all())
-            return f"{event.task.title} · {models} · seed {event.settings.seed}"
+            settings = event.settings
+            models = ", ".join(settings.models.all())
+            single = f" · {statements.ONE_VOTE}" if settings.judges == 1 else ""
+            return f"{event.task.title} · {models} · seed {settings.seed}{single}"
         case RunResumed():
             return "resumed"
         case PromptsShortened():

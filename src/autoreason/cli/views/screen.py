@@ -123,7 +123,8 @@ def _header(live: Live, width: int) -> list[Text]:
     about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
     about.append(f" {clock}")
     about.stylize("dim")
-    return [top, about]
+    single = [Text(statements.ONE_VOTE, style="dim")] if settings.judges == 1 else []
+    return [top, about, *single]
 
 
 def _trajectory(live: Live, room: int) -> list[Text]:
@@ -167,7 +168,8 @@ def _pass(each: RecordedPass, live: Live) -> Text:
     line.append(f"{decided.winner or '?':<3}", style="yellow" if decided.winner is None else "bold")
     verdict = decided.verdict
     if verdict:
-        lead = f"+{verdict.margin:<3}{numbers.percent(verdict.chance):>5} by chance"
+        margin = f"{verdict.margin:+}"
+        lead = f"{margin:<4}{numbers.percent(verdict.chance):>5} by chance"
         line.append(f" {statements.scores(verdict.scores):<20}")
         line.append(f" {'tie' if verdict.tied else lead:<20}", style="dim")
     else:

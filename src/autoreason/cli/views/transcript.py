@@ -255,8 +255,10 @@ class Transcript:
         self._row(who, f"{vote}{order}", "" if ballot.ranking else "yellow")
         if in_full:
             self._row("", ballot.model, "dim")
-            for line in ballot.reasoning.splitlines():
-                self._row("", line, "dim")
+            checked = (ballot.check.model, ballot.check.reasoning) if ballot.check else ()
+            for text in (ballot.reasoning, *checked):
+                for line in text.splitlines():
+                    self._row("", line, "dim")
 
     def _code(self, verdict: Verdict | None) -> None:
         for name, ballot in (verdict.code if verdict else {}).items():

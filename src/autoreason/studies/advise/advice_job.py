@@ -49,7 +49,7 @@ from autoreason.studies.advise.pilots import (
 from autoreason.studies.advise.rules import asks_for_fact
 from autoreason.studies.panels.ranked import RankedPanel
 from autoreason.task import Entry, Task
-from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
+from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.loop import Tournament
 
 Ending = Literal["run it", "best of n", "one draft", "another judge", "research", "undecided"]
@@ -147,13 +147,14 @@ class AdviceJob(Job):
         """From a judge that fails at once to as many pilots as there may be."""
         pick, pilot = _pick_plans(settings), Tournament.plans(pilot_settings(settings))
         number = min(_LIKELY_PILOTS, max_pilots(settings))
-        judge = {"judge": QUESTIONS}
+        calls = seat_calls(settings)
+        judge = {"judge": QUESTIONS * calls.usual}
         limit = settings.budget.calls
         is_short = limit is not None and limit < calls_for(settings, 0)
         return (
-            judge,
+            {"judge": QUESTIONS},
             judge if is_short else _join(judge, pick[1], *[pilot[1]] * number),
-            _join({"judge": QUESTIONS * MAX_REQUESTS_PER_SEAT}, pick[2], *[pilot[2]] * MAX_PILOTS),
+            _join({"judge": QUESTIONS * calls.most}, pick[2], *[pilot[2]] * MAX_PILOTS),
         )
 
     @classmethod
@@ -197,7 +198,8 @@ class StepCalls(NamedTuple):
 def count_calls(settings: Settings) -> StepCalls:
     """What the steps take."""
     pilot = sum(Tournament.plans(pilot_settings(settings))[1].values())
-    return StepCalls(QUESTIONS, sum(_pick_plans(settings)[1].values()), pilot)
+    judge = QUESTIONS * seat_calls(settings).usual
+    return StepCalls(judge, sum(_pick_plans(settings)[1].values()), pilot)
 
 
 def max_pilots(settings: Settings) -> int:

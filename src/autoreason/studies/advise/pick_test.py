@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean
@@ -11,6 +9,7 @@ from statistics import fmean
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.parsing.documents import share_changed
 from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
 from autoreason.story import Story
@@ -23,8 +22,6 @@ WORKS = 0.65
 ALIKE = 0.25
 """Texts that differ in a smaller share of their words are alike."""
 PICK, OTHER = "pick", "other"
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-"""Words; of scripts without spaces single characters."""
 
 
 class PickTest(Struct, frozen=True, kw_only=True):
@@ -107,12 +104,5 @@ def read_pick(drafts: Story, panel: Story | None) -> PickTest:
 
 def mean_distance(texts: Sequence[str]) -> float | None:
     """The distance between two of the texts, on average; None where there are not two."""
-    counted = [Counter(_WORD.findall(text.casefold())) for text in texts]
-    pairs = [_distance(one, other) for one, other in combinations(counted, 2)]
+    pairs = [share_changed(one, other) for one, other in combinations(texts, 2)]
     return fmean(pairs) if pairs else None
-
-
-def _distance(one: Counter[str], other: Counter[str]) -> float:
-    """The share of words that two texts do not have in common, each as often as it occurs."""
-    total = one.total() + other.total()
-    return 1 - 2 * (one & other).total() / total if total else 0.0

@@ -16,6 +16,7 @@ from autoreason.keys import Key, PartName, judge_key, try_key
 from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
 from autoreason.programs.task import assignments_of
+from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.studies.advise.judge_check import JUDGE_PART
@@ -173,7 +174,7 @@ def audit_story(
 def _group(settings: Settings) -> str:
     """Runs under one protocol with the same panel and the same author, where there is one, are comparable."""
     models = settings.models.author or ", ".join(settings.models.judges)
-    return f"{settings.protocol}, {settings.judges} judges, {models}"
+    return f"{settings.protocol}, {count(settings.judges, 'judge')}, {models}"
 
 
 def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> AuditedPass:
@@ -208,7 +209,8 @@ def _pass_panel(
     panel = _panel(recorded.ballots, recorded.verdict, settings, replies)
     if panel is None:
         return None
-    size, rule, texts = pass_size(settings), settings.voting, panel.candidates
+    rule, texts = settings.voting, panel.candidates
+    size = pass_size(settings, texts)
     if recorded.verdict:
         size = size.with_code(recorded.verdict.code.values(), texts)
     invalid = tuple(ballot.seat for ballot in recorded.ballots if not ballot.ranking)
@@ -249,7 +251,7 @@ def _vote(ballot: BallotCast, replies: JudgeReplies) -> AuditedVote:
     return AuditedVote(
         judge=ballot.model,
         order=ballot.order,
-        ranking=ballot.ranking,
+        ranking=ballot.first_ranking,
         labels=ballot.labels,
         text=replies.get(try_key(key, attempt)),
     )

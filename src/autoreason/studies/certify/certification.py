@@ -16,9 +16,8 @@ from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
 from autoreason.studies.certify.suite import SUITE
 from autoreason.task import Entry, Task
-from autoreason.tournament.judges import JUDGES_PER_SEAT, cast_ballot
+from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
 from autoreason.tournament.panel import verdict_of
-from autoreason.tournament.plan import TRIES
 
 MAX_REPEATS = 20
 
@@ -47,7 +46,7 @@ class Certification(Job):
     """Questions whose answers are known, for one judge, asked as in a panel."""
 
     summary = "a judge's certificate: what it sees, and what misleads it"
-    prompts = ("judge", "ballot_again", "knowledge")
+    prompts = (*JUDGE_PROMPTS, "knowledge")
 
     async def run(self) -> JobFinished:
         """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
@@ -89,8 +88,9 @@ class Certification(Job):
         repeats = read_options(settings, CertificationOptions).repeats
         first = len(defect_questions(repeats))
         questions = first + len(other_questions(settings.seed, repeats))
-        again = TRIES * JUDGES_PER_SEAT
-        return {"judge": questions}, {"judge": questions}, {"judge": questions * again}
+        calls = seat_calls(settings)
+        likely, most = questions * calls.usual, questions * calls.most
+        return {"judge": questions}, {"judge": likely}, {"judge": most}
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003

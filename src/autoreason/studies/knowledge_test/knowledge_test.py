@@ -16,7 +16,7 @@ from autoreason.settings import Settings
 from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
 from autoreason.studies.knowledge_test.recorded_pairs import RecordedPair, RecordedPairs
 from autoreason.task import Task
-from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT, cast_ballot
+from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
 
 ARMS = ("without", "with", "placebo")
 _WIDTH = 16
@@ -34,7 +34,7 @@ class KnowledgeTest(Job):
     """Judges decide recorded pairs blind: without records, with them, and with shuffled ones."""
 
     summary = "whether a folder of outcomes helps judges to see which of two texts does better"
-    prompts = ("judge", "ballot_again", "knowledge")
+    prompts = (*JUDGE_PROMPTS, "knowledge")
 
     async def run(self) -> JobFinished:
         """Every pair with every judge, in both orders, under each of the three conditions."""
@@ -80,8 +80,8 @@ class KnowledgeTest(Job):
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """Of one pair."""
         ballots = 2 * len(ARMS) * len(settings.models.judges)
-        likely = {"judge": ballots}
-        return likely, likely, {"judge": ballots * MAX_REQUESTS_PER_SEAT}
+        calls = seat_calls(settings)
+        return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
 
     @classmethod
     def plan_count(cls, task: Task) -> int:

@@ -8,13 +8,13 @@ from autoreason.errors import InvalidInput
 from autoreason.jobs.job import Job, Plan
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
+from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 
 
 class PanelJob(Job):
     """A job over the entries of its task, in which only judges are asked."""
 
-    prompts = ("judge", "ballot_again")
+    prompts = JUDGE_PROMPTS
     fewer_calls = "lower `judges`"
     ballots_per_judge: ClassVar[int] = 1
     """In one panel."""
@@ -22,9 +22,8 @@ class PanelJob(Job):
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """The ballots of one panel, unless some have to be asked for again."""
-        ballots = settings.judges * cls.ballots_per_judge
-        likely = {"judge": ballots}
-        return likely, likely, {"judge": ballots * MAX_REQUESTS_PER_SEAT}
+        ballots, calls = settings.judges * cls.ballots_per_judge, seat_calls(settings)
+        return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:

@@ -108,6 +108,8 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
 def _lead(verdict: Verdict) -> str:
     if verdict.tied:
         return "a tie"
+    if verdict.margin < 0:
+        return f"{count(-verdict.margin, 'point')} behind"
     return f"{count(verdict.margin, 'point')}, {percent(verdict.chance)} by chance"
 
 

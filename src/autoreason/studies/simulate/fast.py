@@ -80,10 +80,10 @@ def check_fast(settings: Settings) -> None:
         )
 
 
-def run_courses(world: World, settings: Settings, luck: RandomDraws, lead: int = 0) -> Courses:
-    """Run every pass up to the cap; a challenger needs more than `lead` points over A."""
+def run_courses(world: World, settings: Settings, luck: RandomDraws) -> Courses:
+    """Run every pass up to the cap."""
     check_fast(settings)
-    panels = Panels(settings, lead)
+    panels = Panels(settings)
     text = first_draft(world, luck.draft_taste())
     incumbent = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
     quality, length, taste = np.zeros((3, *incumbent.shape))

@@ -17,8 +17,7 @@ class PanelSetup(NamedTuple):
     extra_judges: int = 0
     max_judges: int = 9
     close_margin: int = 2
-    lead: int = 0
-    """Points over A that are not enough for a challenger; 0 is the tournament's rule."""
+    required_lead: int = 1
     paper: bool = False
     """As published, random orders and all."""
 
@@ -45,19 +44,19 @@ class Candidate(NamedTuple):
         panel = f"{bench.judges}"
         if bench.extra_judges:
             panel += f"+{bench.extra_judges} to {bench.max_judges} within {bench.close_margin}"
-        panel += f" lead {bench.lead}" if bench.lead else ""
+        panel += f" lead {bench.required_lead}" if bench.required_lead > 1 else ""
         playoff = f"{ending.playoff} over {ending.playoff_texts}" if ending.playoff else "none"
         kind = "paper: " if bench.paper else ""
         return f"{kind}{panel}, k {ending.k}, cap {ending.passes}, playoff {playoff}"
 
     def settings(self) -> Settings:
-        """As settings of a run, but for the lead."""
+        """As settings of a run."""
         bench, ending = self
         panel: dict[str, Any] = {"judges": bench.judges}
         if not bench.paper:
             panel |= {
                 name: getattr(bench, name)
-                for name in ("extra_judges", "max_judges", "close_margin")
+                for name in ("extra_judges", "max_judges", "close_margin", "required_lead")
             }
         # A confirmation changes nothing that is delivered.
         panel |= {"confirmation": 0} | ending._asdict()
@@ -91,7 +90,7 @@ GRID = Grid(
             for judges, extra in ((3, 2), (3, 3), (5, 2))
             for max_judges, close in product((6, 9, 12), (1, 2, 3))
         ),
-        *(PanelSetup(3, 3, 6, 2, lead) for lead in (1, 2, 3)),
+        *(PanelSetup(3, 3, 6, 2, lead) for lead in (2, 3, 4)),
     ),
     k=(1, 2, 3, 4, 5),
     passes=(10, 15, 20),
@@ -104,7 +103,7 @@ GRID = Grid(
 def default_candidate() -> Candidate:
     """The protocol as runs have it without any option."""
     settings = named_protocol("robust").settings
-    bench = {name: getattr(settings, name) for name in PanelSetup._fields[:4]}
+    bench = {name: getattr(settings, name) for name in PanelSetup._fields[:5]}
     return Candidate(
         PanelSetup(**bench), Ending(*(getattr(settings, name) for name in Ending._fields))
     )

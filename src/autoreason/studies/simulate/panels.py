@@ -34,10 +34,8 @@ class PanelResults(NamedTuple):
 class Panels:
     """The panels of passes, under the settings of a run."""
 
-    def __init__(self, settings: Settings, lead: int = 0) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.lead = lead
-        """A challenger needs more than so many points over A."""
         grows = settings.extra_judges > 0
         self.limit = max(settings.judges, settings.max_judges) if grows else settings.judges
         self._waves: dict[int, int] = {}
@@ -55,7 +53,7 @@ class Panels:
             judged[open_rows] += wave
             open_rows = open_rows[wave > 0]
         final = scores[np.arange(len(worth)), judged]
-        final[:, 0] += self.lead
+        final[:, 0] += self.settings.required_lead - 1
         by_precedence = [SLOTS.index(slot) for slot in self.settings.tie_order]
         return PanelResults(np.take(by_precedence, final[:, by_precedence].argmax(axis=1)), judged)
 
@@ -75,13 +73,11 @@ class Panels:
         different, first, which = np.unique(states, return_index=True, return_inverse=True)
         for state, row in zip(different.tolist(), first.tolist(), strict=True):
             if state not in self._waves:
-                self._waves[state] = self._wave(scores[row], points[row, : judged[row]])
+                self._waves[state] = self._wave(points[row, : judged[row]])
         return np.array([self._waves[state] for state in different.tolist()])[which]
 
-    def _wave(self, scores: Counts, ballots: Counts) -> int:
+    def _wave(self, ballots: Counts) -> int:
         settings = self.settings
-        if self.lead:
-            return self._wave_with_lead(scores, len(ballots))
         rankings = [[SLOTS[slot] for slot in np.argsort(-ballot)] for ballot in ballots]
         return next_wave(
             rankings,
@@ -91,15 +87,9 @@ class Panels:
             step=settings.extra_judges,
             close_margin=settings.close_margin,
             limit=self.limit,
+            required_lead=settings.required_lead,
             early_stop=settings.early_stop,
         )
-
-    def _wave_with_lead(self, scores: Counts, judged: int) -> int:
-        """A rule the tournament does not have: close to the lead of A is close; no judge is saved."""
-        if not judged:
-            return self.settings.judges
-        close = abs(scores[1:].max() - scores[0] - self.lead) <= self.settings.close_margin
-        return min(self.settings.extra_judges, self.limit - judged) if close else 0
 
 
 def borda_points(views: Numbers) -> Counts:

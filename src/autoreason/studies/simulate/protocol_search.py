@@ -193,7 +193,7 @@ def _try_endings(world: World, bench: PanelSetup, grid: Grid, runs: int, seed: i
     luck = RandomDraws(seed, runs).cached()
     endings = grid.endings()
     settings = replace(Candidate(bench, endings[0]).settings(), passes=max(grid.passes))
-    courses = run_courses(world, settings, luck, bench.lead)
+    courses = run_courses(world, settings, luck)
     results: dict[Ending, tuple[float, float]] = {}
     for k, passes, texts in product(grid.k, grid.passes, grid.playoff_texts):
         last = last_passes(courses, replace(settings, k=k, passes=passes))
@@ -222,7 +222,7 @@ def _by_playoff_size(
 
 def _play_again(candidate: Candidate, world: World, runs: int, seed: int) -> _ReplayMeans:
     settings, luck = candidate.settings(), RandomDraws(seed, runs)
-    courses = run_courses(world, settings, luck, candidate.bench.lead)
+    courses = run_courses(world, settings, luck)
     outcomes = finish(world, settings, luck, courses, last_passes(courses, settings))
     return _ReplayMeans(mean(outcomes.quality), float(outcomes.calls.mean()))
 
