@@ -1,13 +1,15 @@
-"""The plots of a suite's report: quality against cost with the frontier, and lines by pass."""
+"""The plots of a suite's report: quality against cost, lines by pass, and who won each pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from autoreason.characters import in_markup
 from autoreason.report.numbers import percent
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
+from autoreason.studies.lab.lab_trees import TrajectoryTree, TreeNode, drift_of
 
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import LabReport
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 44
 _ROW, _NAMES = 18, 170
+_STEP, _HIGHEST, _APART = 40, 400, 5
+"""Pixels for a drift of 1, for all of it at most, and between ways with the same drift."""
+_DOT, _LETTERS = 7, 17
+"""The radius of a winner, and the room between two from which on their letters are legible."""
 
 
 def draw_frontier(found: LabReport) -> Plot:
@@ -73,9 +79,7 @@ def draw_lines(
 
 def draw_trajectories(arms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
     """One row for each way that tournaments went, one square for the winner of each pass, by arm."""
-    shades = colours(["A", "AB", "B", "?"])
-    named = {"A, the text before": shades["A"], "AB, a synthesis": shades["AB"]}
-    named |= {"B, a revision": shades["B"], "inconclusive": shades["?"]}
+    shades, named = _winners({winner for _, ways in arms for way in ways for winner in way.split()})
     parts, y = list(legend(named)), LEGEND * len(named) + 8
     widest = max(len(way.split()) for _, ways in arms for way in ways)
     side = min(_ROW, (_WIDTH - _NAMES - _RIGHT) / widest)
@@ -94,6 +98,116 @@ def draw_trajectories(arms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
             y += _ROW
         y += 8
     return frame("Winners, pass by pass", _WIDTH, y + 8, parts)
+
+
+def _winners(found: Set[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Colours by candidate, and by what they are called in the legend."""
+    known = {"A": "A, the text before", "AB": "AB, a synthesis", "B": "B, a revision"}
+    known["?"] = "inconclusive"
+    known |= {slot: f"{slot}, a revision" for slot in sorted(found - set(known))}
+    shades = colours(list(known))
+    return shades, {name: shades[slot] for slot, name in known.items()}
+
+
+def draw_tree(tree: TrajectoryTree) -> Plot:
+    """Passes across, drift from the first draft up; repeats part where different candidates win."""
+    return _TreeDrawing(tree).draw()
+
+
+class _TreeDrawing:
+    def __init__(self, tree: TrajectoryTree) -> None:
+        self._tree, self._ways = tree, [node.way for node in tree.ways]
+        slots = {slot for node in tree.nodes for slot in (*node.way[-1:], *node.beaten)}
+        self._shades, self._named = _winners(slots)
+        self._named = {n: shade for n, shade in self._named.items() if n[:1] != "i" or "?" in slots}
+        longest = max(len(node.way) for node in tree.nodes)
+        top = max(node.drift for node in tree.nodes) + 1
+        self._height = min(_HIGHEST, top * _STEP)
+        self._across = Scale(0, longest, _LEFT, _WIDTH - _RIGHT - 60)
+        self._up = Scale(0, top, self._height + _TOP, _TOP)
+        self._letters = (self._across(1) - self._across(0)) >= _LETTERS
+
+    def draw(self) -> Plot:
+        """Losers beneath, then lines, then winners."""
+        tree = self._tree
+        legend_height = LEGEND * len(self._named) + 12
+        parts = [
+            *legend(self._named),
+            f'<g transform="translate(0 {legend_height})">',
+            *self._axes(),
+        ]
+        parts += [line for node in tree.nodes for line in self._losers(node)]
+        parts += [self._line(node) for node in tree.nodes if node.way]
+        parts += [line for node in tree.nodes for line in self._dot(node)]
+        title = f"Trajectories of {tree.arm} on {tree.task}"
+        height = int(legend_height + self._height + _TOP + _BOTTOM)
+        return frame(title, _WIDTH, height, [*parts, "</g>"])
+
+    def _axes(self) -> Iterator[str]:
+        bottom = self._height + _TOP + 22
+        for drift in range(0, int(self._up.high) + 1, max(1, round(self._up.high / 8))):
+            y = self._up(drift)
+            yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
+            yield label(str(drift), _LEFT - 14, y + 4, "axis", "end")
+        longest = int(self._across.high)
+        for n in range(0, longest + 1, -(-longest // 20)):
+            yield label(str(n), self._across(n), bottom, "axis", "middle")
+        yield label("pass", (_LEFT + _WIDTH) / 2, bottom + 16, "axis", "middle")
+        yield label("drift", 10, self._up(0) + 4, "axis")
+
+    def _at(self, node: TreeNode) -> tuple[float, float]:
+        """Ways with the same drift lie a little apart, what they share in the middle."""
+        n = len(node.way)
+        own = [at for at, way in enumerate(self._ways) if way[:n] == node.way]
+        aside = fmean(own) - (len(self._ways) - 1) / 2
+        apart = min(_APART, 0.4 * _STEP / len(self._ways))
+        return self._across(n), self._up(node.drift) - aside * apart
+
+    def _parent(self, node: TreeNode) -> TreeNode:
+        return next(each for each in self._tree.nodes if each.way == node.way[:-1])
+
+    def _losers(self, node: TreeNode) -> Iterator[str]:
+        if not node.way:
+            return
+        x, y = self._at(self._parent(node))
+        before = node.drift - drift_of(node.way[-1])
+        for slot in node.beaten:
+            end = (
+                self._across(len(node.way)),
+                y + self._up(before + drift_of(slot)) - self._up(before),
+            )
+            yield f'<path class="grid" d="M{x:.1f} {y:.1f}L{end[0]:.1f} {end[1]:.1f}"/>'
+            yield (
+                f'<circle class="paper" cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" '
+                f'stroke="{self._shades[slot]}"><title>{in_markup(slot)} lost</title></circle>'
+            )
+
+    def _line(self, node: TreeNode) -> str:
+        (x, y), (end, height) = self._at(self._parent(node)), self._at(node)
+        width = min(6.0, 1.5 + 0.5 * len(node.repeats))
+        return (
+            f'<path class="line" style="stroke-width:{width:g}" stroke="{self._shades[node.way[-1]]}" '
+            f'd="M{x:.1f} {y:.1f}L{end:.1f} {height:.1f}"/>'
+        )
+
+    def _dot(self, node: TreeNode) -> Iterator[str]:
+        x, y = self._at(node)
+        winner = node.way[-1] if node.way else "draft"
+        repeats = ", ".join(map(str, node.repeats))
+        about = f"pass {len(node.way)}: {winner}" if node.way else "the first draft"
+        about += f"; repeats {repeats}; {node.words:,.0f} words"
+        shade = self._shades.get(winner, "#7a7a7a")
+        radius = _DOT if self._letters else 3
+        yield (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{shade}">'
+            f"<title>{in_markup(about)}</title></circle>"
+        )
+        if self._letters and node.way:
+            yield label(winner, x, y + 3, "mark", "middle")
+        if node.ended:
+            star = " ★" if node.converged else ""
+            numbers = ", ".join(map(str, node.ended))
+            yield label(f"{numbers}{star}", x + radius + 4, y + 4, "axis")
 
 
 def _scale(values: Sequence[float], start: float, end: float) -> Scale:
