@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import accumulate
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 44
 _ROW, _NAMES = 18, 170
-_STEP, _HIGHEST, _APART = 40, 400, 5
-"""Pixels for a drift of 1, for all of it at most, and between ways with the same drift."""
+_STEP, _HIGHEST = 40, 400
+"""Pixels for a drift of 1, and for all of it at most."""
 _DOT, _LETTERS = 7, 17
 """The radius of a winner, and the room between two from which on their letters are legible."""
 
@@ -116,7 +117,7 @@ def draw_tree(tree: TrajectoryTree) -> Plot:
 
 class _TreeDrawing:
     def __init__(self, tree: TrajectoryTree) -> None:
-        self._tree, self._ways = tree, [node.way for node in tree.ways]
+        self._tree = tree
         slots = {slot for node in tree.nodes for slot in (*node.way[-1:], *node.beaten)}
         self._shades, self._named = _winners(slots)
         self._named = {n: shade for n, shade in self._named.items() if n[:1] != "i" or "?" in slots}
@@ -126,6 +127,7 @@ class _TreeDrawing:
         self._across = Scale(0, longest, _LEFT, _WIDTH - _RIGHT - 60)
         self._up = Scale(0, top, self._height + _TOP, _TOP)
         self._letters = (self._across(1) - self._across(0)) >= _LETTERS
+        self._found = dict(self._places())
 
     def draw(self) -> Plot:
         """Losers beneath, then lines, then winners."""
@@ -155,13 +157,21 @@ class _TreeDrawing:
         yield label("pass", (_LEFT + _WIDTH) / 2, bottom + 16, "axis", "middle")
         yield label("drift", 10, self._up(0) + 4, "axis")
 
+    def _places(self) -> Iterator[tuple[tuple[str, ...], tuple[float, float]]]:
+        """Ways with the same drift lie beside each other, as near to it as there is room."""
+        by_pass: dict[int, list[TreeNode]] = {}
+        for node in self._tree.nodes:
+            by_pass.setdefault(len(node.way), []).append(node)
+        gap = 2 * _DOT if self._letters else _DOT
+        for n, nodes in by_pass.items():
+            nodes.sort(key=lambda node: (-node.drift, node.way))
+            wanted = [self._up(node.drift) for node in nodes]
+            room = min(gap, self._height / len(nodes))
+            for node, y in zip(nodes, _apart(wanted, room), strict=True):
+                yield node.way, (self._across(n), y)
+
     def _at(self, node: TreeNode) -> tuple[float, float]:
-        """Ways with the same drift lie a little apart, what they share in the middle."""
-        n = len(node.way)
-        own = [at for at, way in enumerate(self._ways) if way[:n] == node.way]
-        aside = fmean(own) - (len(self._ways) - 1) / 2
-        apart = min(_APART, 0.4 * _STEP / len(self._ways))
-        return self._across(n), self._up(node.drift) - aside * apart
+        return self._found[node.way]
 
     def _parent(self, node: TreeNode) -> TreeNode:
         return next(each for each in self._tree.nodes if each.way == node.way[:-1])
@@ -208,6 +218,13 @@ class _TreeDrawing:
             star = " ★" if node.converged else ""
             numbers = ", ".join(map(str, node.ended))
             yield label(f"{numbers}{star}", x + radius + 4, y + 4, "axis")
+
+
+def _apart(wanted: Sequence[float], room: float) -> list[float]:
+    """Heights at least so far apart, on average where they are wanted."""
+    heights = list(accumulate(wanted, lambda above, y: max(y, above + room)))
+    aside = fmean(heights) - fmean(wanted)
+    return [y - aside for y in heights]
 
 
 def _scale(values: Sequence[float], start: float, end: float) -> Scale:

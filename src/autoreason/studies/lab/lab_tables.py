@@ -195,7 +195,8 @@ def _details(found: LabReport) -> list[Section]:
         ways = [(each.arm, _common(each.trajectories)) for each in found.arms if each.trajectories]
         plot, table = draw_trajectories(ways), _trajectories(ways)
         parts.append(Section("Trajectories", plots=[plot], tables=[table], detail=True))
-    return [*parts, *_trees(found), _failures(found)]
+    plots = ("Plots", "SVG, drawn by autoreason.report.plot: no script, in the page's colours")
+    return [*parts, *_trees(found), _failures(found), Section(sentences=[plots], detail=True)]
 
 
 def _by_pass(
@@ -298,8 +299,8 @@ def failures_table(found: LabReport) -> Table:
 def _diagnosis(found: Failure) -> str:
     if not found.of:
         return UNKNOWN
-    under = f", condition met in {found.under_condition}" if found.under_condition else ""
-    return f"{found.cells} of {found.of}{under}"
+    known = found.cells and found.under_condition is not None
+    return f"{found.cells} of {found.of}" + (f" ({found.under_condition})" if known else "")
 
 
 def _failures(found: LabReport) -> Section:
@@ -311,6 +312,9 @@ def _failures(found: LabReport) -> Section:
             rows.append((mode.name, f"cannot be told of {', '.join(blank)}: {mode.unknown}"))
         if mode.untold and len(blank) < len(found.arms):
             rows.append((mode.name, f"no record says {mode.untold}"))
+    rows.append(
+        ("Counts", "cells with the sign, of those that can show it (with the condition, too)")
+    )
     rows.append(("Read with care", "a sign is no proof, and a cell may have several"))
     return Section("Failure taxonomy", rows, [failures_table(found)], detail=True)
 
