@@ -149,9 +149,8 @@ class Journal:
         """The run named by a whole name, its beginning, its last words, `last` or `@2`; a cell only by its dot."""
         if self.has(name):
             return self.row(name)
-        newest = self._read(
-            sql.NEWEST_IDS, (run_names.age_of(name) or _MAX_INTEGER, run_names.is_cell(name))
-        )
+        which = sql.NEWEST_IDS_AND_CELLS if run_names.is_cell(name) else sql.NEWEST_IDS
+        newest = self._read(which, (run_names.age_of(name) or _MAX_INTEGER,))
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
     def row(self, run: str) -> RunRow:

@@ -176,8 +176,9 @@ DELETE_RUN = (
     "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
+NEWEST_IDS_AND_CELLS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC LIMIT ?"
 NEWEST_IDS = """
-    SELECT id FROM runs WHERE ?2 OR id NOT LIKE '%.%' ORDER BY created DESC, rowid DESC LIMIT ?1
+    SELECT id FROM runs WHERE id NOT LIKE '%.%' ORDER BY created DESC, rowid DESC LIMIT ?
 """
 HAS_RUN = "SELECT 1 FROM runs WHERE id = ?"
 STAMPS = """
