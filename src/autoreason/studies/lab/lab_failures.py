@@ -17,7 +17,7 @@ _Seen = Iterator[tuple[bool, bool | None]]
 """For each cell that can show a mode: whether it has the sign, and whether the paper's condition is met, if known."""
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class LabFailure(Struct, frozen=True, kw_only=True):
     """A mode of failure in the cells of one arm."""
 
     mode: str
@@ -44,14 +44,16 @@ class FailureMode(Struct, frozen=True, kw_only=True):
     see: Callable[[Suite, str, ArmValues], _Seen]
 
 
-def diagnose(suite: Suite, arm: str, values: ArmValues) -> tuple[Failure, ...]:
+def diagnose(suite: Suite, arm: str, values: ArmValues) -> tuple[LabFailure, ...]:
     """Every mode, with the cells of an arm that have its sign."""
     found = []
     for mode in MODES:
         seen = list(mode.see(suite, arm, values))
         met = [condition for sign, condition in seen if sign]
         under = sum(map(bool, met)) if seen and None not in met else None
-        found.append(Failure(mode=mode.name, cells=len(met), of=len(seen), under_condition=under))
+        found.append(
+            LabFailure(mode=mode.name, cells=len(met), of=len(seen), under_condition=under)
+        )
     return tuple(found)
 
 

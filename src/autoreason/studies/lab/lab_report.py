@@ -19,7 +19,7 @@ from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
 from autoreason.story import Story
 from autoreason.studies.lab.arm_values import ArmValues, Unit
-from autoreason.studies.lab.lab_failures import Failure, diagnose
+from autoreason.studies.lab.lab_failures import LabFailure, diagnose
 from autoreason.studies.lab.lab_suite import (
     SHARES,
     AddRule,
@@ -82,7 +82,7 @@ class LabArm(Struct, frozen=True, kw_only=True):
     """Mean length of the text, the first draft first; a run that ended keeps its last."""
     trajectories: dict[str, int] = {}
     """Winners pass by pass, and how many cells went that way."""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[LabFailure, ...] = ()
     """The paper's taxonomy, each mode with the cells that have its sign."""
 
 

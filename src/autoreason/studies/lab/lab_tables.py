@@ -19,7 +19,7 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.report import Section
 from autoreason.report.table import Column, Table
-from autoreason.studies.lab.lab_failures import MODES, Failure
+from autoreason.studies.lab.lab_failures import MODES, LabFailure
 from autoreason.studies.lab.lab_plots import (
     draw_frontier,
     draw_lines,
@@ -296,7 +296,7 @@ def failures_table(found: LabReport) -> Table:
     return Table([*columns, *(Column(each.arm) for each in found.arms)], rows)
 
 
-def _diagnosis(found: Failure) -> str:
+def _diagnosis(found: LabFailure) -> str:
     if not found.of:
         return UNKNOWN
     known = found.cells and found.under_condition is not None
@@ -319,7 +319,7 @@ def _failures(found: LabReport) -> Section:
     return Section("Failure taxonomy", rows, [failures_table(found)], detail=True)
 
 
-def _of_mode(arm: LabArm, mode: str) -> Failure:
+def _of_mode(arm: LabArm, mode: str) -> LabFailure:
     return next(each for each in arm.failures if each.mode == mode)
 
 
