@@ -91,9 +91,9 @@ async def _fill(journal: Journal, calls: int) -> None:
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
         await lab_async(write_suite(Path(folder), 1, 2), EchoModel(), journal=journal, anyway=True)
     options: RefineOptions = {"passes": 99, "k": 5, "playoff": 0, "confirmation": 0}
-    options["budget"] = Budget(calls=_PER_RUN)
-    for seed in range(calls // _PER_RUN):
-        await refine_async("Explain tides.", EchoModel(), journal=journal, seed=seed, **options)
+    options |= {"journal": journal, "budget": Budget(calls=_PER_RUN)}
+    for _ in range(calls // _PER_RUN):
+        await refine_async("Explain tides.", EchoModel(), **options)
 
 
 _ORIGINAL = "{0} NOT LIKE '%-of-%' AND {0} NOT LIKE 'suite.%'"

@@ -21,6 +21,7 @@ from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
 from autoreason.run.resume import resume_async
 from autoreason.settings import Budget
+from autoreason.studies.lab.lab_report import LabReport
 
 
 class Interrupted(CountedModel):
@@ -37,7 +38,7 @@ class Interrupted(CountedModel):
         return await super().ask(request, on_signal)
 
 
-async def whole(tmp_path: Path) -> StudyResult:
+async def whole(tmp_path: Path) -> StudyResult[LabReport]:
     """The unbroken run."""
     with Journal.open(str(tmp_path / "whole.db"), create=True) as journal:
         return await run_suite(tmp_path, journal, SMALL)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
@@ -50,7 +52,7 @@ def test_a_cell_with_fresh_judges_of_its_own_needs_no_other_panel(prefer: int, s
     assert found("contest", cell)[SELF][:2] == (signs, 1)
 
 
-DRIFTS = {
+DRIFTS: dict[str, tuple[dict[str, Any], int]] = {
     "steady": ({}, 0),
     "grown": ({"words_by_pass": (100, 130, 151)}, 1),
     "shrunk": ({"words_by_pass": (100, 60, 49)}, 1),

@@ -20,6 +20,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 44
 _ROW, _NAMES = 18, 170
 _STEP, _HIGHEST = 40, 400
 """Pixels for a drift of 1, and for all of it at most."""
+_MAX_REPEATS = 40
+"""More would be a thicket."""
 _DOT, _LETTERS = 7, 17
 """The radius of a winner, and the room between two from which on their letters are legible."""
 
@@ -118,11 +120,13 @@ def draw_tree(tree: TrajectoryTree) -> Plot:
 class _TreeDrawing:
     def __init__(self, tree: TrajectoryTree) -> None:
         self._tree = tree
-        slots = {slot for node in tree.nodes for slot in (*node.way[-1:], *node.beaten)}
+        drawn = set(tree.nodes[0].repeats[:_MAX_REPEATS])
+        self._nodes = nodes = [node for node in tree.nodes if not drawn.isdisjoint(node.repeats)]
+        slots = {slot for node in nodes for slot in (*node.way[-1:], *node.beaten)}
         self._shades, self._named = _winners(slots)
         self._named = {n: shade for n, shade in self._named.items() if n[:1] != "i" or "?" in slots}
-        longest = max(len(node.way) for node in tree.nodes)
-        top = max(node.drift for node in tree.nodes) + 1
+        longest = max(len(node.way) for node in nodes)
+        top = max(node.drift for node in nodes) + 1
         self._height = min(_HIGHEST, top * _STEP)
         self._across = Scale(0, longest, _LEFT, _WIDTH - _RIGHT - 60)
         self._up = Scale(0, top, self._height + _TOP, _TOP)
@@ -138,9 +142,9 @@ class _TreeDrawing:
             f'<g transform="translate(0 {legend_height})">',
             *self._axes(),
         ]
-        parts += [line for node in tree.nodes for line in self._losers(node)]
-        parts += [self._line(node) for node in tree.nodes if node.way]
-        parts += [line for node in tree.nodes for line in self._dot(node)]
+        parts += [line for node in self._nodes for line in self._losers(node)]
+        parts += [self._line(node) for node in self._nodes if node.way]
+        parts += [line for node in self._nodes for line in self._dot(node)]
         title = f"Trajectories of {tree.arm} on {tree.task}"
         height = int(legend_height + self._height + _TOP + _BOTTOM)
         return frame(title, _WIDTH, height, [*parts, "</g>"])
@@ -160,7 +164,7 @@ class _TreeDrawing:
     def _places(self) -> Iterator[tuple[tuple[str, ...], tuple[float, float]]]:
         """Ways with the same drift lie beside each other, as near to it as there is room."""
         by_pass: dict[int, list[TreeNode]] = {}
-        for node in self._tree.nodes:
+        for node in self._nodes:
             by_pass.setdefault(len(node.way), []).append(node)
         gap = 2 * _DOT if self._letters else _DOT
         for n, nodes in by_pass.items():
@@ -170,16 +174,10 @@ class _TreeDrawing:
             for node, y in zip(nodes, _apart(wanted, room), strict=True):
                 yield node.way, (self._across(n), y)
 
-    def _at(self, node: TreeNode) -> tuple[float, float]:
-        return self._found[node.way]
-
-    def _parent(self, node: TreeNode) -> TreeNode:
-        return next(each for each in self._tree.nodes if each.way == node.way[:-1])
-
     def _losers(self, node: TreeNode) -> Iterator[str]:
         if not node.way:
             return
-        x, y = self._at(self._parent(node))
+        x, y = self._found[node.way[:-1]]
         before = node.drift - drift_of(node.way[-1])
         for slot in node.beaten:
             end = (
@@ -193,7 +191,7 @@ class _TreeDrawing:
             )
 
     def _line(self, node: TreeNode) -> str:
-        (x, y), (end, height) = self._at(self._parent(node)), self._at(node)
+        (x, y), (end, height) = self._found[node.way[:-1]], self._found[node.way]
         width = min(6.0, 1.5 + 0.5 * len(node.repeats))
         return (
             f'<path class="line" style="stroke-width:{width:g}" stroke="{self._shades[node.way[-1]]}" '
@@ -201,7 +199,7 @@ class _TreeDrawing:
         )
 
     def _dot(self, node: TreeNode) -> Iterator[str]:
-        x, y = self._at(node)
+        x, y = self._found[node.way]
         winner = node.way[-1] if node.way else "draft"
         repeats = ", ".join(map(str, node.repeats))
         about = f"pass {len(node.way)}: {winner}" if node.way else "the first draft"

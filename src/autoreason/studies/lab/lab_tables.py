@@ -258,10 +258,10 @@ def _ways(trees: Sequence[TrajectoryTree]) -> Table:
             f"{node.drift:g}",
             decimal(node.words),
             f"{len(node.converged)} of {len(node.ended)}",
-            str(tree.parting(node) or ""),
+            str(parting or ""),
         )
         for tree in trees
-        for node in tree.ways
+        for node, parting in zip(tree.ways, tree.partings(), strict=True)
     ]
     words = [Column(name, figures=False) for name in ("task", "arm", "repeats", "winners")]
     figures = ("drift", "words", "converged", "parts from others at pass")

@@ -41,13 +41,15 @@ class TrajectoryTree(Struct, frozen=True, kw_only=True):
         """Nodes at which repeats ended."""
         return [node for node in self.nodes if node.ended]
 
-    def parting(self, node: TreeNode) -> int | None:
-        """The pass by which a way has left all other ways; None where it never does."""
-        others = [each.way for each in self.ways if each is not node]
-        for n in range(1, len(node.way) + 1):
-            if others and not any(way[:n] == node.way[:n] for way in others):
-                return n
-        return None
+    def partings(self) -> list[int | None]:
+        """For each way, the pass by which it has left all others; None where it never does."""
+        through = {node.way: node.repeats for node in self.nodes}
+        # Where there is one way only, all go it from the start.
+        alone = (
+            next((n for n in range(len(node.way) + 1) if through[node.way[:n]] == node.ended), None)
+            for node in self.ways
+        )
+        return [n or None for n in alone]
 
 
 def drift_of(winner: str) -> float:
