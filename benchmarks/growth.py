@@ -56,7 +56,8 @@ def _grow(kind: str, sizes: tuple[int, ...]) -> Iterator[Measure]:
     times: dict[str, list[float]] = {}
     with _place(kind) as (url, server):
         with Journal.open(url, create=True) as journal:
-            asyncio.run(_fill(journal, sizes[0]))
+            status = partial(lab_status, asyncio.run(_fill(journal, sizes[0])))
+        works: dict[str, Callable[..., object]] = {**_WORKS, "`lab status`": status}
         for before, size in pairwise((sizes[0], *sizes)):
             _multiply(url, before // sizes[0], size // sizes[0])
             if server:
@@ -64,8 +65,8 @@ def _grow(kind: str, sizes: tuple[int, ...]) -> Iterator[Measure]:
                 server.execute("VACUUM ANALYZE", database="growth")
             cpu = _cpu_with(server)
             with Journal.open(url, create=True) as journal:
-                for name, work in _WORKS.items():
-                    times.setdefault(name, []).append(_mean(partial(work, journal), cpu))
+                for name, work in works.items():
+                    times.setdefault(name, []).append(_mean(partial(work, journal=journal), cpu))
                 words = journal.find("last").id.partition("-")[2]
             for name, command in (("runs", ["runs"]), ("show WORDS", ["show", words])):
                 whole = [AUTOREASON, *command, "--journal", url]
@@ -86,14 +87,16 @@ def _grow(kind: str, sizes: tuple[int, ...]) -> Iterator[Measure]:
         )
 
 
-async def _fill(journal: Journal, calls: int) -> None:
-    """A small suite, then runs of a usual length that wait for a larger budget."""
+async def _fill(journal: Journal, calls: int) -> str:
+    """A small suite, whose name is returned, then runs of a usual length that wait for a larger budget."""
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
-        await lab_async(write_suite(Path(folder), 1, 2), EchoModel(), journal=journal, anyway=True)
+        path = write_suite(Path(folder), 1, 2)
+        suite = await lab_async(path, EchoModel(), journal=journal, anyway=True)
     options: RefineOptions = {"passes": 99, "k": 5, "playoff": 0, "confirmation": 0}
     options |= {"journal": journal, "budget": Budget(calls=_PER_RUN)}
     for _ in range(calls // _PER_RUN):
         await refine_async("Explain tides.", EchoModel(), **options)
+    return suite.run
 
 
 _ORIGINAL = "{0} NOT LIKE '%-of-%' AND {0} NOT LIKE 'suite.%'"
@@ -145,11 +148,10 @@ def _go_on(journal: Journal) -> None:
     asyncio.run(resume_async(row.id, journal=journal, model=EchoModel(), budget=budget))
 
 
-_WORKS: dict[str, Callable[[Journal], object]] = {
+_WORKS: dict[str, Callable[..., object]] = {
     "`runs`": _list,
     "`show`": lambda journal: journal.story(journal.find("last").id),
     "`resume`, one call more": _go_on,
-    "`lab status`": lambda journal: lab_status(None, journal=journal),
 }
 
 
