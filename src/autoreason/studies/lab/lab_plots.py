@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 44
-_ROW, _NAMES = 18, 170
 _STEP, _HIGHEST = 40, 400
 """Pixels for a drift of 1, and for all of it at most."""
+_KINDS = {"A": "the text before", "AB": "a synthesis", "B": "a revision", "?": "undecided"}
 _MAX_REPEATS = 40
 """More would be a thicket."""
 _DOT, _LETTERS = 7, 17
@@ -80,38 +80,6 @@ def draw_lines(
     return frame(title, _WIDTH, height, [*parts, "</g>"])
 
 
-def draw_trajectories(arms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
-    """One row for each way that tournaments went, one square for the winner of each pass, by arm."""
-    shades, named = _winners({winner for _, ways in arms for way in ways for winner in way.split()})
-    parts, y = list(legend(named)), LEGEND * len(named) + 8
-    widest = max(len(way.split()) for _, ways in arms for way in ways)
-    side = min(_ROW, (_WIDTH - _NAMES - _RIGHT) / widest)
-    for arm, ways in arms:
-        for at, (way, times) in enumerate(ways.items()):
-            title = arm if at == 0 else ""
-            parts += [
-                label(title, 10, y + 12, "title"),
-                label(f"{times} ×", _NAMES - 8, y + 12, "axis", "end"),
-            ]
-            parts += [
-                f'<rect x="{_NAMES + n * side:.1f}" y="{y}" width="{side - 2:.1f}" height="{_ROW - 2}" '
-                f'fill="{shades[winner]}"><title>pass {n + 1}: {in_markup(winner)}</title></rect>'
-                for n, winner in enumerate(way.split())
-            ]
-            y += _ROW
-        y += 8
-    return frame("Winners, pass by pass", _WIDTH, y + 8, parts)
-
-
-def _winners(found: Set[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Colours by candidate, and by what they are called in the legend."""
-    known = {"A": "A, the text before", "AB": "AB, a synthesis", "B": "B, a revision"}
-    known["?"] = "inconclusive"
-    known |= {slot: f"{slot}, a revision" for slot in sorted(found - set(known))}
-    shades = colours(list(known))
-    return shades, {name: shades[slot] for slot, name in known.items()}
-
-
 def draw_tree(tree: TrajectoryTree) -> Plot:
     """Passes across, drift from the first draft up; repeats part where different candidates win."""
     return _TreeDrawing(tree).draw()
@@ -123,8 +91,13 @@ class _TreeDrawing:
         drawn = set(tree.nodes[0].repeats[:_MAX_REPEATS])
         self._nodes = nodes = [node for node in tree.nodes if not drawn.isdisjoint(node.repeats)]
         slots = {slot for node in nodes for slot in (*node.way[-1:], *node.beaten)}
-        self._shades, self._named = _winners(slots)
-        self._named = {n: shade for n, shade in self._named.items() if n[:1] != "i" or "?" in slots}
+        # In one order, so that a candidate has the same colour in every tree.
+        self._shades = shades = colours([*_KINDS, *sorted(slots - _KINDS.keys())])
+        self._named = {
+            f"{slot}, {_KINDS.get(slot, 'a revision')}": shades[slot]
+            for slot in shades
+            if slot in slots
+        }
         longest = max(len(node.way) for node in nodes)
         top = max(node.drift for node in nodes) + 1
         self._height = min(_HIGHEST, top * _STEP)

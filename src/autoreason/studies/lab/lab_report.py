@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from math import ceil
@@ -80,8 +79,6 @@ class LabArm(Struct, frozen=True, kw_only=True):
     """Share of its tournaments that had converged after so many passes."""
     words_by_pass: tuple[float, ...] = ()
     """Mean length of the text, the first draft first; a run that ended keeps its last."""
-    trajectories: dict[str, int] = {}
-    """Winners pass by pass, and how many cells went that way."""
     failures: tuple[LabFailure, ...] = ()
     """The paper's taxonomy, each mode with the cells that have its sign."""
 
@@ -270,7 +267,6 @@ def _arm(suite: Suite, arm: str, values: ArmValues) -> LabArm:
         quality=_quality(suite, arm, values),
         converged_by_pass=_converged_by_pass(contests) if is_contest else (),
         words_by_pass=_words_by_pass(contests),
-        trajectories=dict(Counter(" ".join(each.trajectory) for each in contests).most_common()),
         failures=diagnose(suite, arm, values),
     )
 

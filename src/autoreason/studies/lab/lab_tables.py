@@ -23,7 +23,6 @@ from autoreason.studies.lab.lab_failures import MODES, LabFailure
 from autoreason.studies.lab.lab_plots import (
     draw_frontier,
     draw_lines,
-    draw_trajectories,
     draw_tree,
 )
 from autoreason.studies.lab.lab_statements import answer
@@ -34,7 +33,6 @@ from autoreason.studies.panels.panel_tables import notes
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import ArmPair, LabArm, LabReport
 
-_MAX_TRAJECTORIES = 20
 _MAX_TREES = 24
 _MAX_LEFT_OUT = 20
 
@@ -191,10 +189,6 @@ def _details(found: LabReport) -> list[Section]:
         table = _by_pass(title, lines, decimal, first=0)
         plot = draw_lines(title, lines, first=0)
         parts.append(Section("Length", plots=[plot], tables=[table], detail=True))
-    if any(each.trajectories for each in found.arms):
-        ways = [(each.arm, _common(each.trajectories)) for each in found.arms if each.trajectories]
-        plot, table = draw_trajectories(ways), _trajectories(ways)
-        parts.append(Section("Trajectories", plots=[plot], tables=[table], detail=True))
     plots = ("Plots", "SVG, drawn by autoreason.report.plot: no script, in the page's colours")
     return [*parts, *_trees(found), _failures(found), Section(sentences=[plots], detail=True)]
 
@@ -212,17 +206,6 @@ def _by_pass(
         for arm, line in lines.items()
     ]
     return Table(columns, rows, title)
-
-
-def _common(ways: Mapping[str, int]) -> dict[str, int]:
-    """The most frequent of many."""
-    return dict(list(ways.items())[:_MAX_TRAJECTORIES])
-
-
-def _trajectories(ways: Sequence[tuple[str, Mapping[str, int]]]) -> Table:
-    rows = [(arm, way, str(times)) for arm, each in ways for way, times in each.items()]
-    words = [Column("arm", figures=False), Column("winners, pass by pass", figures=False)]
-    return Table([*words, Column("cells")], rows)
 
 
 def _trees(found: LabReport) -> Iterator[Section]:
