@@ -1,4 +1,4 @@
-"""The paper's modes of failure are told from the record, and only where it can tell."""
+"""The paper's modes of failure are diagnosed from the record, where it can show them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def found(arm: str, *cells: CellFinished) -> dict[str, tuple[int, int, int | Non
     return {each.mode: (each.cells, each.of, each.under_condition) for each in failures}
 
 
-def test_nothing_is_told_of_an_arm_that_only_drafts() -> None:
+def test_there_is_no_diagnosis_of_an_arm_that_only_drafts() -> None:
     single = a_cell("single", "", words_by_pass=())
     assert set(found("single", single).values()) == {(0, 0, None)}
 
@@ -61,7 +61,7 @@ DRIFTS: dict[str, tuple[dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("case", DRIFTS)
-def test_drift_is_told_by_length_and_wording_as_an_audit_does(case: str) -> None:
+def test_drift_is_diagnosed_by_length_and_wording_as_an_audit_does(case: str) -> None:
     known, signs = DRIFTS[case]
     cells = [a_cell("contest", "B A", task=task, **known) for task in ("free", "short")]
     assert found("contest", *cells)[DRIFT] == (2 * signs, 2, signs)
@@ -87,9 +87,9 @@ def test_challengers_that_repeat_texts_are_a_weak_model() -> None:
     assert found("contest", weak, strong)[WEAK] == (1, 2, 1)
 
 
-@pytest.mark.parametrize(("private", "told"), [(3, (1, 2, None)), (0, (0, 0, None))])
+@pytest.mark.parametrize(("private", "expected"), [(3, (1, 2, None)), (0, (0, 0, None))])
 def test_programs_that_fail_private_tests_only_are_overfitted(
-    private: int, told: tuple[int, int, int | None]
+    private: int, expected: tuple[int, int, int | None]
 ) -> None:
     problem = Assignment(id="double", statement="Double it.", private=private)
     task = SuiteTask(task=Task(brief="Solve.", work=Assignments((problem,))), job="solve")
@@ -100,4 +100,4 @@ def test_programs_that_fail_private_tests_only_are_overfitted(
     ]
     failures = {each.mode: each for each in diagnose(suite, "revised", ArmValues(suite, cells))}
     failure = failures[OVERFITTING]
-    assert (failure.cells, failure.of, failure.under_condition) == told
+    assert (failure.cells, failure.of, failure.under_condition) == expected

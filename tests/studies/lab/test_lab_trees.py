@@ -37,7 +37,7 @@ def test_repeats_share_nodes_until_their_winners_differ() -> None:
     assert (nodes["B AB B"].drift, nodes["B AB A A"].drift, nodes["A A"].drift) == (2.5, 1.5, 0)
 
 
-def test_ends_and_partings_are_told() -> None:
+def test_ends_and_partings_are_known() -> None:
     tree = trees()[0]
     ends = {" ".join(node.way): (node.ended, node.converged) for node in tree.ways}
     assert ends == {"A A": ((3,), (3,)), "B AB A A": ((1,), (1,)), "B AB B": ((2,), ())}

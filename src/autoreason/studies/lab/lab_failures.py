@@ -31,7 +31,7 @@ class LabFailure(Struct, frozen=True, kw_only=True):
 
 
 class FailureMode(Struct, frozen=True, kw_only=True):
-    """A row of the paper's taxonomy, and how it is told from a record."""
+    """A row of the paper's taxonomy, and how a record shows it."""
 
     name: str
     condition: str
@@ -39,7 +39,7 @@ class FailureMode(Struct, frozen=True, kw_only=True):
     sign: str
     unknown: str
     """Why no cell of an arm can show it."""
-    untold: str = ""
+    not_recorded: str = ""
     """What no record says."""
     see: Callable[[Suite, str, ArmValues], _Seen]
 
@@ -143,7 +143,7 @@ MODES = (
         condition="shallow revision loop",
         sign="a program passes the public tests and fails private ones",
         unknown="it writes no programs with private tests",
-        untold="whether a revision loop was too shallow",
+        not_recorded="whether a revision loop was too shallow",
         see=_overfitting,
     ),
     FailureMode(
@@ -158,7 +158,7 @@ MODES = (
         condition="insufficient generation diversity",
         sign="half of all challengers or more repeat another text",
         unknown="it writes no challengers",
-        untold="whether a stronger model would have written other texts, or the task admits no others",
+        not_recorded="whether a stronger model would have written other texts, or the task admits no others",
         see=_too_weak,
     ),
 )

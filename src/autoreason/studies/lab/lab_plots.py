@@ -110,12 +110,9 @@ class _TreeDrawing:
         """Losers beneath, then lines, then winners."""
         tree = self._tree
         legend_height = LEGEND * len(self._named) + 12
-        parts = [
-            *legend(self._named),
-            f'<g transform="translate(0 {legend_height})">',
-            *self._axes(),
-        ]
-        parts += [line for node in self._nodes for line in self._losers(node)]
+        heading = label(f"{tree.arm}, {tree.task}", _WIDTH - _RIGHT, 16, "title", "end")
+        parts = [heading, *legend(self._named), f'<g transform="translate(0 {legend_height})">']
+        parts += [*self._axes(), *(line for node in self._nodes for line in self._losers(node))]
         parts += [self._line(node) for node in self._nodes if node.way]
         parts += [line for node in self._nodes for line in self._dot(node)]
         title = f"Trajectories of {tree.arm} on {tree.task}"

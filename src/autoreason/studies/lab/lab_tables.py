@@ -292,9 +292,9 @@ def _failures(found: LabReport) -> Section:
     for mode in MODES:
         blank = [arm.arm for arm in found.arms if not _of_mode(arm, mode.name).of]
         if blank:
-            rows.append((mode.name, f"cannot be told of {', '.join(blank)}: {mode.unknown}"))
-        if mode.untold and len(blank) < len(found.arms):
-            rows.append((mode.name, f"no record says {mode.untold}"))
+            rows.append((mode.name, f"no diagnosis for {', '.join(blank)}: {mode.unknown}"))
+        if mode.not_recorded and len(blank) < len(found.arms):
+            rows.append((mode.name, f"no record says {mode.not_recorded}"))
     rows.append(
         ("Counts", "cells with the sign, of those that can show it (with the condition, too)")
     )
