@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.growth import measure_growth
 from benchmarks.kills import KillResult, kill_runs
 from benchmarks.knowledge import measure_knowledge
 from benchmarks.lab import measure_lab
@@ -75,6 +76,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "research": measure_research,
     "knowledge": measure_knowledge,
     "postgres": measure_postgres,
+    "growth": measure_growth,
     "lab": measure_lab,
 }
 

@@ -1,13 +1,12 @@
-"""The journal on a PostgreSQL server of its own, compared with SQLite on the same disk; and as it grows."""
+"""The journal on a PostgreSQL server of its own, compared with SQLite on the same disk."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -27,18 +26,15 @@ _IN_FLIGHT = 512
 _CALLS = 10_000
 _LATENCY = 200.0
 _SHAPE = ("--passes", "4", "-k", "99", "--seed", "1")
-_PER_RUN = 25
-GROWTH = (1_000, 100_000, 1_000_000)
-"""Recorded calls in a journal."""
 
 
 @contextmanager
-def _server() -> Iterator[Server]:
-    """One whose commits reach the disk."""
+def own_server(*, durable: bool) -> Iterator[Server]:
+    """A server, durable if its commits reach the disk."""
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
         Path(folder).chmod(0o755)
         server = Server(Path(folder, "server"))
-        server.begin(durable=True)
+        server.begin(durable=durable)
         try:
             yield server
         finally:
@@ -55,14 +51,13 @@ def measure_postgres(rounds: int = 3) -> list[Measure]:
     """What a server costs in comparison with a file, in alternation."""
     rates: dict[str, list[float]] = {"sqlite": [], "postgres": []}
     paths: dict[str, list[float]] = {"sqlite": [], "postgres": []}
-    with _server() as server:
+    with own_server(durable=True) as server:
         for _ in range(rounds):
             for kind in rates:
                 with _file() as path:
                     url = path if kind == "sqlite" else server.create()
                     rates[kind].append(asyncio.run(_rate(url)))
                     paths[kind].append(_path(server.create() if kind == "postgres" else None))
-        grown = _growth(server)
     share = 100 * median(rates["postgres"]) / median(rates["sqlite"])
     more = median(paths["postgres"]) - median(paths["sqlite"])
     both = " and ".join(f"{median(each):.0f}" for each in rates.values())
@@ -77,7 +72,6 @@ def measure_postgres(rounds: int = 3) -> list[Measure]:
         ),
         for_information("postgres", "the same a second: SQLite and PostgreSQL", both),
         at_most("postgres", "a run's path (200 ms a call), more than with SQLite", more, 3.0, "%"),
-        *grown,
     ]
 
 
@@ -138,78 +132,3 @@ def _path(url: str | None) -> float:
     with serving(_LATENCY) as provider:
         ran = run((*_SHAPE, *(("--journal", url) if url else ())), provider)
     return 100 * 1000 * idle(ran.calls) / (longest_chain(ran.calls) * _LATENCY)
-
-
-def _growth(server: Server) -> list[Measure]:
-    """How long reading the newest run takes as the journal grows."""
-    times: dict[str, list[float]] = {}
-    with Journal.open(server.create("growth"), create=True) as journal:
-        asyncio.run(_fill(journal))
-        for before, size in pairwise((GROWTH[0], *GROWTH)):
-            _multiply(server, before // GROWTH[0], size // GROWTH[0])
-            for name, read in _READS.items():
-                times.setdefault(name, []).append(_timed(read, journal))
-    return [
-        at_most(
-            "postgres",
-            f"{name} at {GROWTH[-1]:,} recorded calls, as a multiple of {GROWTH[0]:,}"
-            f" ({1000 * every[0]:.1f} ms)",
-            every[-1] / every[0],
-            2.0,
-            "x",
-            **{f"ms_{size}": 1000 * each for size, each in zip(GROWTH, every, strict=True)},
-        )
-        for name, every in times.items()
-    ]
-
-
-def _multiply(server: Server, copies: int, wanted: int) -> None:
-    """Copy the runs under other names, as older ones, within the server."""
-    each = f"FROM {{}} CROSS JOIN generate_series({copies}, {wanted - 1}) AS n"
-    ours = "WHERE {} NOT LIKE '%-of-%'"
-    statements = [
-        f"INSERT INTO {table} ({key}, {columns}) SELECT {key} || '-of-' || n, {values}"
-        f" {each.format(table)} {ours.format(key)}"
-        for table, key, columns, values in _COPIED
-    ]
-    # The last, as the server does by itself a minute later.
-    server.execute("SET search_path = autoreason", *statements, "VACUUM ANALYZE", database="growth")
-
-
-_CALL = "key, role, model, outcome, input, output, seconds, at, request, reply"
-_COPIED = (
-    (
-        *("runs", "id", "title, status, created, updated, version"),
-        "title, status, '2020' || substr(created, 5), updated, version",
-    ),
-    ("events", "run", "seq, type, version, at, payload", "seq, type, version, at, payload"),
-    ("asked", "run", "key, role, model, at", "key, role, model, at"),
-    ("replies", "run", _CALL, _CALL),
-)
-_READS: dict[str, Callable[[Journal], object]] = {
-    "`runs`": lambda journal: journal.runs(),
-    "`show`": lambda journal: journal.story(journal.find("last").id),
-    "`resume`": lambda journal: journal.replies(journal.find("last").id),
-}
-
-
-def _timed(read: Callable[[Journal], object], journal: Journal) -> float:
-    """The quickest of several."""
-    times = []
-    for _ in range(100):
-        started = time.perf_counter()
-        read(journal)
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
-async def _fill(journal: Journal) -> None:
-    """Runs of a usual length, side by side."""
-    async with asyncio.TaskGroup() as group:
-        for _ in range(GROWTH[0] // _PER_RUN):
-            group.create_task(_fill_run(journal, await _begin(journal)))
-
-
-async def _fill_run(journal: Journal, name: str) -> None:
-    for key in range(_PER_RUN):
-        await _call(journal, name, key)

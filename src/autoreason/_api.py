@@ -228,11 +228,14 @@ from autoreason.studies.compare.comparison_report import ComparedStrategy as Com
 from autoreason.studies.compare.comparison_report import ComparisonReport as ComparisonReport
 from autoreason.studies.knowledge_test.knowledge_report import JudgeAnswers as JudgeAnswers
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
+from autoreason.studies.lab.lab_failures import LabFailure as LabFailure
 from autoreason.studies.lab.lab_report import ArmPair as ArmPair
 from autoreason.studies.lab.lab_report import LabArm as LabArm
 from autoreason.studies.lab.lab_report import LabReport as LabReport
 from autoreason.studies.lab.lab_report import LeftOutCell as LeftOutCell
 from autoreason.studies.lab.lab_suite import AddRule as AddRule
+from autoreason.studies.lab.lab_trees import TrajectoryTree as TrajectoryTree
+from autoreason.studies.lab.lab_trees import TreeNode as TreeNode
 from autoreason.studies.panels.panel_report import EntryDuel as EntryDuel
 from autoreason.studies.panels.panel_report import EntryStanding as EntryStanding
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.run.runs import go_on
 
-from autoreason.journal import Journal
+from autoreason.journal import Journal, sql
 from autoreason.run.replay import replay_async
 from autoreason.settings import Budget
 from autoreason.story import build_story
@@ -60,6 +60,6 @@ async def test_it_is_resumed_and_its_records_stay_as_they_are(older: Path) -> No
         assert len(after) > len(before)
         assert {key: after[key] for key in before} == before
         assert (await replay_async(run, journal=journal)).same
-    assert schema(older) == 2
+    assert schema(older) == len(sql.MIGRATIONS)
     with closing(sqlite3.connect(older)) as connection:
         assert connection.execute("SELECT count(*) FROM pieces").fetchone()[0] > 0

@@ -138,7 +138,7 @@ def test_a_newer_schema_asks_for_an_upgrade_and_is_left_as_it_is(url: str) -> No
     Journal.open(url, create=True).close()
     change(url, "UPDATE schema_version SET version = 99")
     for create in (True, False):
-        with pytest.raises(JournalError, match=r"\(schema 99, this one knows 1\); upgrade"):
+        with pytest.raises(JournalError, match=r"\(schema 99, this one knows 2\); upgrade"):
             Journal.open(url, create=create)
 
 

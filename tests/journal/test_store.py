@@ -7,19 +7,25 @@ import re
 import sqlite3
 import stat
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 from tests.journal.samples import RUN, a_reply, a_request, create_run
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
-from autoreason.events import RunStarted
+from autoreason.events import JobFinished, RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
 from autoreason.journal import Journal, sql
 from autoreason.journal.location import locate
+from autoreason.journal.rows import now
 from autoreason.journal.run_names import new_name
 from autoreason.paths import ServerUrl
 from autoreason.settings import Models, make_settings
+from autoreason.studies.lab.lab_suite import Cell, CellFinished, CellResult
 from autoreason.task import Task
 
 STARTED = RunStarted(
@@ -253,9 +259,47 @@ async def test_cells_belong_to_their_suite_and_are_named_by_their_dot(journal: J
 def test_listing_runs_never_reads_a_reply(file_journal: Journal) -> None:
     connection = sqlite3.connect(file_journal.path)
     connection.create_aggregate("exact_sum", 1, lambda: None)  # type: ignore[arg-type, return-value]
-    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", (None, 20, False)).fetchall())
+    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", (None, 20, 0)).fetchall())
     connection.close()
     assert "USING COVERING INDEX replies_spent" in plan
+    assert "USING INDEX runs_without_cells" in plan
+
+
+def test_a_list_reads_as_much_as_is_taken_of_it(journal: Journal) -> None:
+    names = [f"run-{n:03}" for n in range(70)]
+    cells = [f"run-069.{n:04}" for n in range(200)]
+    rows = [(name, "A letter", now(), now(), "0", None) for name in (*names, *cells)]
+    journal._get_writer().commit_now(
+        "", lambda shelf: [shelf.execute(sql.INSERT_RUN, row) for row in rows]
+    )
+    assert [row.id for row in journal.iter_runs()] == [*names[::-1], RUN]
+    assert [row.id for row in journal.iter_runs(suite="run-069")] == cells[::-1]
+    assert [row.id for row in journal.iter_runs(cells=True)] == [*cells[::-1], *names[::-1], RUN]
+    assert [row.has_cells for row in journal.runs(2)] == [True, False]
+    read: list[int] = []
+    look = journal._read
+
+    def count(*given: Any) -> list[tuple[Any, ...]]:
+        rows = look(*given)
+        read.append(len(rows))
+        return rows
+
+    with patch.object(journal, "_read", count):
+        assert [row.id for row in islice(journal.iter_runs(), 20)] == names[:-21:-1]
+    assert sum(read) < 25
+
+
+def test_an_outline_leaves_out_what_came_of_cells(journal: Journal) -> None:
+    result = CellResult(run="r", status="done", reason='"finished":false')
+    for n, finished in enumerate((True, False, True)):
+        cell = Cell(number=n, kind="arm", task="t", repeat=n, arms=("a",), part=f"1/a/{n}")
+        journal.append(RUN, CellFinished(cell=cell, result=replace(result, finished=finished)))
+    journal.append(RUN, JobFinished(status="done", reason="3 cells"))
+    journal._get_writer().commit_now("", lambda _: None)
+    assert journal.cells_done(RUN) == (3, 1)
+    assert journal.cells_done("another") == (0, 0)
+    assert journal.outline(RUN).reason == journal.story(RUN).reason == "3 cells"
+    assert (len(journal.outline(RUN).others), len(journal.story(RUN).others)) == (0, 3)
 
 
 # Replies.

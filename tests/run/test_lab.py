@@ -236,7 +236,28 @@ async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journa
     assert {"report.html", "report.md", "report.json", "cells.csv", "comparisons.csv"} <= set(files)
     assert files["cells.csv"].count("\n") == CELLS + 1
     assert "<svg" in files["report.html"]
+    for name in ("failures.csv", "trees.csv", "arms.csv"):
+        assert files[name].count("\n") > 2
+    for words in ("Failure taxonomy", "Trajectory trees", "Self-correction unreliability"):
+        assert words in files["report.html"]
+        assert words in files["report.md"]
     assert "plot-1.svg" in files["report.md"]
+
+
+async def test_what_a_tree_and_a_diagnosis_need_is_in_the_record_of_each_cell(
+    tmp_path: Path, journal: Journal
+) -> None:
+    text = SUITE.replace("playoff: 0}", "playoff: 0, confirmation: 3}")
+    result = await run_suite(tmp_path, journal, text, repeats=1)
+    cells = [each.result for each in result.story.of(CellFinished) if "contest" in each.cell.arms]
+    for cell in (each for each in cells if each.trajectory):
+        story = journal.story(cell.run)
+        assert [set(on) for on in cell.judged] == [set(p.ballots[0].order) for p in story.passes]
+        assert cell.challengers == sum(len(p.candidates) + len(p.dropped) for p in story.passes)
+        assert story.delivered is not None
+        assert (cell.confirmed is None) == (story.text == story.incumbents[0].text)
+        assert cell.kept_wording is not None
+    assert {tree.task for tree in result.report.trees} == {"tides", "wind"}
 
 
 def test_an_unknown_strategy_is_refused_at_its_place(tmp_path: Path) -> None:

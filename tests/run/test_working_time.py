@@ -37,6 +37,11 @@ def test_a_reply_is_a_sign_of_life_of_a_process_that_was_killed() -> None:
     assert working_time_of(times).until(at(1000)) == 25
 
 
+def test_a_process_on_a_host_whose_clock_is_behind_counts_its_own_time() -> None:
+    times = record((9000, START), (9040, EVENT), (100, START), (120, EVENT), (9030, REPLY))
+    assert working_time_of(times).seconds == 60
+
+
 def test_a_run_of_which_nothing_is_recorded_took_no_time() -> None:
     assert WorkingTime(()).seconds == 0
     assert WorkingTime(()).until(MIDNIGHT) == 0

@@ -124,8 +124,8 @@ async def test_a_first_text_that_is_no_longer_than_the_second_needs_no_check() -
 
 
 async def test_of_a_mixed_panel_another_model_checks() -> None:
-    roles = {"author": "m/a", "critic": "m/a", "synthesizer": "m/a"}
-    played = await judged("verified", models=Models(**roles, judges=("m/x", "m/y")))
+    models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/x", "m/y"))
+    played = await judged("verified", models=models)
     asked = [(each.model, is_check(each)) for each in played.asked("judge")]
     assert sorted(asked) == sorted(
         [

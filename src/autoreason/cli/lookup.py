@@ -40,9 +40,8 @@ def find_run(
     """The run of that name, else the newest that is wanted."""
     if name is not None:
         return journal.find(name)
-    for row in journal.runs(_NEWEST):
-        if wanted(row):
-            return row
+    if row := next(filter(wanted, journal.iter_runs(page=1)), None):
+        return row
     raise UnknownRun(f"there is no {description}; name a run, see `autoreason runs`")
 
 

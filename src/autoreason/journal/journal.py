@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -47,6 +48,8 @@ T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
 _MAX_INTEGER = 2**63 - 1
 """The largest integer of SQLite."""
+_FIRST_PAGE, _MAX_PAGE = 20, 5000
+"""Runs that a list reads at once."""
 _WITH_SETTINGS = (RunStarted, RunResumed)
 _COMMAND_REFRESH = 0.1
 """Seconds for which the list of runs with commands is kept."""
@@ -146,9 +149,8 @@ class Journal:
         """The run named by a whole name, its beginning, its last words, `last` or `@2`; a cell only by its dot."""
         if self.has(name):
             return self.row(name)
-        newest = self._read(
-            sql.NEWEST_IDS, (run_names.age_of(name) or _MAX_INTEGER, run_names.is_cell(name))
-        )
+        which = sql.NEWEST_IDS_AND_CELLS if run_names.is_cell(name) else sql.NEWEST_IDS
+        newest = self._read(which, (run_names.age_of(name) or _MAX_INTEGER,))
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
     def row(self, run: str) -> RunRow:
@@ -156,8 +158,7 @@ class Journal:
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
         (row,) = self._read(sql.RUN, (run,))
         with journal_errors(self._store, run):
-            found = run_from(row, live)
-        return replace(found, spent=found.spent.joined(self.cells_spent(run)))
+            return self._with_cells(run_from(row, live))
 
     def has(self, run: str) -> bool:
         """Whether there is a run of exactly this name."""
@@ -165,10 +166,7 @@ class Journal:
 
     def cells(self, suite: str) -> list[RunRow]:
         """The runs that are cells of a suite, the newest first."""
-        live = self.locked_runs()
-        rows = self._read(sql.CELLS, (suite,))
-        with journal_errors(self._store, suite):
-            return [run_from(row, live) for row in rows]
+        return list(self.iter_runs(suite=suite))
 
     def count(self) -> int:
         """How many runs there are."""
@@ -203,21 +201,36 @@ class Journal:
         self, limit: int | None = 20, status: Status | None = None, *, cells: bool = False
     ) -> list[RunRow]:
         """The newest runs first, all of them where `limit` is None; cells of suites only if asked for."""
-        live = self.locked_runs()
-        number = _MAX_INTEGER if limit is None else min(limit, _MAX_INTEGER)
-        rows = self._read(sql.RUNS, (status, number, cells))
-        with journal_errors(self._store):
-            return self._with_cells([run_from(row, live) for row in rows])
+        return list(islice(self.iter_runs(status, cells=cells, page=limit), limit))
 
-    def _with_cells(self, rows: list[RunRow]) -> list[RunRow]:
-        """Runs with what their cells have spent, where they have any."""
-        suites = {cell.partition(".")[0] for (cell,) in self._read(sql.CELL_IDS)}
-        return [
-            replace(row, spent=row.spent.joined(self.cells_spent(row.id)))
-            if row.id in suites
-            else row
-            for row in rows
-        ]
+    def iter_runs(
+        self,
+        status: Status | None = None,
+        *,
+        cells: bool = False,
+        suite: str | None = None,
+        page: int | None = None,
+    ) -> Iterator[RunRow]:
+        """The newest runs first, or the cells of a suite; no more is read than is used, give or take a page."""
+        statement = sql.CELLS if suite else sql.RUNS_AND_CELLS if cells else sql.RUNS
+        live = self.locked_runs()
+        seen: set[str] = set()
+        size, offset = min(page or _FIRST_PAGE, _MAX_PAGE), 0
+        while rows := self._read(statement, (suite or status, size, offset)):
+            with journal_errors(self._store):
+                found = [run_from(row, live) for row in rows]
+            # A run that began meanwhile moves the others on.
+            yield from (self._with_cells(row) for row in found if row.id not in seen)
+            if len(rows) < size:
+                return
+            seen.update(row.id for row in found)
+            size, offset = min(2 * size, _MAX_PAGE), offset + size
+
+    def _with_cells(self, row: RunRow) -> RunRow:
+        """A run with what its cells have spent, where it has any."""
+        if not row.has_cells:
+            return row
+        return replace(row, spent=row.spent.joined(self.cells_spent(row.id)))
 
     def cells_spent(self, suite: str) -> Spent:
         """What all cells of a suite have spent so far."""
@@ -275,7 +288,10 @@ class Journal:
 
     def events(self, run: str, after: int = 0) -> list[RecordedEvent]:
         """The events of a run in order, those after a number."""
-        rows = self._read_texts(sql.EVENTS, run, after)
+        return self._events(sql.EVENTS, run, after)
+
+    def _events(self, statement: str, run: str, after: int) -> list[RecordedEvent]:
+        rows = self._read_texts(statement, run, after)
         with journal_errors(self._store, run):
             return [
                 RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
@@ -285,6 +301,15 @@ class Journal:
     def story(self, run: str) -> Story:
         """What is recorded of a run, as a reader sees it."""
         return build_story([recorded.event for recorded in self.events(run)])
+
+    def outline(self, run: str) -> Story:
+        """The same without the results of a suite's cells, of which there may be thousands."""
+        return build_story([recorded.event for recorded in self._events(sql.OUTLINE, run, 0)])
+
+    def cells_done(self, suite: str) -> tuple[int, int]:
+        """How many cells of a suite have ended, and how many of these without a result."""
+        ((done, left_out),) = self._read(sql.CELLS_DONE, (suite,))
+        return int(done), int(left_out)
 
     # Requests and replies.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import takewhile
 
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.journal.journal import Journal
@@ -27,28 +29,26 @@ def select_runs(
     search: str | None = None,
     suite: str | None = None,
     cells: bool = False,
-) -> list[RunRow]:
-    """Runs that are wanted, newest first; cells where they are asked for, all or those of a suite."""
+) -> Iterator[RunRow]:
+    """Runs that are wanted, newest first, as they are asked for; cells on request, all or those of a suite."""
     unknown = set(states) - set(STATES)
     if unknown:
         raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(STATES)}")
-    return [
+    rows = journal.iter_runs(cells=cells, suite=journal.find(suite).id if suite else None)
+    return (
         row
-        for row in (
-            journal.cells(journal.find(suite).id) if suite else journal.runs(None, cells=cells)
-        )
-        if (since is None or row.created >= since)
-        and (until is None or row.created < until)
+        for row in takewhile(lambda row: since is None or row.created >= since, rows)
+        if (until is None or row.created < until)
         and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())
         and (not states or _is_in(journal, row, states))
         and ((strategy is None and model is None) or _has(journal, row.id, strategy, model))
-    ]
+    )
 
 
 def readable_story(journal: Journal, run: str) -> Story | None:
-    """What is recorded of a run; None where the record is damaged, which must not hide other runs."""
+    """What a list shows of a run; None where the record is damaged, which must not hide other runs."""
     try:
-        return journal.story(run)
+        return journal.outline(run)
     except JournalError:
         return None
 

@@ -30,6 +30,8 @@ class RunRow(Struct, frozen=True, kw_only=True):
     spent: Spent
     live: bool
     """A process has it locked now; a `running` run that is not live was killed."""
+    has_cells: bool = False
+    """Whether it is a suite, whose cells are runs of their own."""
 
     @property
     def finished(self) -> bool:
@@ -153,7 +155,7 @@ def spent_from(row: tuple[Any, ...]) -> Spent:
 
 def run_from(row: tuple[Any, ...], live: frozenset[str]) -> RunRow:
     """A run as `sql.RUNS` gives it."""
-    run, title, status, created, updated, version, forked_from, _rowid, *spent = row
+    run, title, status, created, updated, version, forked_from, _rowid, has_cells, *spent = row
     return RunRow(
         id=run,
         title=unescape(title),
@@ -164,4 +166,5 @@ def run_from(row: tuple[Any, ...], live: frozenset[str]) -> RunRow:
         forked_from=forked_from,
         spent=spent_from(tuple(spent)),
         live=run in live,
+        has_cells=bool(has_cells),
     )

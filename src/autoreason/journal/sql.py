@@ -105,6 +105,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
     ),
+    # A list of the newest runs need not read past the cells of suites.
+    ("CREATE INDEX runs_without_cells ON runs (created) WHERE id NOT LIKE '%.%'",),
 )
 """From each schema version to the next; `user_version` counts how many were applied."""
 
@@ -143,7 +145,7 @@ _SPENT = """
 """
 RUN_COLUMNS = "id, title, status, created, updated, version, forked_from"
 _RUN_ROWS = f"""
-    SELECT run.*, {_SPENT}
+    SELECT run.*, EXISTS (SELECT 1 FROM runs WHERE {{cells}}), {_SPENT}
     FROM (SELECT {RUN_COLUMNS}, rowid AS place FROM runs {{which}}) AS run
     LEFT JOIN replies AS r ON r.run = run.id AND r.role IN {ROLES}
     GROUP BY run.id
@@ -153,17 +155,17 @@ INSERT_RUN = f"INSERT INTO runs ({RUN_COLUMNS}) VALUES (?, ?, 'running', ?, ?, ?
 SET_STATUS = "UPDATE runs SET status = ? WHERE id = ?"
 TOUCH_RUN = "UPDATE runs SET updated = ? WHERE id = ?"
 THIS_RUN = "WHERE id = ?"
-NEWEST_RUNS = (
-    "WHERE (?1 IS NULL OR status = ?1) AND (?3 OR id NOT LIKE '%.%')"
-    " ORDER BY created DESC, rowid DESC LIMIT ?2"
-)
-IS_CELL = "{column} > ?1 || '.' AND {column} < ?1 || '/'"
+_PAGE = "ORDER BY created DESC, rowid DESC LIMIT ?2 OFFSET ?3"
+ALL_RUNS = f"WHERE (?1 IS NULL OR status = ?1) {_PAGE}"
+RUNS_WITHOUT_CELLS = f"WHERE id NOT LIKE '%.%' AND (?1 IS NULL OR status = ?1) {_PAGE}"
+IS_CELL = "{column} > {suite} || '.' AND {column} < {suite} || '/'"
 """Names that begin with a suite's and a dot; the slash comes next after the dot, in order of their bytes."""
-THESE_CELLS = f"WHERE {IS_CELL.format(column='id')}"
-RUN = _RUN_ROWS.format(which=THIS_RUN)
-RUNS = _RUN_ROWS.format(which=NEWEST_RUNS)
-CELLS = _RUN_ROWS.format(which=THESE_CELLS)
-CELL_IDS = "SELECT id FROM runs WHERE id LIKE '%.%'"
+CELLS_OF_RUN = IS_CELL.format(column="id", suite="run.id")
+THESE_CELLS = f"WHERE {IS_CELL.format(column='id', suite='?1')} {_PAGE}"
+RUN = _RUN_ROWS.format(which=THIS_RUN, cells=CELLS_OF_RUN)
+RUNS_AND_CELLS = _RUN_ROWS.format(which=ALL_RUNS, cells=CELLS_OF_RUN)
+RUNS = _RUN_ROWS.format(which=RUNS_WITHOUT_CELLS, cells=CELLS_OF_RUN)
+CELLS = _RUN_ROWS.format(which=THESE_CELLS, cells=CELLS_OF_RUN)
 SETTINGS = """
     SELECT version, payload FROM events
     WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
@@ -174,8 +176,9 @@ DELETE_RUN = (
     "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
+NEWEST_IDS_AND_CELLS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC LIMIT ?"
 NEWEST_IDS = """
-    SELECT id FROM runs WHERE ?2 OR id NOT LIKE '%.%' ORDER BY created DESC, rowid DESC LIMIT ?1
+    SELECT id FROM runs WHERE id NOT LIKE '%.%' ORDER BY created DESC, rowid DESC LIMIT ?
 """
 HAS_RUN = "SELECT 1 FROM runs WHERE id = ?"
 STAMPS = """
@@ -185,7 +188,8 @@ STAMPS = """
 """
 SPENT = f"SELECT {_SPENT} FROM replies AS r WHERE r.run = ? AND r.role IN {ROLES}"
 CELLS_SPENT = f"""
-    SELECT {_SPENT} FROM replies AS r WHERE {IS_CELL.format(column="r.run")} AND r.role IN {ROLES}
+    SELECT {_SPENT} FROM replies AS r
+    WHERE {IS_CELL.format(column="r.run", suite="?1")} AND r.role IN {ROLES}
 """
 
 # Events.
@@ -193,6 +197,15 @@ CELLS_SPENT = f"""
 INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
 LAST_SEQ = "SELECT coalesce(max(seq), 0) FROM events WHERE run = ?"
 EVENTS = "SELECT seq, at, version, payload FROM events WHERE run = ? AND seq > ? ORDER BY seq"
+OUTLINE = """
+    SELECT seq, at, version, payload FROM events
+    WHERE run = ? AND type <> 'CellFinished' AND seq > ? ORDER BY seq
+"""
+# Quotes within a text are escaped, and no piece reaches beyond a text.
+CELLS_DONE = """
+    SELECT count(*), coalesce(sum(CASE WHEN payload LIKE '%"finished":false%' THEN 1 ELSE 0 END), 0)
+    FROM events WHERE run = ? AND type = 'CellFinished'
+"""
 
 # Requests and replies.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from hashlib import blake2b
 from typing import NamedTuple
@@ -29,7 +29,12 @@ class _Side(NamedTuple):
     reader: Source
 
 
-def copy_runs(source: Journal, target: Journal, on_progress: OnProgress) -> Copied:
+def copy_runs(
+    source: Journal,
+    target: Journal,
+    on_progress: OnProgress,
+    on_copied: Callable[[str], object] = lambda _: None,
+) -> Copied:
     """Copy every run; those that the target has already must be the same. Interrupted, it can be repeated."""
     if source.place == target.place:
         raise InvalidInput(f"{source.place} is both; name another journal to copy to")
@@ -56,6 +61,7 @@ def copy_runs(source: Journal, target: Journal, on_progress: OnProgress) -> Copi
                         f"{run} was written to while it was copied; delete it in {target.place},"
                         " then copy again"
                     )
+                on_copied(run)
     on_progress("copying runs", len(new), len(new))
     return Copied(new, [run for run in runs if run in known])
 

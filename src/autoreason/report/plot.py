@@ -14,6 +14,7 @@ _STYLE = (
     "text{font:11px sans-serif;fill:var(--ink,#333)}.title{font-weight:bold}"
     ".axis{fill:var(--muted,#777)}.grid{stroke:var(--line,#ddd);stroke-width:1}"
     ".line{fill:none;stroke-width:2;stroke-linejoin:round}.paper{fill:var(--paper,#fff)}"
+    ".mark{fill:#fff;font-size:8px;font-weight:bold}"
 )
 
 

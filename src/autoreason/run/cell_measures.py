@@ -9,7 +9,8 @@ from autoreason.contract import count_words
 from autoreason.events import BallotCast
 from autoreason.jobs.attempts import last_panel
 from autoreason.run.result import Result, result_fields
-from autoreason.story import Story
+from autoreason.story import RecordedPass, Story
+from autoreason.studies.audit.check_texts import share_kept
 from autoreason.studies.lab.lab_suite import Ballot, CellResult
 from autoreason.studies.panels.pairwise import votes_by_pair
 from autoreason.studies.panels.ranked import STAGE
@@ -20,6 +21,7 @@ def measure_cell(result: Result) -> CellResult:
     story = result.story
     cast = [each for one in story.passes for each in one.ballots] + story.playoff_ballots
     decided = [each.decided for each in story.passes if each.decided]
+    drops = [one for each in story.passes for one in each.dropped if one.reason != "unlisted"]
     known: dict[str, Any] = {}
     if result.finished:
         known = _product(result, story)
@@ -30,7 +32,11 @@ def measure_cell(result: Result) -> CellResult:
         finished=result.finished,
         trajectory=story.trajectory,
         words_by_pass=(story.draft.words, *(each.words for each in decided)) if story.draft else (),
-        dropped=sum(drop.reason != "unlisted" for each in story.passes for drop in each.dropped),
+        judged=tuple(_on_ballot(each) for each in story.passes if each.decided),
+        challengers=sum(len(each.candidates) for each in story.passes) + len(drops),
+        clones=sum(drop.reason == "clone" for drop in drops),
+        dropped=len(drops),
+        confirmed=(fresh.prefer, fresh.judges) if (fresh := story.confirmation) else None,
         cast=len(cast),
         invalid=sum(each.ranking is None for each in cast),
         ballots=tuple(_ballots(story)),
@@ -56,8 +62,13 @@ def _product(result: Result, story: Story) -> dict[str, Any]:
     return {
         "text": text,
         "words": None if text is None else count_words(text),
+        "kept_wording": share_kept(story.draft.text, text) if story.draft and text else None,
         "kept_contract": not contract.violations(text) if ruled and contract and text else None,
     }
+
+
+def _on_ballot(recorded: RecordedPass) -> tuple[str, ...]:
+    return tuple(sorted(recorded.ballots[0].order)) if recorded.ballots else ()
 
 
 def _programs(story: Story) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal import Journal, RunRow
+from autoreason.journal.run_names import suite_name
 from autoreason.report.numbers import count, duration
 from autoreason.report.report import Report, Section
 from autoreason.run.working_time import working_time
-from autoreason.story import Story
-from autoreason.studies.lab.lab_progress import LabProgress
+from autoreason.studies.lab.lab_progress import seconds_left
 from autoreason.studies.lab.lab_report import LabReport, lab_report
-from autoreason.studies.lab.lab_suite import CellFinished, suite_of
+from autoreason.studies.lab.lab_suite import CellFinished, Suite, count_cells, suite_of
 from autoreason.studies.lab.lab_tables import report_files
 
 
@@ -78,29 +78,30 @@ class FoundReport(NamedTuple):
 
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
-    row, story = _find(run, journal)
-    progress, seconds = LabProgress(story), working_time(row.id, journal=journal).seconds
-    suite = suite_of(story.task)
-    running = tuple(sorted(cell.id for cell in journal.cells(row.id) if cell.live))
+    row, suite = _find(run, journal)
+    done, left_out = journal.cells_done(row.id)
+    total, seconds = count_cells(suite), working_time(row.id, journal=journal).seconds
+    running = tuple(sorted(each for each in journal.locked_runs() if suite_name(each) == row.id))
     finished = row.finished
     return LabStatus(
         run=row.id,
-        suite=suite.name if suite else "",
+        suite=suite.name,
         status=row.state,
-        cells=progress.total,
-        done=progress.done,
+        cells=total,
+        done=done,
         running=running,
-        left_out=progress.left_out,
-        left=0 if finished else progress.total - progress.done - len(running),
+        left_out=left_out,
+        left=0 if finished else total - done - len(running),
         spent=row.spent,
         seconds=seconds,
-        seconds_left=None if finished else progress.seconds_left(seconds),
+        seconds_left=None if finished else seconds_left(seconds, done, total),
     )
 
 
 def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     """The report of a suite, so far as it has come; the newest one without a name."""
-    row, story = _find(run, journal)
+    row, _ = _find(run, journal)
+    story = journal.story(row.id)
     cells = story.of(CellFinished)
     if not cells:
         raise InvalidInput(
@@ -109,15 +110,17 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     return FoundReport(row.id, lab_report(story), cells)
 
 
-def _find(run: str | None, journal: Journal) -> tuple[RunRow, Story]:
-    if run is not None:
-        row = journal.find(run)
-        story = journal.story(row.id)
-        if suite_of(story.task) is None:
-            raise InvalidInput(f"run {row.id} is no suite; `autoreason show {row.id}` shows it")
-        return row, story
-    for row in journal.runs(None):
+def _find(run: str | None, journal: Journal) -> tuple[RunRow, Suite]:
+    row = _newest_suite(journal) if run is None else journal.find(run)
+    suite = suite_of(journal.outline(row.id).task)
+    if suite is None:
+        raise InvalidInput(f"run {row.id} is no suite; `autoreason show {row.id}` shows it")
+    return row, suite
+
+
+def _newest_suite(journal: Journal) -> RunRow:
+    for row in journal.iter_runs(page=1):
         settings = journal.settings(row.id)
         if settings and settings.strategy == "lab":
-            return row, journal.story(row.id)
+            return row
     raise UnknownRun("there is no suite in the journal; start one with `autoreason lab run`")

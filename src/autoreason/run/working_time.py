@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -25,7 +26,7 @@ class WorkingTime(Struct, frozen=True):
     @property
     def seconds(self) -> float:
         """All of it, as far as it is recorded."""
-        return self.until(self.spans[-1][1]) if self.spans else 0.0
+        return sum((end - start).total_seconds() for start, end in self.spans)
 
 
 def working_time(run: str, *, journal: Journal) -> WorkingTime:
@@ -34,11 +35,11 @@ def working_time(run: str, *, journal: Journal) -> WorkingTime:
 
 
 def working_time_of(times: Sequence[RecordedTime]) -> WorkingTime:
-    """The same, from these times."""
+    """The same, from these times; a host's clock may lie behind that of the host before."""
     starts = [at for at, start in times if start]
-    spans = []
-    for place, start in enumerate(starts):
-        following = starts[place + 1] if place + 1 < len(starts) else None
-        within = (at for at, _ in times if at >= start and (following is None or at < following))
-        spans.append((start, max(within, default=start)))
-    return WorkingTime(tuple(spans))
+    by_clock, ends = sorted(zip(starts, range(len(starts)), strict=True)), list(starts)
+    for at, _ in times:
+        if place := bisect_right(by_clock, (at, len(starts))):
+            _, process = by_clock[place - 1]
+            ends[process] = max(ends[process], at)
+    return WorkingTime(tuple(zip(starts, ends, strict=True)))

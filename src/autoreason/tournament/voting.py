@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import load_function
@@ -297,7 +297,7 @@ def _user_scoring(rule: str) -> _Scoring:
 
     def score(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
         # Copies, which the rule may change.
-        scores: Mapping[str, int] = function([tuple(each) for each in rankings], list(names))
+        scores: Mapping[str, Any] = function([tuple(each) for each in rankings], list(names))
         # Checked here and not by its type, which takes most of the time where thousands of panels are counted.
         if scores.keys() != set(names):
             raise InvalidInput(

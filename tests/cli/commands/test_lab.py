@@ -65,6 +65,7 @@ def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
     said = inside("lab", "run", write(inside, SUITE.replace("repeats: 2", "repeat: 2")), *FAST)
     assert said.status == 2
     assert "line 10, column 1: unknown key `repeat`" in said.err
+    assert "no runs yet" in inside("runs").err
     twice = inside("lab", "run", write(inside), *FAST, "-m", "echo/echo")
     assert "-m is given twice" in twice.err
 

@@ -57,12 +57,12 @@ def test_runs_are_filtered(several: Inside) -> None:
     assert {options: titles(several, *options) for options in expected} == expected
 
 
-def test_what_all_of_them_took_stands_under_the_table(several: Inside) -> None:
-    rows = json.loads(several("runs", "--json").out)
-    calls = sum(row["calls"] for row in rows)
-    assert several("runs").out.splitlines()[-1].startswith(f"3 runs: {calls} calls, ")
+def test_what_those_shown_took_stands_under_the_table(several: Inside) -> None:
+    calls = [row["calls"] for row in json.loads(several("runs", "--json").out)]
+    assert several("runs").out.splitlines()[-1].startswith(f"3 runs: {sum(calls)} calls, ")
     last = several("runs", "-n", "1").out.splitlines()[-1]
-    assert last.startswith(f"1 of 3 runs; all of them: {calls} calls, ")
+    assert last.startswith(f"1 run: {calls[0]} call")
+    assert last.endswith("; -n 10 shows more")
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,30 @@ WRONG = {
         "[revised, single]\n    measure: passed\n",
         "line 13, column 5: passed is a measure of problems",
     ),
+    ", single]\n": (
+        ", single]\n    task: tides\n",
+        "line 13, column 5: unknown key `task`",
+    ),
+    "Explain tides.\n": (
+        "{brif: Explain tides.}\n",
+        "line 4, column 3: task tides needs one of brief, problems, research",
+    ),
+    "tides: Explain": (
+        "tides: {brief: Explain tides., fact: none}\n  sea: Explain",
+        "line 4, column 34: unknown key `fact`",
+    ),
+    "    arms: [revised, single]\n": (
+        "    arms: [revised, single]\n    measure: converged\n",
+        "line 13, column 5: only tournaments converge, and revised is none",
+    ),
+    "arms: [revised": (
+        "measure: kept_contract\n    arms: [revised",
+        "line 12, column 5: kept_contract is a measure of tasks with a contract",
+    ),
+    "comparisons:\n": (
+        "measures: [value]\ncomparisons:\n",
+        "line 9, column 12: value is a measure of research",
+    ),
     "tides: Explain tides.": (
         "tides: {brief: Explain tides., contract: {max_wrds: 9}}",
         "unknown key `max_wrds`",

@@ -135,17 +135,23 @@ def compact(journal: str | None, as_json: bool) -> None:
 @journal.command(cls=HelpfulCommand, short_help="Copy runs to another journal.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
+@options.group(
+    "How", options.option("--no-check", is_flag=True, help="Do not replay what was copied.")
+)
 @options.json_option
-def copy(source: str, target: str, as_json: bool) -> None:
+def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     """Copy every run of the journal FROM to the journal TO, which is created where it is not there.
 
     Both are files or PostgreSQL databases. Runs keep their names; one that TO has already is
     left as it is, and where the two differ nothing is copied. What has arrived is compared with
-    what was sent, record by record. Interrupted, it goes on with the next run when it is repeated.
-    No run of FROM may be live.
+    what was sent, record by record, and each finished run is replayed from TO, offline, unless
+    --no-check is given. Interrupted, it goes on with the next run when it is repeated. No run of
+    FROM may be live.
+
+    Exit status 0 where every replay gives the events of the record, 1 where one does not.
     """
     from autoreason.cli.views.outcome import print_json
-    from autoreason.journal.transfer import copy_runs
+    from autoreason.run.journal_copy import copy_journal
     from autoreason.run.record import use_journal
 
     place = _existing(source)
@@ -154,15 +160,21 @@ def copy(source: str, target: str, as_json: bool) -> None:
         use_journal(target, create=True) as other,
         _show_progress() as progress,
     ):
-        copied, there = copy_runs(book, other, progress)
+        result = copy_journal(book, other, progress, check=not no_check)
         destination = other.place
     if as_json:
         ends = {"from": str(place), "to": str(destination)}
-        print_json({**ends, "copied": copied, "already_there": there})
+        runs = {"copied": result.copied, "already_there": result.there}
+        print_json({**ends, **runs, "replayed": result.replayed, "differences": result.differences})
     else:
-        more = f", {len(there):,} already there" if there else ""
-        copies = f"{numbers.count(len(copied), 'run')} copied and compared"
-        click.echo(f"{place} to {destination}: {copies}{more}", err=True)
+        for sentence in result.differences.values():
+            click.echo(sentence)
+        more = f", {len(result.there):,} already there" if result.there else ""
+        copies = f"{numbers.count(len(result.copied), 'run')} copied and compared"
+        checks = f", {len(result.replayed):,} replayed" if result.replayed else ""
+        wrong = f", {len(result.differences):,} of them otherwise" if result.differences else ""
+        click.echo(f"{place} to {destination}: {copies}{checks}{wrong}{more}", err=True)
+    return 1 if result.differences else 0
 
 
 @contextmanager

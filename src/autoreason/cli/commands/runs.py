@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -98,7 +99,7 @@ def runs(
         ctx.default_map = {ctx.invoked_subcommand: {"journal": journal, "as_json": as_json}}
         return
     with open_journal(journal) as book:
-        rows = select_runs(book, **wanted)
+        rows = list(islice(select_runs(book, **wanted), limit + 1))
         found = [(row, readable_story(book, row.id)) for row in rows[:limit]]
         empty = not rows and not book.count()
     if as_json:
@@ -106,23 +107,23 @@ def runs(
     elif found:
         with paged():
             print_table(stdout_console(), _table(found))
-            click.echo(_total(rows, len(found)))
+            click.echo(_total([row for row, _ in found], more=len(rows) > limit))
     elif empty:
         click.echo("no runs yet; start with `autoreason run`", err=True)
     else:
         click.echo("no run matches; `autoreason runs` lists them all", err=True)
 
 
-def _total(rows: list[RunRow], shown: int) -> str:
-    """What all that match have cost, those not shown included."""
+def _total(rows: list[RunRow], *, more: bool) -> str:
+    """What those that are shown have cost; adding up all others would read the whole journal."""
     from functools import reduce
 
     from autoreason.exchange import Spent
 
     spent = reduce(Spent.joined, (row.spent for row in rows), Spent())
     number = numbers.count(len(rows), "run")
-    which = f"{shown:,} of {number}; all of them" if shown < len(rows) else number
-    return f"{which}: {spending.spending(spent)}"
+    rest = f"; -n {10 * len(rows):,} shows more" if more else ""
+    return f"{number}: {spending.spending(spent)}{rest}"
 
 
 @runs.command(cls=HelpfulCommand, short_help="Take runs out of the journal.")

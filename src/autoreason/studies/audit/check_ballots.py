@@ -75,13 +75,18 @@ def invalid_ballots(runs: Runs) -> AuditFinding:
     total, invalid_total = seats.total(), invalid.total()
     if not total:
         return _INVALID.unknown("the record does not say how many judges were asked")
-    level = share_level(share(invalid_total, total), 0.02, 0.1)
+    level = invalid_level(invalid_total, total)
     sentence = f"the record counts {part(invalid_total, total, 'ballot')} as invalid"
     bad = [judge for judge in seats if invalid[judge] > 0.25 * seats[judge] and seats[judge] > 5]
     if bad:
         level = "alarm"
         sentence += ": " + listed(f"{invalid[judge]} of {seats[judge]} by {judge}" for judge in bad)
     return _INVALID.finding(level, sentence, share(invalid_total, total))
+
+
+def invalid_level(invalid: int, cast: int) -> Level:
+    """How bad it is that so many ballots have no vote."""
+    return share_level(share(invalid, cast), 0.02, 0.1)
 
 
 def empty_panels(runs: Runs) -> AuditFinding:

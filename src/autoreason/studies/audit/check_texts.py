@@ -243,7 +243,7 @@ def length_swings(runs: Runs) -> AuditFinding:
 def drift(runs: Runs) -> AuditFinding:
     """How far the text delivered is from the first draft, in words and in length."""
     growth = [(run, ratio) for run in runs if (ratio := _growth(run)) is not None]
-    kept = [(run, _share_kept(run.first, run.last)) for run in runs if run.first and run.last]
+    kept = [(run, share_kept(run.first, run.last)) for run in runs if run.first and run.last]
     shares_kept = [each for _, each in kept]
     if not growth:
         return _DRIFT.unknown("neither texts nor their lengths were kept")
@@ -257,9 +257,13 @@ def drift(runs: Runs) -> AuditFinding:
             else ""
         )
         sentence += f" and keeps {percent(fmean(shares_kept))} of its wording{where} (runs of {_SHINGLE} words)"
-    far = bool(shares_kept) and fmean(shares_kept) < 0.1
-    level: Level = "look" if mean > 1.5 or mean < 0.5 or far else "fine"
+    level: Level = "look" if has_drifted(mean, fmean(shares_kept or [1.0])) else "fine"
     return _DRIFT.finding(level, sentence, Estimate(mean, n=len(growth)))
+
+
+def has_drifted(growth: float, kept: float | None) -> bool:
+    """Whether a text is far from its draft: half as long again, half as long, or in other words altogether."""
+    return not 0.5 <= growth <= 1.5 or (kept is not None and kept < 0.1)
 
 
 def critics(runs: Runs) -> AuditFinding:
@@ -317,7 +321,7 @@ def _growth(run: AuditedRun) -> float | None:
     return lengths[-1] / lengths[0] if len(lengths) > 1 and lengths[0] else None
 
 
-def _share_kept(first: str, last: str) -> float:
+def share_kept(first: str, last: str) -> float:
     """The share of the first text's runs of words that are in the last."""
     if count_words(first) < _SHINGLE:
         return float(same_text(first, last))

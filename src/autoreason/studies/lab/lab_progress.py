@@ -52,6 +52,11 @@ class LabProgress:
 
     def seconds_left(self, elapsed: float) -> float | None:
         """None where it is not known yet, and where nothing is left."""
-        if not self.done or self.done >= self.total or elapsed < 1:
-            return None
-        return elapsed / self.done * (self.total - self.done)
+        return seconds_left(elapsed, self.done, self.total)
+
+
+def seconds_left(elapsed: float, done: int, total: int) -> float | None:
+    """How long the cells that are left take at the same pace; None where it is not known yet, or none is left."""
+    if not done or done >= total or elapsed < 1:
+        return None
+    return elapsed / done * (total - done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from math import ceil
@@ -18,6 +17,8 @@ from autoreason.report.report import Report, Section
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
 from autoreason.story import Story
+from autoreason.studies.lab.arm_values import ArmValues, Unit
+from autoreason.studies.lab.lab_failures import LabFailure, diagnose
 from autoreason.studies.lab.lab_suite import (
     SHARES,
     AddRule,
@@ -26,14 +27,10 @@ from autoreason.studies.lab.lab_suite import (
     Measure,
     Suite,
     SuiteComparison,
-    draft_settings,
     suite_of,
 )
+from autoreason.studies.lab.lab_trees import TrajectoryTree, trajectory_trees
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
-
-Unit = tuple[str, int]
-"""A task, or a problem of a set, and a repeat."""
-Values = Mapping[Unit, float]
 
 
 class ArmPair(Struct, frozen=True, kw_only=True):
@@ -82,10 +79,8 @@ class LabArm(Struct, frozen=True, kw_only=True):
     """Share of its tournaments that had converged after so many passes."""
     words_by_pass: tuple[float, ...] = ()
     """Mean length of the text, the first draft first; a run that ended keeps its last."""
-    trajectories: dict[str, int] = {}
-    """Winners pass by pass, and how many cells went that way."""
-    failures: dict[str, int] = {}
-    """Cells with the sign of each mode of failure."""
+    failures: tuple[LabFailure, ...] = ()
+    """The paper's taxonomy, each mode with the cells that have its sign."""
 
 
 class LeftOutCell(Struct, frozen=True, kw_only=True):
@@ -109,6 +104,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     """Agreement, position and length, by the arms that were judged together."""
     left_out: tuple[LeftOutCell, ...]
     spent: Spent
+    trees: tuple[TrajectoryTree, ...]
+    """Who won each pass, for every task and every arm that is a tournament."""
     clusters: str
     """What was drawn again, and whose signs were flipped: `task`, or `pair`, a task in a repeat by both arms."""
     costs: str
@@ -148,7 +145,7 @@ def lab_report(story: Story) -> LabReport:
     suite = suite_of(story.task)
     assert suite is not None
     finished = sorted(story.of(CellFinished), key=lambda each: each.cell.number)
-    values = _Values(suite, finished)
+    values = ArmValues(suite, finished)
     arms = [_arm(suite, arm, values) for arm in suite.arms]
     spent = reduce(Spent.joined, (each.result.spent for each in finished), Spent())
     costs = "calls" if spent.cost is None or not spent.cost else "cost"
@@ -166,6 +163,7 @@ def lab_report(story: Story) -> LabReport:
             if not each.result.finished
         ),
         spent=spent,
+        trees=tuple(trajectory_trees(suite, finished)),
         clusters="task" if suite.many_tasks else "pair",
         costs=costs,
         added=suite.added,
@@ -175,81 +173,10 @@ def lab_report(story: Story) -> LabReport:
 
 def compare_arms(suite: Suite, finished: Sequence[CellFinished]) -> list[ArmPair]:
     """Every planned test of a suite."""
-    return _pairs(suite, _Values(suite, finished))
+    return _pairs(suite, ArmValues(suite, finished))
 
 
-class _Values:
-    """What is known of every arm, by task and repeat."""
-
-    def __init__(self, suite: Suite, finished: Sequence[CellFinished]) -> None:
-        self.suite = suite
-        self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
-        """Cells of each arm that have a result."""
-        self.failed: Counter[str] = Counter()
-        self.panels: list[CellFinished] = []
-        self._drafts: dict[tuple[str, Unit], CellResult] = {}
-        for each in finished:
-            unit = (each.cell.task, each.cell.repeat)
-            if each.cell.kind == "draft":
-                self._drafts |= {(arm, unit): each.result for arm in each.cell.arms}
-            elif not each.result.finished:
-                self.failed.update(each.cell.arms if each.cell.kind == "arm" else ())
-            elif each.cell.kind == "panel":
-                self.panels.append(each)
-            else:
-                self.cells[each.cell.arms[0]][unit] = each.result
-
-    def of(self, arm: str, measure: Measure) -> dict[Unit, float]:
-        """A measure of an arm, where it is known."""
-        found: dict[Unit, float] = {}
-        for unit, result in self.cells[arm].items():
-            if measure == "passed":
-                task, repeat = unit
-                found |= {(f"{task}/{n}", repeat): float(p) for n, p in result.passed.items()}
-            elif (value := self._value(arm, unit, result, measure)) is not None:
-                found[unit] = float(value)
-        return found
-
-    def _value(self, arm: str, unit: Unit, result: CellResult, measure: str) -> float | None:
-        if measure in ("calls", "cost", "seconds"):
-            # Every arm needs its draft, also where others begin from the same one.
-            draft = self._drafts.get((arm, unit))
-            both = result.spent.joined(draft.spent) if draft else result.spent
-            if measure == "seconds":
-                return result.seconds + (draft.seconds if draft else 0.0)
-            amount = both.calls if measure == "calls" else both.cost
-            return None if amount is None else float(amount)
-        if measure == "passes":
-            return len(result.trajectory)
-        if measure == "converged":
-            contest = self.suite.arms[arm].settings.strategy == "autoreason"
-            return float(result.status == "converged") if contest else None
-        value: float | None = getattr(result, measure, None)
-        return value
-
-    def preferences(self, one: str, other: str, arms: Sequence[str]) -> dict[Unit, float]:
-        """How far judges prefer one arm to another, from 1 to -1, over the panels of these arms."""
-        found: dict[Unit, float] = {}
-        for each in self.panels:
-            names = each.judged_as
-            if set(each.cell.arms) != set(arms) or one not in names or other not in names:
-                continue
-            votes = list(_votes(each, names[one], names[other]))
-            if names[one] == names[other]:
-                votes = [0.0]
-            if votes:
-                found[each.cell.task, each.cell.repeat] = fmean(votes)
-        return found
-
-
-def _votes(panel: CellFinished, one: str, other: str) -> Iterator[float]:
-    for ballot in panel.result.ballots:
-        ranking = ballot.ranking or ()
-        if one in ranking and other in ranking and one != other:
-            yield 1.0 if ranking.index(one) < ranking.index(other) else -1.0
-
-
-def _pairs(suite: Suite, values: _Values) -> list[ArmPair]:
+def _pairs(suite: Suite, values: ArmValues) -> list[ArmPair]:
     """Every planned test, corrected for all of them."""
     from autoreason.stats.bootstrap import cluster_bootstrap
     from autoreason.stats.paired import permutation_test
@@ -297,7 +224,7 @@ def _pairs(suite: Suite, values: _Values) -> list[ArmPair]:
     ]
 
 
-def _clusters(differences: Values, *, together: bool) -> list[list[float]]:
+def _clusters(differences: Mapping[Unit, float], *, together: bool) -> list[list[float]]:
     """Differences by task, or one by one where there are too few tasks to speak of others."""
     if not together:
         return [[value] for value in differences.values()]
@@ -321,7 +248,7 @@ def _effect(
     return fmean(differences) / spread if spread else None
 
 
-def _arm(suite: Suite, arm: str, values: _Values) -> LabArm:
+def _arm(suite: Suite, arm: str, values: ArmValues) -> LabArm:
     cells = values.cells[arm]
     measures = dict.fromkeys(("words", "calls", "cost", *suite.measures))
     measures |= dict.fromkeys(each.measure for each in suite.comparisons if arm in each.arms)
@@ -334,19 +261,17 @@ def _arm(suite: Suite, arm: str, values: _Values) -> LabArm:
     is_contest = suite.arms[arm].settings.strategy == "autoreason"
     return LabArm(
         arm=arm,
-        cells=len(cells) + values.failed[arm],
+        cells=len(cells) + len(values.failed[arm]),
         finished=len(cells),
         means=means,
         quality=_quality(suite, arm, values),
         converged_by_pass=_converged_by_pass(contests) if is_contest else (),
         words_by_pass=_words_by_pass(contests),
-        trajectories=dict(Counter(" ".join(each.trajectory) for each in contests).most_common()),
-        failures=_worse_than_draft(suite, arm, values)
-        | _failures(cells.values(), is_contest=is_contest),
+        failures=diagnose(suite, arm, values),
     )
 
 
-def _quality(suite: Suite, arm: str, values: _Values) -> float | None:
+def _quality(suite: Suite, arm: str, values: ArmValues) -> float | None:
     for measure in ("passed", "value"):
         if known := values.of(arm, measure):
             return fmean(known.values())
@@ -374,42 +299,6 @@ def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
     )
 
 
-_DRIFT, _FEW_SURVIVALS, _BROKEN = 1.5, 0.2, 0.2
-
-
-def _worse_than_draft(suite: Suite, arm: str, values: _Values) -> dict[str, int]:
-    """Panels that prefer the draft itself, which is what an arm without a pass delivers."""
-    drafts = [name for name, each in suite.arms.items() if each.settings.strategy == "single"]
-    worse = {
-        unit
-        for arms in suite.judged
-        for draft in drafts
-        if arm in arms
-        and draft in arms
-        and draft != arm
-        and draft_settings(suite.arms[arm].settings) == draft_settings(suite.arms[draft].settings)
-        for unit, preference in values.preferences(arm, draft, arms).items()
-        if preference < 0
-    }
-    return {"worse than its draft": len(worse)} if worse else {}
-
-
-def _failures(cells: Iterable[CellResult], *, is_contest: bool) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for each in cells:
-        passes, words = len(each.trajectory), each.words_by_pass
-        grown = len(words) > 1 and words[-1] >= _DRIFT * max(1, words[0])
-        survived = each.trajectory.count("A")
-        found["drift"] += grown or (
-            is_contest and passes > 1 and survived < _FEW_SURVIVALS * passes
-        )
-        found["overfitting"] += bool(each.overfitted)
-        found["no convergence"] += is_contest and each.status == "capped"
-        found["broken judges"] += bool(each.cast) and each.invalid >= _BROKEN * each.cast
-        found["no challenge"] += is_contest and bool(passes) and each.dropped >= passes
-    return {name: number for name, number in found.items() if number}
-
-
 def _with_frontier(arms: Sequence[LabArm], costs: str) -> Iterator[LabArm]:
     known = [
         (price, each.quality)
@@ -429,7 +318,7 @@ def _with_frontier(arms: Sequence[LabArm], costs: str) -> Iterator[LabArm]:
         yield replace(each, frontier=(each.means.get(costs), each.quality) in best)
 
 
-def _panels(suite: Suite, values: _Values) -> dict[str, PanelReport]:
+def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
     """Who judged how, by the arms that were judged together."""
     found = {}
     for arms in suite.judged:

@@ -10,16 +10,6 @@ from autoreason.studies.lab.lab_suite import SHARES
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import ArmPair
 
-FAILURES = {
-    "worse than its draft": "judges prefer the draft that it began from",
-    "drift": "A survives fewer than one pass in five, or the text grows by half",
-    "overfitting": "a program passes the public tests and fails private ones",
-    "no convergence": "the most passes were reached",
-    "broken judges": "one ballot in five or more has no vote",
-    "no challenge": "half of all challengers or more were not judged: clones, or beyond the contract",
-}
-"""Modes of failure, each with its sign in the record; a sign is no proof."""
-
 
 def answer(pair: ArmPair, clusters: str) -> str:
     """One plain sentence for a question."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from msgspec import Meta, Struct, field
@@ -186,8 +187,18 @@ class CellResult(Struct, frozen=True, kw_only=True):
     """Winners pass by pass."""
     words_by_pass: tuple[int, ...] = ()
     """Of the first draft, then after each pass."""
+    judged: tuple[tuple[str, ...], ...] = ()
+    """Candidates on the ballot of each pass; none where there was no panel."""
+    challengers: int = 0
+    """Those that were written, judged or not."""
+    clones: int = 0
+    """Those that repeated another text and were not judged."""
     dropped: int = 0
     """Challengers that were not judged."""
+    kept_wording: float | None = None
+    """Share of the draft's wording that is in the text delivered."""
+    confirmed: tuple[int, int] | None = None
+    """Fresh judges of its own who prefer the text to its draft, of how many."""
     cast: int = 0
     invalid: int = 0
     """Ballots without a vote, of those cast."""
@@ -251,22 +262,10 @@ class Group(NamedTuple):
 def groups(suite: Suite) -> Iterator[Group]:
     """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
     number = 0
-    last = max(map(suite.arm_repeats, suite.arms))
-    for repeat in range(1, last + 1):
-        arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
-        shared = _shared_drafts(suite, arms)
+    for repeat in _all_repeats(suite):
+        drafts, others = _drafts_and_others(suite, repeat)
         for at, task in enumerate(suite.tasks, 1):
-            named: list[tuple[CellKind, str, tuple[str, ...]]] = []
-            given = suite.tasks[task]
-            begins = [] if given.job or given.task.draft is not None else shared
-            for place, names in enumerate(begins, 1):
-                named.append((DRAFT, DRAFT if len(begins) == 1 else f"{DRAFT}-{place}", names))
-            named += [("arm", arm, (arm,)) for arm in arms]
-            for place, names in enumerate(suite.judged, 1):
-                due = [c for c in suite.comparisons if set(c.arms) == set(names)]
-                if any(suite.repeats_of(each) >= repeat for each in due):
-                    title = PANEL if len(suite.judged) == 1 else f"{PANEL}-{place}"
-                    named.append((PANEL, title, names))
+            named = [*(drafts if _has_draft(suite.tasks[task]) else ()), *others]
             cells = [
                 Cell(
                     number=number + place,
@@ -286,7 +285,40 @@ def groups(suite: Suite) -> Iterator[Group]:
 
 def count_cells(suite: Suite) -> int:
     """How many cells there are; a panel over texts that are all the same is none in the end."""
-    return sum(len(cells) for group in groups(suite) for cells in group)
+    with_draft = sum(map(_has_draft, suite.tasks.values()))
+    return sum(
+        with_draft * len(drafts) + len(suite.tasks) * len(others)
+        for drafts, others in map(partial(_drafts_and_others, suite), _all_repeats(suite))
+    )
+
+
+def _all_repeats(suite: Suite) -> range:
+    return range(1, max(map(suite.arm_repeats, suite.arms)) + 1)
+
+
+def _has_draft(task: SuiteTask) -> bool:
+    """Whether arms share a draft of it."""
+    return not task.job and task.task.draft is None
+
+
+_NamedCell = tuple[CellKind, str, tuple[str, ...]]
+
+
+def _drafts_and_others(suite: Suite, repeat: int) -> tuple[list[_NamedCell], list[_NamedCell]]:
+    """The cells of a repeat that each task has, drafts apart, with their titles and arms."""
+    arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
+    shared = _shared_drafts(suite, arms)
+    drafts: list[_NamedCell] = [
+        (DRAFT, DRAFT if len(shared) == 1 else f"{DRAFT}-{place}", names)
+        for place, names in enumerate(shared, 1)
+    ]
+    others: list[_NamedCell] = [("arm", arm, (arm,)) for arm in arms]
+    for place, names in enumerate(suite.judged, 1):
+        due = [each for each in suite.comparisons if set(each.arms) == set(names)]
+        if any(suite.repeats_of(each) >= repeat for each in due):
+            title = PANEL if len(suite.judged) == 1 else f"{PANEL}-{place}"
+            others.append((PANEL, title, names))
+    return drafts, others
 
 
 def _shared_drafts(suite: Suite, arms: list[str]) -> list[tuple[str, ...]]:

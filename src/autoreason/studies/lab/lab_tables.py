@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,15 +19,21 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.report import Section
 from autoreason.report.table import Column, Table
-from autoreason.studies.lab.lab_plots import draw_frontier, draw_lines, draw_trajectories
-from autoreason.studies.lab.lab_statements import FAILURES, answer
+from autoreason.studies.lab.lab_failures import MODES, LabFailure
+from autoreason.studies.lab.lab_plots import (
+    draw_frontier,
+    draw_lines,
+    draw_tree,
+)
+from autoreason.studies.lab.lab_statements import answer
 from autoreason.studies.lab.lab_suite import MANY_TASKS, SHARES, CellFinished
+from autoreason.studies.lab.lab_trees import TrajectoryTree
 from autoreason.studies.panels.panel_tables import notes
 
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import ArmPair, LabArm, LabReport
 
-_MAX_TRAJECTORIES = 20
+_MAX_TREES = 24
 _MAX_LEFT_OUT = 20
 
 
@@ -183,13 +189,8 @@ def _details(found: LabReport) -> list[Section]:
         table = _by_pass(title, lines, decimal, first=0)
         plot = draw_lines(title, lines, first=0)
         parts.append(Section("Length", plots=[plot], tables=[table], detail=True))
-    if any(each.trajectories for each in found.arms):
-        ways = [(each.arm, _common(each.trajectories)) for each in found.arms if each.trajectories]
-        plot, table = draw_trajectories(ways), _trajectories(ways)
-        parts.append(Section("Trajectories", plots=[plot], tables=[table], detail=True))
-    if any(each.failures for each in found.arms):
-        parts.append(_failures(found.arms))
-    return parts
+    plots = ("Plots", "SVG, drawn by autoreason.report.plot: no script, in the page's colours")
+    return [*parts, *_trees(found), _failures(found), Section(sentences=[plots], detail=True)]
 
 
 def _by_pass(
@@ -207,31 +208,116 @@ def _by_pass(
     return Table(columns, rows, title)
 
 
-def _common(ways: Mapping[str, int]) -> dict[str, int]:
-    """The most frequent of many."""
-    return dict(list(ways.items())[:_MAX_TRAJECTORIES])
+def _trees(found: LabReport) -> Iterator[Section]:
+    """A picture for each task and arm, and the ways in it as a table."""
+    if not found.trees:
+        return
+    shown = found.trees[:_MAX_TREES]
+    more = len(found.trees) - len(shown)
+    rest = (
+        f" {count(more, 'more tree')} {'is' if more == 1 else 'are'} in trees.csv." if more else ""
+    )
+    yield Section(
+        "Trajectory trees",
+        [
+            (
+                "",
+                "Each line is the text that stands after each pass, labelled at its end with its repeats; "
+                "lines part where another candidate won. B adds 1 to the drift from the first draft, AB "
+                f"0.5, as in the paper; small circles lost; a star is a convergence.{rest}",
+            )
+        ],
+        [_ways(shown)],
+        [draw_tree(tree) for tree in shown],
+        detail=True,
+    )
 
 
-def _trajectories(ways: Sequence[tuple[str, Mapping[str, int]]]) -> Table:
-    rows = [(arm, way, str(times)) for arm, each in ways for way, times in each.items()]
-    words = [Column("arm", figures=False), Column("winners, pass by pass", figures=False)]
-    return Table([*words, Column("cells")], rows)
-
-
-def _failures(arms: Sequence[LabArm]) -> Section:
+def _ways(trees: Sequence[TrajectoryTree]) -> Table:
+    """One row for each way that repeats of a task by an arm went."""
     rows = [
-        (name, sign, *(f"{each.failures.get(name, 0)} of {each.finished}" for each in arms))
-        for name, sign in FAILURES.items()
-        if any(name in each.failures for each in arms)
+        (
+            *(tree.task, tree.arm, ", ".join(map(str, node.ended)), " ".join(node.way)),
+            f"{node.drift:g}",
+            decimal(node.words),
+            f"{len(node.converged)} of {len(node.ended)}",
+            str(parting or ""),
+        )
+        for tree in trees
+        for node, parting in zip(tree.ways, tree.partings(), strict=True)
     ]
-    words = [Column("mode", figures=False), Column("its sign in the record", figures=False)]
-    table = Table([*words, *(Column(each.arm) for each in arms)], rows)
-    return Section("Signs of failure", tables=[table], detail=True)
+    words = [Column(name, figures=False) for name in ("task", "arm", "repeats", "winners")]
+    figures = ("drift", "words", "converged", "parts from others at pass")
+    return Table([*words, *map(Column, figures)], rows)
+
+
+def _nodes(trees: Sequence[TrajectoryTree]) -> Table:
+    """The numbers behind all trees: one row for each dot."""
+    rows = [
+        (
+            *(tree.task, tree.arm, str(len(node.way)), " ".join(node.way)),
+            *(f"{node.drift:g}", f"{node.words:g}"),
+            *(" ".join(map(str, each)) for each in (node.repeats, node.beaten, node.ended)),
+            " ".join(map(str, node.converged)),
+        )
+        for tree in trees
+        for node in tree.nodes
+    ]
+    names = ("task", "arm", "pass", "winners", "drift", "words", "repeats", "beaten", "ended")
+    return Table([Column(name) for name in (*names, "converged")], rows)
+
+
+def failures_table(found: LabReport) -> Table:
+    """The paper's taxonomy: for each mode its sign, and the cells of each arm that have it."""
+    by_arm = [{each.mode: each for each in arm.failures} for arm in found.arms]
+    rows = [
+        (mode.name, mode.condition, mode.sign, *(_diagnosis(each[mode.name]) for each in by_arm))
+        for mode in MODES
+    ]
+    words = ("mode", "condition in the paper", "sign in the record")
+    columns = [Column(name, figures=False) for name in words]
+    return Table([*columns, *(Column(each.arm) for each in found.arms)], rows)
+
+
+def _diagnosis(found: LabFailure) -> str:
+    if not found.of:
+        return UNKNOWN
+    known = found.cells and found.under_condition is not None
+    return f"{found.cells} of {found.of}" + (f" ({found.under_condition})" if known else "")
+
+
+def _failures(found: LabReport) -> Section:
+    """The taxonomy, and what of it the record cannot say."""
+    rows = []
+    for mode in MODES:
+        blank = [arm.arm for arm in found.arms if not _of_mode(arm, mode.name).of]
+        if blank:
+            rows.append((mode.name, f"no diagnosis for {', '.join(blank)}: {mode.unknown}"))
+        if mode.not_recorded and len(blank) < len(found.arms):
+            rows.append((mode.name, f"no record says {mode.not_recorded}"))
+    rows.append(
+        ("Counts", "cells with the sign, of those that can show it (with the condition, too)")
+    )
+    rows.append(("Read with care", "a sign is no proof, and a cell may have several"))
+    return Section("Failure taxonomy", rows, [failures_table(found)], detail=True)
+
+
+def _of_mode(arm: LabArm, mode: str) -> LabFailure:
+    return next(each for each in arm.failures if each.mode == mode)
 
 
 _FIELDS = (
     *("run", "status", "reason", "finished", "words", "value", "kept_contract"),
-    *("dropped", "cast", "invalid", "overfitted", "seconds"),
+    *(
+        "challengers",
+        "clones",
+        "dropped",
+        "cast",
+        "invalid",
+        "overfitted",
+        "kept_wording",
+        "seconds",
+    ),
 )
 
 
@@ -272,6 +358,9 @@ def report_files(
         "report.md": found.to_markdown(about, names),
         "report.json": msgspec.json.format(encoded, indent=2).decode(),
         "comparisons.csv": comparisons_table(found).to_csv(),
+        "arms.csv": arms_table(found).to_csv(),
+        "failures.csv": failures_table(found).to_csv(),
+        "trees.csv": _nodes(found.trees).to_csv(),
         "cells.csv": cells_csv(cells),
         **{names[title]: plot.svg for title, plot in plots.items()},
     }

@@ -194,6 +194,7 @@ class _Reading:
         tasks = {name: self._task(name, value) for name, value in keys.tasks.items()}
         arms = {name: self._arm(name, value) for name, value in keys.arms.items()}
         self._check_comparisons(arms)
+        self._check_contracts(tasks)
         if keys.add and keys.add.repeats < keys.repeats:
             raise self.document.fault(
                 ("add", "repeats"),
@@ -382,6 +383,17 @@ class _Reading:
                     (*path, "arms"), "a comparison needs two different arms or more"
                 )
             self._check_measure((*path, "measure"), comparison.measure)
+            self._check_tournaments((*path, "measure"), comparison, arms)
+
+    def _check_contracts(self, tasks: Mapping[str, SuiteTask]) -> None:
+        if any(not each.task.contract.empty for each in tasks.values()):
+            return
+        for at, each in enumerate(self.keys.comparisons):
+            if each.measure == "kept_contract":
+                raise self.document.fault(
+                    ("comparisons", at, "measure"),
+                    "kept_contract is a measure of tasks with a contract, and the suite has none",
+                )
 
     def _check_measure(self, path: KeyPath, measure: Measure) -> None:
         kinds = {source.job for source in self.sources.values()}
@@ -389,6 +401,15 @@ class _Reading:
         if (what and _JOBS[what] not in kinds) or (measure == "preferred" and kinds):
             raise self.document.fault(
                 path, f"{measure} is a measure of {what or 'texts'}, and the suite runs other tasks"
+            )
+
+    def _check_tournaments(
+        self, path: KeyPath, comparison: SuiteComparison, arms: Mapping[str, SuiteArm]
+    ) -> None:
+        others = [arm for arm in comparison.arms if arms[arm].settings.strategy != "autoreason"]
+        if comparison.measure == "converged" and others:
+            raise self.document.fault(
+                path, f"only tournaments converge, and {others[0]} is none; compare others"
             )
 
 

@@ -1,0 +1,45 @@
+"""Copies runs to another journal, and replays each finished one from there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from autoreason.errors import AutoreasonError
+from autoreason.journal import Journal
+from autoreason.journal.maintenance import OnProgress
+from autoreason.journal.transfer import copy_runs
+from autoreason.run.replay import replay
+
+
+class CopyResult(NamedTuple):
+    """What became of the runs of a journal."""
+
+    copied: list[str]
+    there: list[str]
+    """Those that the other journal had already."""
+    replayed: list[str]
+    differences: dict[str, str]
+    """For each run whose replay is not as recorded, a sentence."""
+
+
+def copy_journal(
+    source: Journal, target: Journal, on_progress: OnProgress, *, check: bool = True
+) -> CopyResult:
+    """Copy every run; each that is finished is replayed as soon as it is there."""
+    replayed: list[str] = []
+    differences: dict[str, str] = {}
+
+    def replay_copy(run: str) -> None:
+        if not target.row(run).finished:
+            return
+        replayed.append(run)
+        try:
+            result = replay(run, journal=target)
+        except AutoreasonError as error:
+            differences[run] = f"{run} cannot be replayed: {error}"
+        else:
+            if not result.same:
+                differences[run] = result.conclusion
+
+    copied, there = copy_runs(source, target, on_progress, *([replay_copy] if check else []))
+    return CopyResult(copied, there, replayed, differences)

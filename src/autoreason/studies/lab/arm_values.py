@@ -1,0 +1,84 @@
+"""What is known of the arms of a suite, by task and repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from autoreason.studies.lab.lab_suite import CellFinished, CellResult, Measure, Suite
+
+Unit = tuple[str, int]
+"""A task, or a problem of a set, and a repeat."""
+
+
+class ArmValues:
+    """What is known of every arm, by task and repeat."""
+
+    def __init__(self, suite: Suite, finished: Sequence[CellFinished]) -> None:
+        self.suite = suite
+        self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
+        """Cells of each arm that have a result."""
+        self.failed: dict[str, list[CellResult]] = {arm: [] for arm in suite.arms}
+        """Those that have none."""
+        self.panels: list[CellFinished] = []
+        self._drafts: dict[tuple[str, Unit], CellResult] = {}
+        for each in finished:
+            unit = (each.cell.task, each.cell.repeat)
+            if each.cell.kind == "draft":
+                self._drafts |= {(arm, unit): each.result for arm in each.cell.arms}
+            elif not each.result.finished:
+                if each.cell.kind == "arm":
+                    self.failed[each.cell.arms[0]].append(each.result)
+            elif each.cell.kind == "panel":
+                self.panels.append(each)
+            else:
+                self.cells[each.cell.arms[0]][unit] = each.result
+
+    def of(self, arm: str, measure: Measure) -> dict[Unit, float]:
+        """A measure of an arm, where it is known."""
+        found: dict[Unit, float] = {}
+        for unit, result in self.cells[arm].items():
+            if measure == "passed":
+                task, repeat = unit
+                found |= {(f"{task}/{n}", repeat): float(p) for n, p in result.passed.items()}
+            elif (value := self._value(arm, unit, result, measure)) is not None:
+                found[unit] = float(value)
+        return found
+
+    def _value(self, arm: str, unit: Unit, result: CellResult, measure: str) -> float | None:
+        if measure in ("calls", "cost", "seconds"):
+            # Every arm needs its draft, also where others begin from the same one.
+            draft = self._drafts.get((arm, unit))
+            both = result.spent.joined(draft.spent) if draft else result.spent
+            if measure == "seconds":
+                return result.seconds + (draft.seconds if draft else 0.0)
+            amount = both.calls if measure == "calls" else both.cost
+            return None if amount is None else float(amount)
+        if measure == "passes":
+            return len(result.trajectory)
+        if measure == "converged":
+            contest = self.suite.arms[arm].settings.strategy == "autoreason"
+            return float(result.status == "converged") if contest else None
+        value: float | None = getattr(result, measure, None)
+        return value
+
+    def preferences(self, one: str, other: str, arms: Sequence[str]) -> dict[Unit, float]:
+        """How far judges prefer one arm to another, from 1 to -1, over the panels of these arms."""
+        found: dict[Unit, float] = {}
+        for each in self.panels:
+            names = each.judged_as
+            if set(each.cell.arms) != set(arms) or one not in names or other not in names:
+                continue
+            votes = list(_votes(each, names[one], names[other]))
+            if names[one] == names[other]:
+                votes = [0.0]
+            if votes:
+                found[each.cell.task, each.cell.repeat] = fmean(votes)
+        return found
+
+
+def _votes(panel: CellFinished, one: str, other: str) -> Iterator[float]:
+    for ballot in panel.result.ballots:
+        ranking = ballot.ranking or ()
+        if one in ranking and other in ranking and one != other:
+            yield 1.0 if ranking.index(one) < ranking.index(other) else -1.0
