@@ -45,9 +45,12 @@ def open_model(
     base_url: str | None = None,
     allow_http: bool = False,
     transport: Transport | None = None,
+    batch: bool = False,
 ) -> Model:
-    """The model behind an address."""
+    """The model behind an address; with `batch`, one that is asked in batches."""
     name, _ = _parts(address)
+    if batch and (name not in PROVIDERS or PROVIDERS[name].batch is None):
+        raise no_batches(address)
     if name == "local":
         from autoreason.models.local import LocalModel
 
@@ -67,7 +70,20 @@ def open_model(
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
     key = _key(provider, base, needed=provider.needs_key, allow_http=allow_http)
-    return WireModel(address, provider, base=base, key=key, transport=transport)
+    if batch and provider.batch:
+        from autoreason.models.batch import BatchTransport
+
+        transport = BatchTransport(provider.batch, name, base)
+    return WireModel(address, provider, base=base, key=key, transport=transport, batch=batch)
+
+
+def no_batches(address: str) -> InvalidInput:
+    """A model cannot be asked in batches."""
+    known = [name for name, each in PROVIDERS.items() if each.batch]
+    return InvalidInput(
+        f"{address} has no batch interface; leave `batch` out, or choose a model of "
+        f"{' or '.join(known)}"
+    )
 
 
 def destination(address: str, base_url: str | None = None) -> str:

@@ -200,6 +200,8 @@ class _Drive(Struct, frozen=True):
             if pool is None:
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
+            if self.settings.batch and not pool.batch:
+                raise InvalidInput("this run asks in batches; give it a pool that does, too")
             if service is None and self.task.work:
                 from autoreason.run.lazy_service import LazyService
 
@@ -245,7 +247,8 @@ class _Drive(Struct, frozen=True):
             self.settings.budget, lambda: before + monotonic() - started, shared
         )
         for request, reply in self.replies.values():
-            budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
+            most = rates(request.model, batch=self.settings.batch)
+            budget_tracker.carry(reply, budget_tracker.bound(request, most))
         return budget_tracker
 
     async def _run_job(self, job: Job, asker: Asker) -> End:

@@ -57,6 +57,7 @@ class AskOptions(RunHooks, total=False):
     budget: Budget | Mapping[str, Any]
     base_url: str | dict[str, str] | None
     allow_http: bool
+    batch: bool
 
 
 class PanelOptions(AskOptions, total=False):
@@ -293,6 +294,7 @@ class LabOptions(RunHooks, total=False):
     """Run it even where nothing could be shown."""
     base_url: str | dict[str, str] | None
     allow_http: bool
+    batch: bool
 
 
 class ForkOptions(WriteOptions, total=False):
@@ -327,6 +329,8 @@ class ResumeOptions(RunHooks, total=False):
     """Limits that it does not set stay as they were."""
     base_url: str | dict[str, str] | None
     allow_http: bool
+    batch: bool
+    """Ask in batches from here on; a run that does so already goes on with it."""
     evaluate: Callable[[Path, int, list[Any]], Any] | None
     """The function that measures a research run which was started with one."""
 
@@ -351,5 +355,6 @@ def check_arguments(
         if options and name in options:
             raise InvalidInput(f"unknown option `{name}`; give budget=Budget({field}=…)")
     check_call(function, options, **arguments)
-    if options and options.get("pool") and (options.get("base_url") or options.get("allow_http")):
-        raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")
+    own = ("base_url", "allow_http", "batch")
+    if options and options.get("pool") and any(map(options.get, own)):
+        raise InvalidInput("a pool has its own servers; give base_url, allow_http and batch to it")

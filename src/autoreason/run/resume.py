@@ -135,6 +135,7 @@ def resumed_settings(
         before,
         budget=change_budget(before.budget, options.get("budget")),
         models=models,
+        batch=before.batch or bool(options.get("batch")),
         **change_servers(before, models, options),
         **{name: value for name, value in plain.items() if value is not None},
     )
