@@ -97,6 +97,7 @@ class BatchServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: BatchServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         """Lists, batches and results."""
@@ -280,7 +281,9 @@ def _openai_batch(batch: Batch) -> dict[str, Any]:
 def _openai_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, Any]:
     line: dict[str, Any] = {"id": f"batch_req_{item}", "custom_id": item, "error": None}
     if fate in ("expired", "canceled", "unfinished"):
-        code = {"expired": "batch_expired", "canceled": "batch_cancelled"}.get(fate, "request_timeout")
+        code = {"expired": "batch_expired", "canceled": "batch_cancelled"}.get(
+            fate, "request_timeout"
+        )
         return line | {"response": None, "error": {"code": code, "message": _EXPIRED}}
     status, content = 200, _completion(body)
     if fate == "errored":

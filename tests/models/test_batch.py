@@ -179,7 +179,11 @@ async def test_a_batch_that_is_not_taken_is_one_clear_error(
 async def test_a_full_queue_is_filled_with_smaller_batches_one_after_another(
     server: BatchServer, pool: ModelPool
 ) -> None:
-    fault = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": None}
+    fault = {
+        "code": "token_limit_exceeded",
+        "message": "Enqueued token limit reached",
+        "line": None,
+    }
     server.faults.append([fault])
     replies = await ask(pool, ADDRESSES[0], Notes().log(), 5)
     assert {each.outcome for each in replies} == {Outcome.OK}
@@ -258,7 +262,9 @@ async def test_a_model_without_a_batch_interface_is_refused() -> None:
     pool = ModelPool(batch=True)
     pool.add({"mine/own": EchoModel()})
     for address in ("echo/echo", "local/smollm2", "gemini/gemini-2.5-flash", "mine/own"):
-        with pytest.raises(InvalidInput, match=rf"^{address} has no batch interface; leave `batch`"):
+        with pytest.raises(
+            InvalidInput, match=rf"^{address} has no batch interface; leave `batch`"
+        ):
             pool.check_here(address)
     await pool.close()
 
