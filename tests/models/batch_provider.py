@@ -43,11 +43,11 @@ class Batch:
     looks: int = 0
     faults: list[dict[str, Any]] = field(default_factory=list)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Lines by id, once it has ended."""
+    """Lines by id, to be had once it has ended."""
 
 
 class BatchServer(ThreadingHTTPServer):
-    """Takes batches, works on them a step at each look, and counts what is paid for."""
+    """Takes batches, shows a further step at each look, and counts what is paid for: all that was begun."""
 
     daemon_threads = True
 
@@ -142,9 +142,11 @@ class _Handler(BaseHTTPRequestHandler):
 Said = tuple[int, Any, dict[str, str]]
 
 
-def _created(server: BatchServer, batch: Batch, shown: Any) -> Said:
-    """A batch begins; where the answer gets lost, too."""
+def _created(server: BatchServer, batch: Batch, shown: Any, result: Any) -> Said:
+    """A batch begins, and is paid for; where the answer gets lost, too."""
     server.batches[batch.id] = batch
+    if not batch.faults:
+        server.work_on(batch, result)
     if server.lost_answers:
         server.lost_answers -= 1
         return 0, None, {}
@@ -230,20 +232,17 @@ def _openai_create(server: BatchServer, wanted: dict[str, Any]) -> Said:
         wanted.get("metadata") or {},
         faults=server.faults.popleft() if server.faults else [],
     )
-    return _created(server, batch, _openai_batch)
+    return _created(server, batch, _openai_batch, _openai_result)
 
 
 def _openai_step(server: BatchServer, batch: Batch) -> dict[str, Any]:
     """The batch after a further step."""
     batch.looks = min(batch.looks + 1, 3)
-    if batch.looks == 3 and not batch.faults and not batch.results:
-        server.work_on(batch, _openai_result)
-        for name in ("output", "error"):
-            kind = name == "error"
-            lines = [each for each in batch.results.values() if _failed(each) == kind]
-            if lines:
-                content = "".join(f"{json.dumps(each)}\n" for each in lines)
-                server.files[f"{name}-{batch.id}"] = content.encode()
+    for name, kind in (("output", False), ("error", True)):
+        lines = [each for each in batch.results.values() if _failed(each) == kind]
+        if lines and batch.looks == 3:
+            content = "".join(f"{json.dumps(each)}\n" for each in lines)
+            server.files[f"{name}-{batch.id}"] = content.encode()
     return _openai_batch(batch)
 
 
@@ -252,10 +251,11 @@ def _failed(line: dict[str, Any]) -> bool:
 
 
 def _openai_batch(batch: Batch) -> dict[str, Any]:
-    failed = sum(map(_failed, batch.results.values()))
-    done = len(batch.results) - failed
+    results = batch.results.values() if batch.looks == 3 else ()
+    failed = sum(map(_failed, results))
+    done = len(results) - failed
     status = "failed" if batch.faults and batch.looks else _STEPS[batch.looks]
-    if any((each["error"] or {}).get("code") == "batch_expired" for each in batch.results.values()):
+    if any((each["error"] or {}).get("code") == "batch_expired" for each in results):
         status = "expired"
     return {
         "id": batch.id,
@@ -329,8 +329,6 @@ def _anthropic(handler: _Handler, path: str, query: dict[str, str], body: Any) -
                 return refused
             batch = server.batches[name]
             batch.looks += 1
-            if batch.looks == 2:
-                server.work_on(batch, _anthropic_result)
             return 200, _anthropic_batch(server, batch), {}
         case "GET", [name, "results"] if server.batches[name].looks >= 2:
             lines = reversed(server.batches[name].results.values())
@@ -344,12 +342,12 @@ def _anthropic_create(server: BatchServer, requests: list[dict[str, Any]]) -> Sa
     assert len(set(ids)) == len(ids)
     items = [(each["custom_id"], each["params"]) for each in requests]
     batch = Batch(f"msgbatch_{len(server.batches) + 1}", items)
-    return _created(server, batch, lambda each: _anthropic_batch(server, each))
+    return _created(server, batch, lambda each: _anthropic_batch(server, each), _anthropic_result)
 
 
 def _anthropic_batch(server: BatchServer, batch: Batch) -> dict[str, Any]:
     ended = batch.looks >= 2
-    types = Counter(each["result"]["type"] for each in batch.results.values())
+    types = Counter(each["result"]["type"] for each in batch.results.values() if ended)
     created = datetime.fromtimestamp(batch.created, UTC).isoformat()
     url = f"{server.anthropic}/v1/messages/batches/{batch.id}/results"
     return {

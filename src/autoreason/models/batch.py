@@ -32,7 +32,7 @@ from autoreason.models.log import LOG, kind_of
 from autoreason.models.transport import HttpCall, Timeouts, Transport
 
 T = TypeVar("T")
-_LARGE = Timeouts(total=3600.0)
+_LARGE = Timeouts(total=1800.0)
 """Hundreds of megabytes may be on their way."""
 _KEPT = 29 * 24 * 3600.0
 """Seconds for which every provider keeps results."""
