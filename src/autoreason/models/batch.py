@@ -10,15 +10,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing
 from secrets import token_hex
 from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.exchange import BatchWaiting
+from autoreason.models.batch_calls import BatchCall, PendingBatch
 from autoreason.models.batch_interface import (
     BATCH_INTERFACES,
     BatchKind,
@@ -26,8 +25,7 @@ from autoreason.models.batch_interface import (
     Outcome,
     unanswered,
 )
-from autoreason.models.batch_log import ASKED, Asked, BatchLog, BatchNote
-from autoreason.models.cancellation import idle_section
+from autoreason.models.batch_log import ASKED, BatchNote
 from autoreason.models.log import LOG, kind_of
 from autoreason.models.transport import HttpCall, Timeouts, Transport
 
@@ -59,80 +57,6 @@ class BatchPace(Struct, frozen=True, kw_only=True):
 PACE = BatchPace()
 
 
-class _Item:
-    """A call that waits for a batch."""
-
-    def __init__(self, asked: Asked, line: bytes) -> None:
-        self.asked, self.line = asked, line
-        self.given_up = False
-        """Whether nobody waits for it any more."""
-        self._idle = True
-        self._outcome: bytes | Exception | None = None
-        self._change = asyncio.get_running_loop().create_future()
-
-    async def reply(self) -> bytes:
-        """The reply; a run that is stopped does not wait for it, unless it is just being sent."""
-        try:
-            while self._outcome is None:
-                with idle_section() if self._idle else nullcontext():
-                    await self._change
-        finally:
-            self.given_up = True
-        if isinstance(self._outcome, Exception):
-            raise self._outcome
-        return self._outcome
-
-    def move(self, *, idle: bool = True, outcome: bytes | Exception | None = None) -> None:
-        """It goes on to another stage, or has ended."""
-        self._idle, self._outcome = idle, outcome
-        change, self._change = self._change, asyncio.get_running_loop().create_future()
-        if not change.done():
-            change.set_result(None)
-
-
-class _Batch:
-    """A batch that calls of this process wait for."""
-
-    def __init__(self, note: BatchNote, items: Iterable[_Item] = ()) -> None:
-        self.note = note
-        self.items = {each.asked.item: each for each in items}
-        self.kept: dict[str, bytes] = {}
-        """Replies for which nobody has asked yet."""
-
-    async def record(self, step: str, **known: str) -> None:
-        """Record what is known of it in every run that has requests in it."""
-        self.note = replace(self.note, **known)
-        own: dict[BatchLog, list[str]] = {}
-        for item, each in self.items.items():
-            own.setdefault(each.asked.log, []).append(item)
-        notes = ((log, replace(self.note, items=tuple(items))) for log, items in own.items())
-        await asyncio.gather(*(log.add(step, note) for log, note in notes))
-
-    def end(self, item: str, outcome: Outcome) -> None:
-        """What the provider says came of a request."""
-        waiting = self.items.pop(item, None)
-        if isinstance(outcome, bytes) and (waiting is None or waiting.given_up):
-            self.kept[item] = outcome
-        if waiting is None:
-            return
-        if isinstance(outcome, CallFailed):
-            waiting.asked.log.forget(item)
-        waiting.move(outcome=outcome)
-
-    def forget(self) -> tuple[_Item, ...]:
-        """None of its requests was begun, and each may be sent again."""
-        for item, each in self.items.items():
-            each.asked.log.forget(item)
-        return tuple(self.items.values())
-
-    def signal(self, done: int) -> None:
-        """Say how far it is, once to every run that waits for it."""
-        for each in {each.asked.log: each.asked for each in self.items.values()}.values():
-            if each.on_signal:
-                note = self.note
-                each.on_signal(BatchWaiting(each.key, note.batch, note.size, done, note.at))
-
-
 class BatchTransport(Transport):
     """Sends the calls of one model in batches."""
 
@@ -142,10 +66,10 @@ class BatchTransport(Transport):
         self._interface = BATCH_INTERFACES[kind](self._exchange, who)
         self._latest = HttpCall(who=who, url=base)
         """Has the headers to send."""
-        self._queues: dict[str, list[_Item]] = {}
+        self._queues: dict[str, list[BatchCall]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._since: dict[str, float] = {}
-        self._batches: dict[str, _Batch] = {}
+        self._batches: dict[str, PendingBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._max_requests = self._interface.max_requests
         self._one_at_a_time = False
@@ -156,7 +80,7 @@ class BatchTransport(Transport):
         assert call.body is not None
         self._latest, asked = call, ASKED.get()
         endpoint = "/v1" + call.url.removeprefix(self._base)
-        item = _Item(asked, self._interface.line(asked.item, endpoint, call.body))
+        item = BatchCall(asked, self._interface.line(asked.item, endpoint, call.body))
         note = asked.log.find(asked.item)
         if note is None:
             self._collect(endpoint, [item])
@@ -176,7 +100,7 @@ class BatchTransport(Transport):
 
     # Collecting.
 
-    def _collect(self, endpoint: str, items: Iterable[_Item]) -> None:
+    def _collect(self, endpoint: str, items: Iterable[BatchCall]) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._queues.setdefault(endpoint, []).extend(items)
@@ -199,7 +123,7 @@ class BatchTransport(Transport):
             self._start(self._send_batch(endpoint, queue[:number]))
             queue = queue[number:]
 
-    def _fitting(self, queue: list[_Item]) -> int:
+    def _fitting(self, queue: list[BatchCall]) -> int:
         """How many of these make one batch."""
         size = 0
         for number, each in enumerate(queue[: self._max_requests]):
@@ -221,10 +145,10 @@ class BatchTransport(Transport):
 
     # One batch from its record to its results.
 
-    async def _send_batch(self, endpoint: str, items: list[_Item]) -> None:
+    async def _send_batch(self, endpoint: str, items: list[BatchCall]) -> None:
         name = f"autoreason-{token_hex(12)}"
         note = BatchNote(key="", batch=name, size=len(items), at=time.time())
-        batch = self._batches[name] = _Batch(note, items)
+        batch = self._batches[name] = PendingBatch(note, items)
         try:
             state = await self._create(endpoint, batch)
             for each in items:
@@ -233,7 +157,7 @@ class BatchTransport(Transport):
         except Exception as error:
             self._leave(batch, error)
 
-    async def _create(self, endpoint: str, batch: _Batch) -> BatchState:
+    async def _create(self, endpoint: str, batch: PendingBatch) -> BatchState:
         interface = self._interface
         items = tuple(batch.items.values())
         lines = [each.line for each in items]
@@ -255,7 +179,7 @@ class BatchTransport(Transport):
         await batch.record("sent", remote=state.remote)
         return state
 
-    def _join(self, endpoint: str, note: BatchNote, item: _Item) -> None:
+    def _join(self, endpoint: str, note: BatchNote, item: BatchCall) -> None:
         """Wait for a batch that was recorded before."""
         batch = self._batches.get(note.batch)
         if batch and (reply := batch.kept.pop(item.asked.item, None)) is not None:
@@ -263,10 +187,10 @@ class BatchTransport(Transport):
         elif batch and batch.items:
             batch.items[item.asked.item] = item
         else:
-            batch = self._batches[note.batch] = _Batch(note, [item])
+            batch = self._batches[note.batch] = PendingBatch(note, [item])
             self._start(self._resume(endpoint, batch))
 
-    async def _resume(self, endpoint: str, batch: _Batch) -> None:
+    async def _resume(self, endpoint: str, batch: PendingBatch) -> None:
         """Go on with a batch of an earlier process."""
         try:
             if batch.note.remote:
@@ -285,19 +209,19 @@ class BatchTransport(Transport):
         except Exception as error:
             self._leave(batch, error)
 
-    def _leave(self, batch: _Batch, error: Exception) -> None:
+    def _leave(self, batch: PendingBatch, error: Exception) -> None:
         """Nobody waits for a batch any more; it can be gone on with."""
         items, batch.items = batch.items, {}
         for each in items.values():
             each.move(outcome=error)
 
-    def _send_again(self, endpoint: str, batch: _Batch) -> None:
+    def _send_again(self, endpoint: str, batch: PendingBatch) -> None:
         """Collect requests anew that were not begun."""
         items = batch.forget()
         batch.items = {}
         self._collect(endpoint, items)
 
-    async def _find(self, batch: _Batch) -> BatchState | None:
+    async def _find(self, batch: PendingBatch) -> BatchState | None:
         """A batch that was sent without an answer, if it arrived; None where it did not."""
         if found := await self._search(batch):
             return found
@@ -305,7 +229,7 @@ class BatchTransport(Transport):
         await asyncio.sleep(self._pace.late)
         return await self._search(batch)
 
-    async def _search(self, batch: _Batch) -> BatchState | None:
+    async def _search(self, batch: PendingBatch) -> BatchState | None:
         known = {each.note.remote for each in self._batches.values()}
         for state in await self._patiently(lambda: self._interface.find(batch.note)):
             if self._interface.finds_by_name:
@@ -314,7 +238,7 @@ class BatchTransport(Transport):
                 return state
         return None
 
-    async def _has_items(self, batch: _Batch, state: BatchState) -> bool:
+    async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
         """Whether a batch has the requests that we look for, which only its results show."""
         remote = state.remote
         ended = await self._wait(
@@ -343,7 +267,7 @@ class BatchTransport(Transport):
             show(state.done)
         return state
 
-    async def _follow(self, endpoint: str, batch: _Batch, state: BatchState) -> None:
+    async def _follow(self, endpoint: str, batch: PendingBatch, state: BatchState) -> None:
         """Wait for the end of a batch and hand out its results."""
         state = await self._wait(state, lambda: self._look(batch), batch.signal)
         if state.queue_full and batch.note.size > 1:
@@ -355,11 +279,12 @@ class BatchTransport(Transport):
         if state.failed:
             batch.forget()
             raise state.failed
+        batch.signal(batch.note.size)
         await self._known(batch, lambda: self._hand_out(batch, state))
         for item in tuple(batch.items):
             batch.end(item, unanswered(self._who, _MISSING))
 
-    async def _hand_out(self, batch: _Batch, state: BatchState) -> None:
+    async def _hand_out(self, batch: PendingBatch, state: BatchState) -> None:
         async with aclosing(self._results(state)) as results:
             async for item, outcome in results:
                 batch.end(item, outcome)
@@ -370,10 +295,10 @@ class BatchTransport(Transport):
                 async for line in lines:
                     yield self._interface.read(line, self._latest.hide)
 
-    async def _look(self, batch: _Batch) -> BatchState:
+    async def _look(self, batch: PendingBatch) -> BatchState:
         return await self._known(batch, lambda: self._interface.look(batch.note.remote))
 
-    async def _known(self, batch: _Batch, work: Callable[[], Awaitable[T]]) -> T:
+    async def _known(self, batch: PendingBatch, work: Callable[[], Awaitable[T]]) -> T:
         """The answer of a provider that should know a batch."""
         try:
             return await self._patiently(work)
