@@ -44,6 +44,8 @@ def test_a_judge_is_certified_in_two_batches(inside: Inside, provider: BatchServ
     # 100 tokens read and 50 written at 2 and 8 dollars a million, halved.
     assert Decimal(str(said.json["cost"])) == 168 * Decimal("0.0003")
     assert inside("replay", "last").status == 0
+    assert inside("journal", "check").status == 0
+    assert inside("journal", "copy", "journal.db", "copy.db").status == 0
 
 
 def test_a_comparison_and_a_second_panel_are_asked_in_batches(
@@ -75,6 +77,17 @@ def test_an_estimate_is_half_as_high(inside: Inside, monkeypatch: pytest.MonkeyP
     asked = ("compare", BRIEF, "-m", MODEL, "--dry-run", "--json")
     whole, half = (inside(*asked, *more).json["estimate"]["cost"] for more in ([], ["--batch"]))
     assert {name: 2 * half[name] for name in half} == pytest.approx(whole)
+
+
+def test_a_run_that_paused_can_go_on_in_batches(inside: Inside, provider: BatchServer) -> None:
+    for name in ("a.md", "b.md"):
+        inside.write(name, f"The moon pulls at the sea, says {name}.")
+    panel = ("judge", BRIEF, "a.md", "b.md", "--token-limit", "6000", "-q")
+    assert inside(*panel, "-m", "echo/echo").status == 3
+    limits = ("--token-limit", "900000", "--json", "-q")
+    said = inside("resume", "-m", MODEL, "--base-url", provider.openai, "--batch", *limits)
+    assert said.status == 0
+    assert 0 < len(provider.paid) < said.json["calls"] == 7
 
 
 @pytest.mark.parametrize("command", [("compare", BRIEF), ("certify",), ("run", BRIEF)])
