@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.models import batch_provider
 from tests.models.batch_provider import BatchServer, batch_server
+from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.exchange import BatchWaiting, Message, Outcome, Reply, Request, Signal
@@ -20,6 +22,8 @@ from autoreason.models.batch_log import BatchLog, BatchNote
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
 from autoreason.models.retry import RetryPolicy
+
+__all__ = ["provider"]
 
 QUICK = BatchPace(quiet=0.02, first_look=0.005, max_wait=0.02, late=0.01, outage=5.0)
 ADDRESSES = ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5"]
@@ -267,6 +271,27 @@ async def test_a_model_without_a_batch_interface_is_refused() -> None:
         ):
             pool.check_here(address)
     await pool.close()
+
+
+async def test_a_server_without_batches_is_refused_before_anything_is_asked(
+    provider: FakeProvider,
+) -> None:
+    provider.will(Answer(body={"data": [{"id": "gpt-4.1"}]}), Answer(status=404))
+    pool = ModelPool({"openai": provider.openai}, batch=True)
+    found = await pool.check(ADDRESSES[0])
+    await pool.close()
+    assert found.reachable is False
+    assert found.problem.startswith("openai/gpt-4.1 has no batch interface; ")
+    assert [each.path for each in provider.requests] == ["/v1/models", "/v1/batches?limit=1"]
+
+
+async def test_half_a_character_in_a_reply_does_not_lose_it(
+    server: BatchServer, pool: ModelPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_provider, "_echo", lambda *_: "Half \ud83d a sign.")
+    (reply,) = await ask(pool, ADDRESSES[0], Notes().log(), 1)
+    assert (reply.outcome, reply.text) == (Outcome.OK, "Half ? a sign.")
+    assert len(server.batches) == 1
 
 
 def test_half_the_price_is_reserved() -> None:

@@ -76,7 +76,7 @@ def run(folder: Path, server: BatchServer, name: str, address: str, kill: str = 
                 batch=True,
                 budget={"cost": 5},
             )
-        elif rows[0].status not in FINISHED:
+        else:
             work = resume_async(rows[0].id, journal=journal)
         asyncio.run(work)
 

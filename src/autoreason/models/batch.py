@@ -169,9 +169,10 @@ class BatchTransport(Transport):
                 await batch.record("uploaded", file=file)
             state = await interface.create(batch.note, endpoint, lines)
         except CallFailed as failed:
+            # An upload begins nothing; without a refusal a batch may have arrived all the same.
+            sent = bool(batch.note.file) or not interface.finds_by_name
             refused = failed.status is not None and failed.status < 500
-            # Without a refusal it may have arrived all the same.
-            found = None if refused else await self._find(batch)
+            found = await self._find(batch) if sent and not refused else None
             if found is None:
                 batch.forget()
                 raise

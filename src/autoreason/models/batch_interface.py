@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from functools import cache
+from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.models.batch_log import BatchNote
+from autoreason.models.dialects.base import decoder
 from autoreason.models.failures import Hide, read_error, read_error_value, refusal
 
 T = TypeVar("T")
@@ -22,6 +24,7 @@ _CLOCK_ERROR = 3600.0
 """Seconds by which the clocks of this machine and of a provider may differ."""
 _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
 _QUEUE_FULL = "token_limit_exceeded"
+_decoder: Callable[[Any], Callable[[bytes], Any]] = cache(decoder)
 
 
 class BatchState(Struct, frozen=True, kw_only=True):
@@ -39,14 +42,8 @@ class BatchState(Struct, frozen=True, kw_only=True):
     """Whether that was because the account has too much in its queue."""
 
 
-class Send(Protocol):
-    """Sends one call to the provider and gives the body of the answer."""
-
-    def __call__(
-        self, path: str, body: bytes | None = None, *, media: str = "", method: str = ""
-    ) -> Awaitable[bytes]:
-        """`path` is below the base URL; `media` is the type of the body where it is not JSON."""
-        ...
+Send = Callable[..., Awaitable[bytes]]
+"""Sends a call: the path below the base URL, a body, and its `media` type or a `method` where it is another one."""
 
 
 class BatchInterface(ABC):
@@ -92,7 +89,8 @@ class BatchInterface(ABC):
 
     def _decode(self, content: bytes, kind: type[T]) -> T:
         try:
-            return msgspec.json.decode(content, type=kind)
+            found: T = _decoder(kind)(content)
+            return found
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise CallFailed(
                 Failure.BROKEN_REPLY, f"{self._who} sent news of a batch that cannot be read"

@@ -87,6 +87,7 @@ class ModelPool:
                 base_url=self._server(address),
                 allow_http=self._allow_http,
                 transport=self._transport,
+                batch=self.batch,
             )
             self._checked[address] = asyncio.ensure_future(asking)
         return await self._checked[address]

@@ -103,8 +103,6 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
                 "a model that is given as an object stays in this process; give provider/model, "
                 "or leave `workers` out"
             )
-        if self.settings.batch and read_options(self.settings, LabTerms).workers:
-            raise InvalidInput("one process collects a batch; leave `batch` or `workers` out")
         if not self.anyway and (refusal := (await self.plan_async()).refusal):
             raise InvalidInput(refusal)
         return cast(StudyResult[LabReport], await super().run_async(**hooks))
