@@ -13,8 +13,10 @@ from tests.models.batch_provider import BatchServer, batch_server
 from tests.models.test_batch import ADDRESSES, QUICK
 from tests.run.suites import SMALL
 
+from autoreason.errors import InvalidInput
 from autoreason.exchange import BatchWaiting, Signal
 from autoreason.models import batch
+from autoreason.models.pool import ModelPool
 from autoreason.run.result import StopSwitch
 from autoreason.run.resume import resume_async
 from autoreason.run.studies import judge_async
@@ -69,6 +71,9 @@ def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -
     assert len(provider.paid) > 2 * len(provider.batches)
     assert set(provider.paid.values()) == {1}
     both = inside("lab", "run", "suite.yaml", *at(provider), "--workers", "2")
+    live = ("-m", "echo/echo", "--call-limit", "5", "--anyway", "-q")
+    assert inside("lab", "run", "suite.yaml", *live).status == 3
+    assert inside("resume", "--batch").sentence.startswith("a suite is asked as it was begun")
     assert both.sentence == "one process collects a batch; leave --batch or --workers out"
 
 
@@ -102,6 +107,21 @@ def test_a_provider_without_batches_is_one_sentence_and_nothing_starts(
         "openai-responses or anthropic"
     )
     assert not inside.journal_exists
+
+
+async def test_a_run_and_its_pool_both_ask_in_batches_or_neither(tmp_path: Path) -> None:
+    for given in (True, False):
+        judging = judge_async(
+            BRIEF,
+            {"a": "The moon.", "b": "The wind."},
+            MODEL,
+            batch=given,
+            pool=ModelPool(batch=not given),
+            journal=tmp_path / "journal.db",
+        )
+        with pytest.raises(InvalidInput, match="in batches, or neither does; give both `batch`"):
+            await judging
+    assert not (tmp_path / "journal.db").exists()
 
 
 async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_its_results(

@@ -271,8 +271,9 @@ class BatchTransport(Transport):
     async def _follow(self, endpoint: str, batch: PendingBatch, state: BatchState) -> None:
         """Wait for the end of a batch and hand out its results."""
         state = await self._wait(state, lambda: self._look(batch), batch.signal)
-        if state.queue_full and batch.note.size > 1:
-            self._max_requests = max(1, batch.note.size // 2)
+        full = state.failed is not None and state.failed.failure is Failure.RATE_LIMIT
+        if full and batch.note.size > 1:
+            self._max_requests = batch.note.size // 2
             LOG.info("the provider's queue is full: at most %d in a batch", self._max_requests)
             self._one_at_a_time = True
             self._send_again(endpoint, batch)

@@ -23,7 +23,6 @@ Outcome = bytes | CallFailed
 _CLOCK_ERROR = 3600.0
 """Seconds by which the clocks of this machine and of a provider may differ."""
 _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
-_QUEUE_FULL = "token_limit_exceeded"
 _decoder: Callable[[Any], Callable[[bytes], Any]] = cache(decoder)
 
 
@@ -37,9 +36,7 @@ class BatchState(Struct, frozen=True, kw_only=True):
     outputs: tuple[str, ...] = ()
     """Paths of the files with its results; none where there are none."""
     failed: CallFailed | None = None
-    """Why none of it was begun."""
-    queue_full: bool = False
-    """Whether that was because the account has too much in its queue."""
+    """Why none of it was begun: a limit of rates where the account's queue is full."""
 
 
 Send = Callable[..., Awaitable[bytes]]
@@ -246,21 +243,19 @@ class OpenAIBatches(BatchInterface):
     def _state(self, batch: _OpenAIBatch) -> BatchState:
         counts = batch.request_counts or _Counts()
         files = filter(None, (batch.output_file_id, batch.error_file_id))
-        faults = (batch.errors.data if batch.errors else None) or []
-        full = batch.status == "failed" and any(each.code == _QUEUE_FULL for each in faults)
+        faults = (batch.errors.data if batch.errors else None) or [_Fault()]
         return BatchState(
             remote=batch.id,
             ended=batch.status in self._ENDED,
             done=counts.completed + counts.failed,
             outputs=tuple(f"/files/{each}/content" for each in files),
-            failed=self._fault(faults, full) if batch.status == "failed" else None,
-            queue_full=full,
+            failed=self._fault(faults[0]) if batch.status == "failed" else None,
         )
 
-    def _fault(self, faults: Sequence[_Fault], full: bool) -> CallFailed:
-        first = faults[0] if faults else _Fault()
-        where = f"line {first.line}: " if first.line is not None else ""
-        why = f"{where}{(first.message or first.code or 'no reason given').rstrip('.')}"
+    def _fault(self, fault: _Fault) -> CallFailed:
+        where = f"line {fault.line}: " if fault.line is not None else ""
+        why = f"{where}{(fault.message or fault.code or 'no reason given').rstrip('.')}"
+        full = fault.code == "token_limit_exceeded"
         return CallFailed(
             Failure.RATE_LIMIT if full else Failure.BAD_REQUEST,
             f"{self._who} did not take the batch: {why}",

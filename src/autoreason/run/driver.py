@@ -200,8 +200,6 @@ class _Drive(Struct, frozen=True):
             if pool is None:
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
-            if self.settings.batch and not pool.batch:
-                raise InvalidInput("this run asks in batches; give it a pool that does, too")
             if service is None and self.task.work:
                 from autoreason.run.lazy_service import LazyService
 

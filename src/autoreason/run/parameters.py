@@ -355,6 +355,5 @@ def check_arguments(
         if options and name in options:
             raise InvalidInput(f"unknown option `{name}`; give budget=Budget({field}=…)")
     check_call(function, options, **arguments)
-    own = ("base_url", "allow_http", "batch")
-    if options and options.get("pool") and any(map(options.get, own)):
-        raise InvalidInput("a pool has its own servers; give base_url, allow_http and batch to it")
+    if options and options.get("pool") and (options.get("base_url") or options.get("allow_http")):
+        raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")
