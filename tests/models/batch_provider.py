@@ -23,8 +23,17 @@ from urllib.request import urlopen
 from autoreason.exchange import Message, Request, Schema
 from autoreason.models.doubles import EchoModel
 
-Fate = Literal["answered", "errored", "expired", "canceled", "missing", "too hot", "unfinished"]
-"""What becomes of a request: `too hot` objects to its temperature until it has none."""
+Fate = Literal[
+    "answered",
+    "errored",
+    "expired",
+    "canceled",
+    "missing",
+    "unfinished",
+    "too hot",
+    "unpaid",
+]
+"""What becomes of a request; `too hot` objects to a temperature, `unpaid` to an account without credit."""
 _STEPS = ("validating", "in_progress", "finalizing", "completed")
 _EXPIRED = "This request could not be executed before the completion window expired."
 
@@ -289,6 +298,9 @@ def _openai_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, Any
     if fate == "errored":
         error = {"message": "The server had an error.", "type": "server_error", "code": None}
         status, content = 500, {"error": error | {"param": None}}
+    if fate == "unpaid":
+        error = {"message": "You exceeded your quota.", "code": "insufficient_quota"}
+        status, content = 429, {"error": error | {"param": None, "type": "insufficient_quota"}}
     if fate == "too hot":
         error = {"message": "Unsupported parameter: 'temperature'", "code": "unsupported_parameter"}
         status = 400
@@ -369,8 +381,10 @@ def _anthropic_batch(server: BatchServer, batch: Batch) -> dict[str, Any]:
 
 def _anthropic_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, Any]:
     result: dict[str, Any] = {"type": fate}
-    if fate in ("errored", "too hot", "unfinished"):
+    if fate in ("errored", "too hot", "unfinished", "unpaid"):
         error = {"type": "api_error", "message": "Internal server error"}
+        if fate == "unpaid":
+            error = {"type": "billing_error", "message": "Your credit balance is too low."}
         if fate == "too hot":
             message = "temperature: `temperature` is not supported by this model."
             error = {"type": "invalid_request_error", "message": message}

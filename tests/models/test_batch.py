@@ -166,6 +166,22 @@ async def test_a_parameter_that_a_model_refuses_is_left_out_in_the_next_batch(
     assert ["temperature" in body for body in bodies] == [True, False]
 
 
+@both
+async def test_what_failed_for_lack_of_credit_is_asked_again_after_a_resume(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    server.fates.extend(["answered", "unpaid", "answered"])
+    notes = Notes()
+    with pytest.raises(ProviderFailed, match="gives no more credit"):
+        await ask(pool, address, notes.log(), 3)
+    later = open_pool(server)
+    replies = await ask(later, address, notes.log(), 3)
+    await later.close()
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [3, 1]
+    assert list(server.paid.values()) == [1, 1, 1]
+
+
 async def test_a_batch_that_is_not_taken_is_one_clear_error(
     server: BatchServer, pool: ModelPool
 ) -> None:

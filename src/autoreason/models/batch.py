@@ -34,7 +34,6 @@ _LARGE = Timeouts(total=1800.0)
 """Hundreds of megabytes may be on their way."""
 _KEPT = 29 * 24 * 3600.0
 """Seconds for which every provider keeps results."""
-_MISSING = "it is not among the results"
 
 
 class BatchPace(Struct, frozen=True, kw_only=True):
@@ -154,6 +153,8 @@ class BatchTransport(Transport):
             for each in items:
                 each.move()
             await self._follow(endpoint, batch, state)
+            for item in tuple(batch.items):
+                batch.end(item, unanswered(self._who, "it is not among the results"))
         except Exception as error:
             self._leave(batch, error)
 
@@ -202,11 +203,10 @@ class BatchTransport(Transport):
             else:
                 self._send_again(endpoint, batch)
                 return
-            if state.failed:
-                # What was wrong may be right now.
-                self._send_again(endpoint, batch)
-                return
-            await self._follow(endpoint, batch, state)
+            # What kept a request from its reply then may be over by now.
+            if not state.failed:
+                await self._follow(endpoint, batch, state, earlier=True)
+            self._send_again(endpoint, batch)
         except Exception as error:
             self._leave(batch, error)
 
@@ -220,7 +220,8 @@ class BatchTransport(Transport):
         """Collect requests anew that were not begun."""
         items = batch.forget()
         batch.items = {}
-        self._collect(endpoint, items)
+        if items:
+            self._collect(endpoint, items)
 
     async def _find(self, batch: PendingBatch) -> BatchState | None:
         """A batch that was sent without an answer, if it arrived; None where it did not."""
@@ -268,8 +269,10 @@ class BatchTransport(Transport):
             show(state.done)
         return state
 
-    async def _follow(self, endpoint: str, batch: PendingBatch, state: BatchState) -> None:
-        """Wait for the end of a batch and hand out its results."""
+    async def _follow(
+        self, endpoint: str, batch: PendingBatch, state: BatchState, *, earlier: bool = False
+    ) -> None:
+        """Wait for the end of a batch and hand out its results; of an earlier process replies only."""
         state = await self._wait(state, lambda: self._look(batch), batch.signal)
         full = state.failed is not None and state.failed.failure is Failure.RATE_LIMIT
         if full and batch.note.size > 1:
@@ -282,14 +285,13 @@ class BatchTransport(Transport):
             batch.forget()
             raise state.failed
         batch.signal(batch.note.size)
-        await self._known(batch, lambda: self._hand_out(batch, state))
-        for item in tuple(batch.items):
-            batch.end(item, unanswered(self._who, _MISSING))
+        await self._known(batch, lambda: self._hand_out(batch, state, earlier))
 
-    async def _hand_out(self, batch: PendingBatch, state: BatchState) -> None:
+    async def _hand_out(self, batch: PendingBatch, state: BatchState, earlier: bool) -> None:
         async with aclosing(self._results(state)) as results:
             async for item, outcome in results:
-                batch.end(item, outcome)
+                if not (earlier and isinstance(outcome, CallFailed)):
+                    batch.end(item, outcome)
 
     async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
         for path in state.outputs:

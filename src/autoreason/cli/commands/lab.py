@@ -98,6 +98,7 @@ def run(suite: Path, **values: Any) -> int:
 
     \b
       autoreason lab run suite.yaml -m {cheap} --cost-limit 5
+      autoreason lab run suite.yaml -m {cheap} --batch
       autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
       autoreason lab run tiers.yaml -m strong={other} -m weak=echo/echo
     """
