@@ -56,6 +56,7 @@ from autoreason.events import Status as Status
 from autoreason.events import Survival as Survival
 from autoreason.events import Verdict as Verdict
 from autoreason.exchange import Ask as Ask
+from autoreason.exchange import BatchWaiting as BatchWaiting
 from autoreason.exchange import BudgetQuery as BudgetQuery
 from autoreason.exchange import CallEnded as CallEnded
 from autoreason.exchange import CallRetried as CallRetried

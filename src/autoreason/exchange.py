@@ -262,6 +262,19 @@ class CallRetried(Struct, frozen=True):
     wait: float
 
 
+class BatchWaiting(Struct, frozen=True):
+    """A batch is at its provider, and a call waits for its end; again whenever it was looked at."""
+
+    key: str
+    batch: str
+    size: int
+    """Requests in it."""
+    done: int
+    """Those that have ended."""
+    since: float
+    """When it was sent, in seconds since 1970."""
+
+
 class CallEnded(Struct, frozen=True):
     """A call is over, with a reply or without."""
 
@@ -287,7 +300,9 @@ class QueryEnded(Struct, frozen=True):
     key: str
 
 
-Signal = CallStarted | TextArrived | CallRetried | CallEnded | QueryStarted | QueryEnded
+Signal = (
+    CallStarted | TextArrived | CallRetried | BatchWaiting | CallEnded | QueryStarted | QueryEnded
+)
 OnSignal = Callable[[Signal], None]
 
 

@@ -216,6 +216,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The server to ask instead of the provider's own; its key goes there. With several providers, say whose it is."""
     allow_http: bool = False
     """Send keys over plain http to other machines too; anyone on the way can read them."""
+    batch: bool = False
+    """Ask through the provider's batch interface: half the price, and every reply may take hours."""
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""

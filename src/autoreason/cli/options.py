@@ -110,6 +110,7 @@ panel_judges_option = setting(
     usual=default_panel_judges,
 )
 style_option = setting("style", metavar="NAME")
+batch_option = setting("batch", is_flag=True)
 SERVERS = (
     setting("base_url", metavar="[PROVIDER=]URL", multiple=True, callback=_read_servers),
     setting("allow_http", is_flag=True),
@@ -126,6 +127,7 @@ models_options = group(
     *(_model(role, f"--{role}-model") for role in ("author", "critic", "synthesizer")),
     _model("judges", "--judge-model", "judge_models", multiple=True),
     *SERVERS,
+    batch_option,
 )
 research_models_options = group(
     "Models",
@@ -295,6 +297,7 @@ judges_options = group(
         help="Several of these make a mixed panel.",
     ),
     *SERVERS,
+    batch_option,
     judge_temperature_option,
     effort_option,
     max_tokens_option,

@@ -45,9 +45,12 @@ def open_model(
     base_url: str | None = None,
     allow_http: bool = False,
     transport: Transport | None = None,
+    batch: bool = False,
 ) -> Model:
-    """The model behind an address."""
+    """The model behind an address; with `batch`, one that is asked in batches."""
     name, _ = _parts(address)
+    if batch and (name not in PROVIDERS or PROVIDERS[name].batch is None):
+        raise no_batches(address)
     if name == "local":
         from autoreason.models.local import LocalModel
 
@@ -67,7 +70,20 @@ def open_model(
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
     key = _key(provider, base, needed=provider.needs_key, allow_http=allow_http)
-    return WireModel(address, provider, base=base, key=key, transport=transport)
+    if batch and provider.batch:
+        from autoreason.models.batch import BatchTransport
+
+        transport = BatchTransport(provider.batch, name, base)
+    return WireModel(address, provider, base=base, key=key, transport=transport, batch=batch)
+
+
+def no_batches(address: str) -> InvalidInput:
+    """A model cannot be asked in batches."""
+    known = [name for name, each in PROVIDERS.items() if each.batch]
+    return InvalidInput(
+        f"{address} has no batch interface; leave `batch` out, or choose a model of "
+        f"{' or '.join(known)}"
+    )
 
 
 def destination(address: str, base_url: str | None = None) -> str:
@@ -146,22 +162,26 @@ async def check(
     base_url: str | None = None,
     allow_http: bool = False,
     transport: Transport | None = None,
+    batch: bool = False,
 ) -> Check:
-    """Whether a model can be reached, takes our key and exists; asks it nothing."""
+    """Whether a model can be reached, takes our key and exists, and its server batches; asks it nothing."""
     name, model = _parts(address)
     if name in INSIDE or name in THROUGH_LITELLM or _is_own(name, base_url):
         return Check(address=address)
     provider = _provider(name, address, base_url)
+    base = provider.base(base_url)
     try:
+        key = _key(provider, base, needed=False, allow_http=allow_http)
         offered = await list_models(
             name, base_url=base_url, allow_http=allow_http, transport=transport
         )
+        if batch and transport and not await _takes_batches(provider, base, key, transport):
+            return Check(address=address, reachable=False, problem=str(no_batches(address)))
     except InvalidInput as error:
         return Check(address=address, key_accepted=False, problem=str(error))
     except CallFailed as error:
         return _failed_check(address, error)
-    base = provider.base(base_url)
-    sent = _key(provider, base, needed=False, allow_http=allow_http) is not None
+    sent = key is not None
     known = _is_known(provider, base, model, offered)
     problem = f"{name} does not offer a model {model!r}{_nearest(model, offered)}"
     return Check(
@@ -172,6 +192,20 @@ async def check(
         model_known=known,
         problem=problem if known is False else "",
     )
+
+
+async def _takes_batches(
+    provider: Provider, base: str, key: Secret | None, transport: Transport
+) -> bool:
+    """Whether a server lists batches; one that forbids that may still take them."""
+    path = "/batches" if provider.batch == "openai" else "/v1/messages/batches"
+    headers = find_dialect(provider.dialect).headers(key)
+    try:
+        call = HttpCall(who=provider.name, url=f"{base}{path}?limit=1", headers=headers)
+        await transport.fetch(call)
+    except CallFailed as failed:
+        return failed.status not in (404, 405)
+    return True
 
 
 def _is_known(provider: Provider, base: str, model: str, offered: list[str]) -> bool | None:

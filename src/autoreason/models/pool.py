@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.models import prices
+from autoreason.models.batch_log import BatchLog, BatchModel
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter
-from autoreason.models.open import Check, check, open_model
+from autoreason.models.open import Check, check, no_batches, open_model
 from autoreason.models.providers import PROVIDERS
+from autoreason.models.retry import RetryingModel
 from autoreason.models.stack import stack
 from autoreason.models.transport import Transport
 from autoreason.models.user_model import UserModel
@@ -30,8 +32,14 @@ class ModelPool:
     """Models by address, each behind its layers."""
 
     def __init__(
-        self, base_url: str | Mapping[str, str] | None = None, *, allow_http: bool = False
+        self,
+        base_url: str | Mapping[str, str] | None = None,
+        *,
+        allow_http: bool = False,
+        batch: bool = False,
     ) -> None:
+        self.batch = batch
+        """Whether models are asked in batches."""
         self._base_url = base_url
         self._allow_http = allow_http
         self._transport = Transport()
@@ -46,18 +54,21 @@ class ModelPool:
     def of(cls, settings: Settings) -> ModelPool:
         """The pool for a run, which asks providers at the servers that its settings name."""
         bases = servers(settings.base_url, settings.models.all())
-        return cls(bases, allow_http=settings.allow_http)
+        return cls(bases, allow_http=settings.allow_http, batch=settings.batch)
 
     def add(self, models: Mapping[str, Model]) -> None:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
         self._own_models |= {address: UserModel(model) for address, model in models.items()}
 
-    def lend(self, address: str) -> Model:
-        """The model behind an address."""
-        model = self._own_models.get(address) or self._layered.get(address)
+    def lend(self, address: str, batches: BatchLog | None = None) -> Model:
+        """The model behind an address; in batches it is asked under the log of the run that asks."""
+        model = self._own_models.get(address)
+        if model and self.batch:
+            raise no_batches(address)
+        model = model or self._layered.get(address)
         if model is None:
             model = self._layered[address] = self._open(address)
-        return model
+        return BatchModel(model, batches) if self.batch and batches else model
 
     def check_here(self, address: str) -> None:
         """Raise `InvalidInput` for what this machine lacks: a key, or the weights of a local model."""
@@ -76,6 +87,7 @@ class ModelPool:
                 base_url=self._server(address),
                 allow_http=self._allow_http,
                 transport=self._transport,
+                batch=self.batch,
             )
             self._checked[address] = asyncio.ensure_future(asking)
         return await self._checked[address]
@@ -127,9 +139,13 @@ class ModelPool:
             base_url=self._server(address),
             allow_http=self._allow_http,
             transport=self._transport,
+            batch=self.batch,
         )
         self._bare[address] = model
         provider = PROVIDERS.get(name)
+        if self.batch:
+            # Thousands of requests wait for a batch; only those that failed in it are asked again.
+            return RetryingModel(model)
         limiter = self._limiters.setdefault(
             name, ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
         )

@@ -16,6 +16,8 @@ from autoreason.exchange import Usage
 _FREE = frozenset({"local", "echo", "scripted", "ollama", "vllm", "lmstudio", "llamacpp"})
 SAME_PRICES = {"openai-responses": "openai"}
 _MILLION = Decimal(1_000_000)
+_BATCH = Decimal("0.5")
+"""What a request in a batch costs of the price of one that is asked at once, cached or not."""
 
 
 class Rates(Struct, frozen=True):
@@ -85,15 +87,16 @@ class Snapshot(Struct, frozen=True):
     """As in the file: a run uses one or two of them."""
 
 
-def price(address: str, usage: Usage) -> Decimal | None:
+def price(address: str, usage: Usage, *, batch: bool = False) -> Decimal | None:
     """What a call cost in US dollars; None where that is not known."""
     if _is_free(address):
         return Decimal(0)
     current = _today(address)
-    return None if current is None else current.cost(usage)
+    cost = None if current is None else current.cost(usage)
+    return cost * _BATCH if batch and cost is not None else cost
 
 
-def rates(address: str, input_tokens: int | None = None) -> Rates | None:
+def rates(address: str, input_tokens: int | None = None, *, batch: bool = False) -> Rates | None:
     """The most a model's tokens can cost, for a prompt of this length or else of any."""
     if _is_free(address):
         return Rates(Decimal(0), Decimal(0))
@@ -102,9 +105,10 @@ def rates(address: str, input_tokens: int | None = None) -> Rates | None:
         return None
     steps = (current, *current.above) if input_tokens is None else (current.at(input_tokens),)
     # What is read may be put into a cache on the way, which costs more than reading it.
+    share = _BATCH if batch else 1
     return Rates(
-        max(max(each.input, each.write or each.input) for each in steps),
-        max(each.output for each in steps),
+        max(max(each.input, each.write or each.input) for each in steps) * share,
+        max(each.output for each in steps) * share,
     )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,6 +15,9 @@ import msgspec
 from autoreason.errors import InvalidInput
 from autoreason.models.dialects import DialectName
 from autoreason.models.quirks import Quirks
+
+if TYPE_CHECKING:
+    from autoreason.models.batch_interface import BatchKind
 
 _NONE = Quirks()
 
@@ -44,6 +48,8 @@ class Provider:
     """What the names of models look like that its own address serves in OpenAI's responses format only."""
     unlisted: bool = False
     """Answers to names that it does not list."""
+    batch: BatchKind | None = None
+    """Its batch interface; None where it has none that we know."""
     open_list: bool = False
     """Lists its models without a key, so that listing does not check the key."""
 
@@ -127,6 +133,7 @@ _OPENAI = Provider(
     own_quirks=Quirks(completion_tokens=True, cache_key=True),
     no_temperature=("o1", "o3", "o4", "gpt-5"),
     responses=r"(o\d|gpt-[\d.]+)-(pro|codex)\b|o\d.*-deep-research",
+    batch="openai",
 )
 _KNOWN = (
     _OPENAI,
@@ -138,6 +145,7 @@ _KNOWN = (
         base_variables=("ANTHROPIC_BASE_URL",),
         key_variables=("ANTHROPIC_API_KEY",),
         concurrency=8,
+        batch="anthropic",
         no_temperature=(
             "claude-opus-4-7",
             "claude-opus-4-8",

@@ -7,7 +7,7 @@ import math
 import time
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -59,7 +59,9 @@ class HttpCall(Struct, frozen=True, kw_only=True):
     url: str
     headers: Mapping[str, str | Secret] = {}
     body: bytes | None = None
-    """JSON; without it the call is a GET."""
+    """JSON, unless the headers say otherwise; without it the call is a GET."""
+    method: str = ""
+    """Where it is another one."""
 
     def hide(self, text: str) -> str:
         """The text without the keys that this call carries."""
@@ -93,6 +95,28 @@ class Transport:
 
     async def stream(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
         """The data of each server-sent event of a successful answer."""
+        events = SseParser()
+        async with aclosing(self._pieces(call)) as pieces:
+            async for piece in pieces:
+                for data in events.feed(piece):
+                    yield data
+        for data in events.end():
+            yield data
+
+    async def lines(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
+        """Each line of a successful answer that is not blank."""
+        rest = b""
+        async with aclosing(self._pieces(call)) as pieces:
+            async for piece in pieces:
+                *whole, rest = (rest + piece).split(b"\n")
+                for line in whole:
+                    if line.strip():
+                        yield line
+        if rest.strip():
+            yield rest
+
+    async def _pieces(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
+        """The body of a successful answer as it comes."""
         from aiohttp import ClientError
 
         try:
@@ -101,11 +125,9 @@ class Transport:
         except TimeoutError:
             raise _late(call, f"no reply within {self._timeouts.first_byte:g} seconds") from None
         watch = _Watch(response, self._timeouts)
-        events = SseParser()
         try:
             while received := await watch.next():
-                for data in events.feed(received):
-                    yield data
+                yield received
         except GeneratorExit:
             await watch.linger()
             raise
@@ -117,8 +139,6 @@ class Transport:
             watch.stop()
             # Gives the connection back after the last byte, and drops it before.
             response.release() if response.content.is_eof() else response.close()
-        for data in events.end():
-            yield data
 
     async def close(self) -> None:
         """Close all connections."""
@@ -136,7 +156,7 @@ class Transport:
             name: value.reveal() if isinstance(value, Secret) else value
             for name, value in call.headers.items()
         }
-        method = "GET" if call.body is None else "POST"
+        method = call.method or ("GET" if call.body is None else "POST")
         LOG.debug("%s%s %s", current_call(), method, call.hide(redact_url(call.url)))
         started = time.perf_counter()
         try:

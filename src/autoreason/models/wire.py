@@ -42,16 +42,19 @@ class WireModel:
         base: str,
         key: Secret | None = None,
         transport: Transport | None = None,
+        batch: bool = False,
     ) -> None:
+        """With `batch`, the transport is the model's own and sends in batches, at half the price."""
         self._address = address
         self._model = address.partition("/")[2]
         self._provider = provider
         self._base = base
         self._dialect = find_dialect(provider.dialect)
         self._headers = self._dialect.headers(key)
-        self._owned = transport is None
+        self._batch = batch
+        self._owned = transport is None or batch
         self._transport = transport or Transport()
-        self.quirks = provider.quirks_of(self._model, base)
+        self.quirks = replace(provider.quirks_of(self._model, base), no_stream=batch)
         self._repeats = False
 
     @property
@@ -88,7 +91,7 @@ class WireModel:
         self._repeats = self._repeats or reply.finish == REPEATS
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
-            cost = prices.price(self._address, usage)
+            cost = prices.price(self._address, usage, batch=self._batch)
         return replace(
             reply,
             usage=usage,

@@ -34,6 +34,7 @@ from autoreason.exchange import (
 )
 from autoreason.journal import CommandKind, Journal
 from autoreason.keys import Key
+from autoreason.models.batch_log import BatchLog, BatchNote
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
@@ -78,6 +79,9 @@ class Asker:
         self._provider_error = ""
         self.accepted = False
         self.budget_tracker = budget_tracker
+        self._batches = BatchLog(
+            run, memory.questions(BatchNote), lambda note: journal.record_answer(run, note, "")
+        )
         self.look_for_commands()
 
     async def __call__(self, request: Request | Query[Any]) -> Any:
@@ -127,7 +131,7 @@ class Asker:
         self._check_commands()
         self._refuse_second(request.key)
         reservation = await self.budget_tracker.reserve(
-            self.budget_tracker.bound(request, rates(request.model))
+            self.budget_tracker.bound(request, rates(request.model, batch=self._pool.batch))
         )
         try:
             reply = await self._send(request)
@@ -167,7 +171,7 @@ class Asker:
             self._on_signal(CallStarted(request.key, request.role, request.model))
         self._journal.record_request(self._run, request)
         try:
-            model = self._pool.lend(request.model)
+            model = self._pool.lend(request.model, self._batches)
             return await self._interruptible(model.ask(request, self._on_signal))
         except (ProviderFailed, CallFailed, Stopped) as error:
             if self._on_signal:

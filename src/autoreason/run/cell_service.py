@@ -78,7 +78,8 @@ class CellService:
                 continue
             # What is not reported counts as the most that it could have been.
             for request, reply in self._journal.replies(row.id).values():
-                tracker.carry(reply, tracker.bound(request, rates(request.model)))
+                most = rates(request.model, batch=self._settings.batch)
+                tracker.carry(reply, tracker.bound(request, most))
 
     async def close(self) -> None:
         """Release what runs the cells."""

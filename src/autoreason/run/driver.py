@@ -245,7 +245,8 @@ class _Drive(Struct, frozen=True):
             self.settings.budget, lambda: before + monotonic() - started, shared
         )
         for request, reply in self.replies.values():
-            budget_tracker.carry(reply, budget_tracker.bound(request, rates(request.model)))
+            most = rates(request.model, batch=self.settings.batch)
+            budget_tracker.carry(reply, budget_tracker.bound(request, most))
         return budget_tracker
 
     async def _run_job(self, job: Job, asker: Asker) -> End:

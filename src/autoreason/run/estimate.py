@@ -181,9 +181,9 @@ async def estimate_run(
         unknown,
         calls=Span(*(sum(plan.values()) for plan in plans)),
         tokens=_tokens(sizes, plans),
-        cost=_cost(settings.models, sizes, plans),
+        cost=_cost(settings, sizes, plans),
         reasoning_tokens=_tokens(reasoning, plans) if reasoning else None,
-        reasoning_cost=_cost(settings.models, reasoning, plans) if reasoning else None,
+        reasoning_cost=_cost(settings, reasoning, plans) if reasoning else None,
     )
 
 
@@ -261,10 +261,10 @@ def _tokens(sizes: Sizes, plans: Plans) -> Span[int]:
     return Span(*(sum(calls * sum(sizes[role]) for role, calls in plan.items()) for plan in plans))
 
 
-def _cost(models: Models, sizes: Sizes, plans: Plans) -> Span[Decimal] | None:
+def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | None:
     prices: dict[str, Decimal] = {}
-    for role, addresses in _players(models, plans):
-        known = [_price(address, sizes[role]) for address in addresses]
+    for role, addresses in _players(settings.models, plans):
+        known = [_price(address, sizes[role], batch=settings.batch) for address in addresses]
         priced = [price for price in known if price is not None]
         if len(priced) < len(known):
             return None
@@ -275,8 +275,8 @@ def _cost(models: Models, sizes: Sizes, plans: Plans) -> Span[Decimal] | None:
     )
 
 
-def _price(address: str, size: tuple[int, int]) -> Decimal | None:
-    price: Rates | None = rates(address)
+def _price(address: str, size: tuple[int, int], *, batch: bool) -> Decimal | None:
+    price: Rates | None = rates(address, batch=batch)
     if price is None or price.input is None or price.output is None:
         return None
     return (size[0] * price.input + size[1] * price.output) / _MILLION

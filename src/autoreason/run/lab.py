@@ -30,7 +30,7 @@ from autoreason.run.resume import change_budget
 from autoreason.run.suite_tasks import read_tasks
 from autoreason.run.sync import wait_for
 from autoreason.settings import Models, Settings
-from autoreason.studies.lab.lab_job import LabTerms
+from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report, repeats_to_add
 from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
@@ -187,6 +187,7 @@ async def prepare_lab(
         repeats=options.get("repeats"),
         base_url=options.get("base_url"),
         allow_http=options.get("allow_http", False),
+        batch=options.get("batch", False),
     )
     read = await read_tasks(file)
     found = replace(file.suite, tasks=read.tasks)
@@ -210,6 +211,7 @@ async def prepare_lab(
         budget=change_budget(file.budget, options.get("budget")),
         base_url=options.get("base_url"),
         allow_http=options.get("allow_http", False),
+        batch=options.get("batch", False),
     )
     check_settings(_suite_task(found), settings)
     return PreparedLab(
@@ -273,7 +275,9 @@ def _suite_task(suite: Suite) -> Task:
 
 
 def _terms(options: LabOptions) -> dict[str, Any]:
-    return {
+    # The more cells are under way, the fewer batches there are, each of which may take hours.
+    usual = {"parallel": MAX_PARALLEL} if options.get("batch") else {}
+    return usual | {
         name: options[name] for name in ("parallel", "workers") if options.get(name) is not None
     }
 

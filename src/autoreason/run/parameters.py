@@ -57,6 +57,7 @@ class AskOptions(RunHooks, total=False):
     budget: Budget | Mapping[str, Any]
     base_url: str | dict[str, str] | None
     allow_http: bool
+    batch: bool
 
 
 class PanelOptions(AskOptions, total=False):
@@ -302,6 +303,7 @@ class LabOptions(RunHooks, total=False):
     """Run it even where nothing could be shown."""
     base_url: str | dict[str, str] | None
     allow_http: bool
+    batch: bool
 
 
 class ForkOptions(WriteOptions, total=False):
@@ -336,6 +338,8 @@ class ResumeOptions(RunHooks, total=False):
     """Limits that it does not set stay as they were."""
     base_url: str | dict[str, str] | None
     allow_http: bool
+    batch: bool
+    """Ask in batches from here on; a run that does so already goes on with it."""
     evaluate: Callable[[Path, int, list[Any]], Any] | None
     """The function that measures a research run which was started with one."""
 

@@ -10,6 +10,7 @@ from typing import Any, Unpack, cast
 
 from msgspec import Struct
 
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Service
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
@@ -170,5 +171,7 @@ def use_pool(
     if pool is None:
         pool = ModelPool.of(settings)
         exits.push_async_callback(pool.close)
+    if pool.batch is not settings.batch:
+        raise InvalidInput("run and pool ask in batches, or neither does; give both `batch`")
     pool.add(models)
     return pool

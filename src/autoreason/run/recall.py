@@ -16,6 +16,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import RecordedAnswer, RecordedReply
 from autoreason.keys import Key
+from autoreason.models.batch_log import BatchNote
 from autoreason.plugins import is_in_file, short
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class
@@ -81,7 +82,12 @@ class Memory:
     def unused(self) -> list[str]:
         """Keys of replies that were not asked for; that a budget was enough changes nothing where nobody asks."""
         enough = (BudgetQuery.kind, "")
-        answers = (key for key, each in self._answers.items() if (each.kind, each.answer) != enough)
+        answers = (
+            key
+            for key, each in self._answers.items()
+            # How requests were sent is nothing that a job asks.
+            if each.kind != BatchNote.kind and (each.kind, each.answer) != enough
+        )
         return [key for key in (*self._replies, *answers) if key not in self._recalled]
 
 

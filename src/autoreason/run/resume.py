@@ -69,6 +69,8 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         settings = resumed_settings(before, options, choice)
         if before.strategy == "lab" and settings.models != before.models:
             raise InvalidInput("a suite goes on with its own models; leave other ones out")
+        if before.strategy == "lab" and settings.batch != before.batch:
+            raise InvalidInput("a suite is asked as it was begun; leave `batch` out")
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None = None
@@ -135,6 +137,7 @@ def resumed_settings(
         before,
         budget=change_budget(before.budget, options.get("budget")),
         models=models,
+        batch=before.batch or bool(options.get("batch")),
         **change_servers(before, models, options),
         **{name: value for name, value in plain.items() if value is not None},
     )

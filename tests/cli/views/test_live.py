@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from time import process_time
 
@@ -11,6 +12,7 @@ from autoreason.cli.views.live import Call, Live
 from autoreason.contract import Violation
 from autoreason.events import DraftWritten, PassStarted
 from autoreason.exchange import (
+    BatchWaiting,
     CallEnded,
     CallRetried,
     CallStarted,
@@ -180,3 +182,15 @@ def test_a_watcher_sees_votes_leave_the_list_of_calls() -> None:
     live.under_way({judge.key: judge})
     live.under_way({})
     assert [(seat.name, seat.text) for seat in live.seats()] == [("2", "voted")]
+
+
+def test_a_batch_is_shown_until_it_has_ended() -> None:
+    live = in_pass_three()
+    sent = datetime(2026, 11, 16, 14, 3).timestamp()
+    live.on_signal(BatchWaiting("pass/3/judge/0/try/0", "one", 120, 40, sent))
+    live.on_signal(BatchWaiting("pass/3/judge/1/try/0", "two", 3, 0, sent))
+    assert live.batch_progress() == (
+        "batch of 120: 40 done, waiting since 14:03 · batch of 3: 0 done, waiting since 14:03"
+    )
+    live.on_signal(BatchWaiting("pass/3/judge/0/try/0", "one", 120, 120, sent))
+    assert live.batch_progress() == "batch of 3: 0 done, waiting since 14:03"

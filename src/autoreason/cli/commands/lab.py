@@ -26,6 +26,7 @@ _models = options.group(
         help="Plays every role for which the suite names no model; NAME= for one that it leaves open.",
     ),
     *options.SERVERS,
+    options.batch_option,
 )
 _how = options.group(
     "How it is run",
@@ -36,7 +37,10 @@ _how = options.group(
         help="How often each arm does each task, instead of what the suite says.",
     ),
     options.option(
-        "--parallel", type=Number(1), metavar="N", help="Cells at a time.  [default: 8]"
+        "--parallel",
+        type=Number(1),
+        metavar="N",
+        help="Cells at a time.  [default: 8; with --batch 1000]",
     ),
     options.option(
         "--workers",
@@ -94,6 +98,7 @@ def run(suite: Path, **values: Any) -> int:
 
     \b
       autoreason lab run suite.yaml -m {cheap} --cost-limit 5
+      autoreason lab run suite.yaml -m {cheap} --batch
       autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
       autoreason lab run tiers.yaml -m strong={other} -m weak=echo/echo
     """

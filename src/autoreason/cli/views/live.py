@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
 from autoreason.exchange import (
+    BatchWaiting,
     CallEnded,
     CallRetried,
     CallStarted,
@@ -114,6 +116,8 @@ class Live:
         self.calls: dict[str, Call] = {}
         self.answered: set[int] = set()
         """Seats whose reply has come and whose ballot is not counted yet."""
+        self.batches: dict[str, BatchWaiting] = {}
+        """Batches that were sent, by name."""
         self.spent = Spent()
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
@@ -139,6 +143,8 @@ class Live:
                 call = self.calls.get(signal.key)
                 if call:
                     call.trouble = f"{signal.reason}; again in {numbers.duration(signal.wait)}"
+            case BatchWaiting():
+                self.batches[signal.batch] = signal
             case CallEnded():
                 self._end(signal)
             case QueryStarted():
@@ -244,6 +250,16 @@ class Live:
     def sampling(self) -> bool:
         """Whether passes are independent drafts."""
         return self.story.settings is not None and self.story.settings.strategy == "best_of_n"
+
+    def batch_progress(self) -> str:
+        """How far the batches are that are waited for; empty where there are none."""
+        each_batch = (
+            f"batch of {each.size:,}: {each.done:,} done, waiting since "
+            f"{datetime.fromtimestamp(each.since):%H:%M}"
+            for each in self.batches.values()
+            if each.done < each.size
+        )
+        return " · ".join(each_batch)
 
     def waiting(self) -> str:
         """What a run that is being stopped still waits for."""

@@ -35,7 +35,7 @@ from autoreason.events import (
     Slot,
     Verdict,
 )
-from autoreason.exchange import CallRetried, Signal
+from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.keys import Key, PartName, judge_of
 from autoreason.report import numbers
 from autoreason.report.layout import wrap
@@ -44,6 +44,8 @@ from autoreason.tournament import statements
 
 HEARTBEAT = 15.0
 """Seconds without a line after which one is printed."""
+_BATCH_HEARTBEAT = 600.0
+"""The same while batches are waited for."""
 _INDENT = " " * len("  0:00  ")
 _MAX_NAMED = 9
 """Calls under way that are named one by one: as many as a panel usually has judges."""
@@ -86,7 +88,13 @@ class Plain(View):
                 return step(event, story)
 
     def on_signal(self, signal: Signal) -> None:
-        """Count along; only trouble is worth a line."""
+        """Count along; only trouble, and how far batches are, is worth a line."""
+        if isinstance(signal, BatchWaiting):
+            before = self.live.batch_progress()
+            self.live.on_signal(signal)
+            if (progress := self.live.batch_progress()) not in ("", before):
+                self.print_note(progress)
+            return
         self.live.on_signal(signal)
         if isinstance(signal, CallRetried):
             wait = numbers.duration(signal.wait)
@@ -110,7 +118,11 @@ class Plain(View):
 
     def refresh(self) -> None:
         """Print a line after a long silence."""
-        if self.live.clock() - self.printed_at >= HEARTBEAT and self.live.calls:
+        silence = self.live.clock() - self.printed_at
+        if progress := self.live.batch_progress():
+            if silence >= _BATCH_HEARTBEAT:
+                self.print_note(progress)
+        elif silence >= HEARTBEAT and self.live.calls:
             calls = list(self.live.calls.values())
             parts = [self._progress(call) for call in calls[:_MAX_NAMED]]
             if len(calls) > _MAX_NAMED:

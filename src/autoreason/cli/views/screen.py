@@ -108,7 +108,11 @@ def _present(live: Live, width: int, room: int, plain: bool) -> list[Text]:
     return [
         *lines,
         Text(),
-        *(Text(line, style="dim") for line in (live.needs(), live.budget()) if line),
+        *(
+            Text(line, style="dim")
+            for line in (live.batch_progress(), live.needs(), live.budget())
+            if line
+        ),
     ]
 
 

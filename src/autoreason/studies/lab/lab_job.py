@@ -76,7 +76,8 @@ class Lab(Job):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """Check how it is run."""
-        read_options(settings, LabTerms)
+        if read_options(settings, LabTerms).workers and settings.batch:
+            raise InvalidInput("one process collects a batch; leave `batch` or `workers` out")
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

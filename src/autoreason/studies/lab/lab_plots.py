@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from autoreason.characters import in_markup
 from autoreason.report.numbers import percent
 from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
-from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 from autoreason.studies.lab.lab_trees import TrajectoryTree, TreeNode, drift_of
+from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import LabReport

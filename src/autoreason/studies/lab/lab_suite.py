@@ -338,7 +338,10 @@ def _shared_drafts(suite: Suite, arms: list[str]) -> list[tuple[str, ...]]:
 
 def draft_settings(settings: Settings) -> Settings:
     """What the shared draft of an arm depends on, and nothing else."""
-    names = ("seed", "max_tokens", "author_temperature", "author_effort", "budget", "allow_http")
+    names = (
+        *("seed", "max_tokens", "author_temperature", "author_effort", "budget"),
+        *("allow_http", "batch"),
+    )
     models = Models.everywhere(settings.models.author)
     return Settings(
         models=models,

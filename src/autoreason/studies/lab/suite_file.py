@@ -32,7 +32,7 @@ from autoreason.task import Task, check_task, make_contract, read_task, read_tex
 
 _TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "parallel")}
 """Options of the jobs that do tasks which are no texts."""
-_RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http")
+_RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http", "batch")
 """Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
 _ARM = (
@@ -141,6 +141,7 @@ def read_suite(
     repeats: int | None = None,
     base_url: str | Mapping[str, str] | None = None,
     allow_http: bool = False,
+    batch: bool = False,
 ) -> SuiteFile:
     """Read a suite.
 
@@ -150,6 +151,7 @@ def read_suite(
         repeats: Takes the place of the suite's own.
         base_url: Servers to ask instead of the providers' own.
         allow_http: Send keys over plain http to other machines too.
+        batch: Ask in batches.
 
     Raises:
         InvalidInput: Something is wrong with it; nothing was started.
@@ -159,7 +161,7 @@ def read_suite(
     if repeats is not None and isinstance(value, dict):
         value = value | {"repeats": repeats}
     keys = document.convert((), value, _Keys)
-    servers = {"base_url": base_url, "allow_http": allow_http}
+    servers = {"base_url": base_url, "allow_http": allow_http, "batch": batch}
     return _Reading(document, keys, source.resolve().parent, models, servers).read()
 
 

@@ -1,0 +1,349 @@
+"""Asking in batches: what is asked at about the same time is sent together, at half the price.
+
+A `BatchTransport` takes the place of the connection under a model: it collects calls until no more come, sends them
+as one batch, and gives each its reply when the batch has ended. Whatever it does is recorded before, in the
+`BatchLog` of each run that asks, so that a process that was killed finds its batches again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import aclosing
+from secrets import token_hex
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from autoreason.errors import CallFailed, Failure
+from autoreason.models.batch_calls import BatchCall, PendingBatch
+from autoreason.models.batch_interface import (
+    BATCH_INTERFACES,
+    BatchKind,
+    BatchState,
+    Outcome,
+    unanswered,
+)
+from autoreason.models.batch_log import ASKED, BatchNote
+from autoreason.models.log import LOG, kind_of
+from autoreason.models.transport import HttpCall, Timeouts, Transport
+
+T = TypeVar("T")
+_LARGE = Timeouts(total=1800.0)
+"""Hundreds of megabytes may be on their way."""
+_KEPT = 29 * 24 * 3600.0
+"""Seconds for which every provider keeps results."""
+
+
+class BatchPace(Struct, frozen=True, kw_only=True):
+    """How long to wait for what, in seconds."""
+
+    quiet: float = 2.0
+    """Without a further request, until those that were collected are sent."""
+    longest: float = 30.0
+    """Until they are sent in any case."""
+    first_look: float = 5.0
+    """Until a batch is looked at; each further wait is half as long again."""
+    max_wait: float = 120.0
+    """Between two looks."""
+    late: float = 30.0
+    """Until a batch is looked for once more that was sent without an answer."""
+    outage: float = 3600.0
+    """For how long a provider may be away while a batch is waited for."""
+
+
+PACE = BatchPace()
+
+
+class BatchTransport(Transport):
+    """Sends the calls of one model in batches."""
+
+    def __init__(self, kind: BatchKind, who: str, base: str) -> None:
+        super().__init__(_LARGE)
+        self._who, self._base, self._pace = who, base, PACE
+        self._interface = BATCH_INTERFACES[kind](self._exchange, who)
+        self._latest = HttpCall(who=who, url=base)
+        """Has the headers to send."""
+        self._queues: dict[str, list[BatchCall]] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._since: dict[str, float] = {}
+        self._batches: dict[str, PendingBatch] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._max_requests = self._interface.max_requests
+        self._one_at_a_time = False
+        """The account's queue is small: the next batch waits for the end of the one before."""
+
+    async def fetch(self, call: HttpCall) -> bytes:
+        """The body of the reply, when its batch has ended."""
+        assert call.body is not None
+        self._latest, asked = call, ASKED.get()
+        endpoint = "/v1" + call.url.removeprefix(self._base)
+        item = BatchCall(asked, self._interface.line(asked.item, endpoint, call.body))
+        note = asked.log.find(asked.item)
+        if note is None:
+            self._collect(endpoint, [item])
+        else:
+            self._join(endpoint, note, item)
+        return await item.reply()
+
+    async def close(self) -> None:
+        """Stop waiting; batches go on at the provider."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._queues.clear()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await super().close()
+
+    # Collecting.
+
+    def _collect(self, endpoint: str, items: Iterable[BatchCall]) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        self._queues.setdefault(endpoint, []).extend(items)
+        if waiting := self._timers.pop(endpoint, None):
+            waiting.cancel()
+        else:
+            self._since[endpoint] = now
+        due = min(now + self._pace.quiet, self._since[endpoint] + self._pace.longest)
+        self._timers[endpoint] = loop.call_at(due, self._flush, endpoint)
+
+    def _flush(self, endpoint: str) -> None:
+        """Send what was collected, in as few batches as it fits into."""
+        self._timers.pop(endpoint, None)
+        queue = [each for each in self._queues.pop(endpoint, ()) if not each.given_up]
+        while queue:
+            if self._one_at_a_time and self._tasks:
+                self._queues[endpoint] = queue
+                return
+            number = self._fitting(queue)
+            self._start(self._send_batch(endpoint, queue[:number]))
+            queue = queue[number:]
+
+    def _fitting(self, queue: list[BatchCall]) -> int:
+        """How many of these make one batch."""
+        size = 0
+        for number, each in enumerate(queue[: self._max_requests]):
+            size += len(each.line) + 1
+            if number and size > self._interface.max_bytes:
+                return number
+        return min(len(queue), self._max_requests)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        for endpoint in tuple(self._queues):
+            if endpoint not in self._timers:
+                self._flush(endpoint)
+
+    # One batch from its record to its results.
+
+    async def _send_batch(self, endpoint: str, items: list[BatchCall]) -> None:
+        name = f"autoreason-{token_hex(12)}"
+        note = BatchNote(key="", batch=name, size=len(items), at=time.time())
+        batch = self._batches[name] = PendingBatch(note, items)
+        try:
+            state = await self._create(endpoint, batch)
+            for each in items:
+                each.move()
+            await self._follow(endpoint, batch, state)
+            for item in tuple(batch.items):
+                batch.end(item, unanswered(self._who, "it is not among the results"))
+        except Exception as error:
+            self._leave(batch, error)
+
+    async def _create(self, endpoint: str, batch: PendingBatch) -> BatchState:
+        interface = self._interface
+        items = tuple(batch.items.values())
+        lines = [each.line for each in items]
+        for each in items:
+            each.move(idle=False)
+        await batch.record("planned")
+        try:
+            if file := await interface.upload(batch.note.batch, lines):
+                await batch.record("uploaded", file=file)
+            state = await interface.create(batch.note, endpoint, lines)
+        except CallFailed as failed:
+            # An upload begins nothing; without a refusal a batch may have arrived all the same.
+            sent = bool(batch.note.file) or not interface.finds_by_name
+            refused = failed.status is not None and failed.status < 500
+            found = await self._find(batch) if sent and not refused else None
+            if found is None:
+                batch.forget()
+                raise
+            state = found
+        await batch.record("sent", remote=state.remote)
+        return state
+
+    def _join(self, endpoint: str, note: BatchNote, item: BatchCall) -> None:
+        """Wait for a batch that was recorded before."""
+        batch = self._batches.get(note.batch)
+        if batch and (reply := batch.kept.pop(item.asked.item, None)) is not None:
+            item.move(outcome=reply)
+        elif batch and batch.items:
+            batch.items[item.asked.item] = item
+        else:
+            batch = self._batches[note.batch] = PendingBatch(note, [item])
+            self._start(self._resume(endpoint, batch))
+
+    async def _resume(self, endpoint: str, batch: PendingBatch) -> None:
+        """Go on with a batch of an earlier process."""
+        try:
+            if batch.note.remote:
+                state = await self._look(batch)
+            elif found := await self._find(batch):
+                state = found
+                await batch.record("sent", remote=state.remote)
+            else:
+                self._send_again(endpoint, batch)
+                return
+            # What kept a request from its reply then may be over by now.
+            if not state.failed:
+                await self._follow(endpoint, batch, state, earlier=True)
+            self._send_again(endpoint, batch)
+        except Exception as error:
+            self._leave(batch, error)
+
+    def _leave(self, batch: PendingBatch, error: Exception) -> None:
+        """Nobody waits for a batch any more; it can be gone on with."""
+        items, batch.items = batch.items, {}
+        for each in items.values():
+            each.move(outcome=error)
+
+    def _send_again(self, endpoint: str, batch: PendingBatch) -> None:
+        """Collect requests anew that were not begun."""
+        items = batch.forget()
+        batch.items = {}
+        if items:
+            self._collect(endpoint, items)
+
+    async def _find(self, batch: PendingBatch) -> BatchState | None:
+        """A batch that was sent without an answer, if it arrived; None where it did not."""
+        if found := await self._search(batch):
+            return found
+        await self._patiently(lambda: self._interface.abandon(batch.note))
+        await asyncio.sleep(self._pace.late)
+        return await self._search(batch)
+
+    async def _search(self, batch: PendingBatch) -> BatchState | None:
+        known = {each.note.remote for each in self._batches.values()}
+        for state in await self._patiently(lambda: self._interface.find(batch.note)):
+            if self._interface.finds_by_name:
+                return state
+            if state.remote not in known and await self._has_items(batch, state):
+                return state
+        return None
+
+    async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
+        """Whether a batch has the requests that we look for, which only its results show."""
+        remote = state.remote
+        ended = await self._wait(
+            state, lambda: self._patiently(lambda: self._interface.look(remote))
+        )
+
+        async def read() -> bool:
+            async with aclosing(self._results(ended)) as results:
+                return any([item in batch.items async for item, _ in results])
+
+        return await self._patiently(read)
+
+    async def _wait(
+        self,
+        state: BatchState,
+        look: Callable[[], Awaitable[BatchState]],
+        show: Callable[[int], None] = lambda _: None,
+    ) -> BatchState:
+        """The end of a batch."""
+        wait = self._pace.first_look
+        show(state.done)
+        while not state.ended:
+            await asyncio.sleep(wait)
+            wait = min(wait * 1.5, self._pace.max_wait)
+            state = await look()
+            show(state.done)
+        return state
+
+    async def _follow(
+        self, endpoint: str, batch: PendingBatch, state: BatchState, *, earlier: bool = False
+    ) -> None:
+        """Wait for the end of a batch and hand out its results; of an earlier process replies only."""
+        state = await self._wait(state, lambda: self._look(batch), batch.signal)
+        full = state.failed is not None and state.failed.failure is Failure.RATE_LIMIT
+        if full and batch.note.size > 1:
+            self._max_requests = batch.note.size // 2
+            LOG.info("the provider's queue is full: at most %d in a batch", self._max_requests)
+            self._one_at_a_time = True
+            self._send_again(endpoint, batch)
+            return
+        if state.failed:
+            batch.forget()
+            raise state.failed
+        batch.signal(batch.note.size)
+        await self._known(batch, lambda: self._hand_out(batch, state, earlier))
+
+    async def _hand_out(self, batch: PendingBatch, state: BatchState, earlier: bool) -> None:
+        async with aclosing(self._results(state)) as results:
+            async for item, outcome in results:
+                if not (earlier and isinstance(outcome, CallFailed)):
+                    batch.end(item, outcome)
+
+    async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
+        for path in state.outputs:
+            async with aclosing(self.lines(self._call(path))) as lines:
+                async for line in lines:
+                    yield self._interface.read(line, self._latest.hide)
+
+    async def _look(self, batch: PendingBatch) -> BatchState:
+        return await self._known(batch, lambda: self._interface.look(batch.note.remote))
+
+    async def _known(self, batch: PendingBatch, work: Callable[[], Awaitable[T]]) -> T:
+        """The answer of a provider that should know a batch."""
+        try:
+            return await self._patiently(work)
+        except CallFailed as failed:
+            if failed.status != 404:
+                raise
+            remote = batch.note.remote
+            if time.time() - batch.note.at > _KEPT:
+                batch.forget()
+                raise unanswered(self._who, f"{remote} is too old") from None
+            raise CallFailed(
+                Failure.NO_ACCESS,
+                f"{remote}, which this run waits for, is not known under this key",
+                status=failed.status,
+            ) from None
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Try until it works: a batch goes on while its provider cannot be reached."""
+        clock = asyncio.get_running_loop().time
+        wait, end = self._pace.first_look, clock() + self._pace.outage
+        while True:
+            try:
+                return await work()
+            except CallFailed as failed:
+                if not failed.failure.passing or clock() > end:
+                    raise
+                pause = max(wait, failed.retry_after or 0.0)
+                LOG.info("a batch is looked at again in %.1f s: %s", pause, kind_of(failed))
+            await asyncio.sleep(pause)
+            wait = min(wait * 1.5, self._pace.max_wait)
+
+    # The wire.
+
+    async def _exchange(
+        self, path: str, body: bytes | None = None, *, media: str = "", method: str = ""
+    ) -> bytes:
+        return await super().fetch(self._call(path, body, media, method))
+
+    def _call(
+        self, path: str, body: bytes | None = None, media: str = "", method: str = ""
+    ) -> HttpCall:
+        headers = {**self._latest.headers, **({"content-type": media} if media else {})}
+        url = self._base + path
+        return HttpCall(who=self._who, url=url, headers=headers, body=body, method=method)

@@ -1,0 +1,155 @@
+"""`--batch`: half the price where nobody waits, from start to end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.cli.inside import Inside
+from tests.models.batch_provider import BatchServer, batch_server
+from tests.models.test_batch import ADDRESSES, QUICK
+from tests.run.suites import SMALL
+
+from autoreason.errors import InvalidInput
+from autoreason.exchange import BatchWaiting, Signal
+from autoreason.models import batch
+from autoreason.models.pool import ModelPool
+from autoreason.run.result import StopSwitch
+from autoreason.run.resume import resume_async
+from autoreason.run.studies import judge_async
+
+MODEL = ADDRESSES[0]
+BRIEF = "Write about tides and boats"
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchServer]:
+    """A provider of batches, looked at without delay."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setattr(batch, "PACE", QUICK)
+    with batch_server() as server:
+        yield server
+
+
+def at(server: BatchServer) -> tuple[str, ...]:
+    return ("-m", MODEL, "--base-url", server.openai, "--batch", "--seed", "1")
+
+
+def test_a_judge_is_certified_in_two_batches(inside: Inside, provider: BatchServer) -> None:
+    said = inside("certify", MODEL, *at(provider)[2:], "--json", "--no-live")
+    assert said.status == 0
+    assert [len(each.requests) for each in provider.batches.values()] == [48, 120]
+    assert "batch of 120: 0 done, waiting since " in said.err
+    # 100 tokens read and 50 written at 2 and 8 dollars a million, halved.
+    assert Decimal(str(said.json["cost"])) == 168 * Decimal("0.0003")
+    assert inside("replay", "last").status == 0
+    assert inside("journal", "check").status == 0
+    assert inside("journal", "copy", "journal.db", "copy.db").status == 0
+
+
+def test_a_comparison_and_a_second_panel_are_asked_in_batches(
+    inside: Inside, provider: BatchServer
+) -> None:
+    arguments = ("--strategies", "critique_revise,single", "--repeats", "2")
+    said = inside("compare", BRIEF, *at(provider), *arguments, "--passes", "1", "--json", "-q")
+    assert said.status == 0
+    assert len(provider.paid) == said.json["calls"] > 2 * len(provider.batches)
+    assert inside("run", BRIEF, "-m", "echo/echo", "--passes", "1", "--seed", "1", "-q").status == 0
+    before = len(provider.batches)
+    assert inside("rejudge", "last", *at(provider), "-q").status == 0
+    assert len(provider.batches) == before + 1
+    assert "POST /v1/chat/completions" not in provider.seen
+
+
+def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -> None:
+    inside.write("suite.yaml", SMALL.replace("repeats: 1", "repeats: 6"))
+    said = inside("lab", "run", "suite.yaml", *at(provider), "--anyway", "--json", "-q")
+    assert said.status == 0
+    assert len(provider.paid) > 2 * len(provider.batches)
+    assert set(provider.paid.values()) == {1}
+    both = inside("lab", "run", "suite.yaml", *at(provider), "--workers", "2")
+    live = ("-m", "echo/echo", "--call-limit", "5", "--anyway", "-q")
+    assert inside("lab", "run", "suite.yaml", *live).status == 3
+    assert inside("resume", "--batch").sentence.startswith("a suite is asked as it was begun")
+    assert both.sentence == "one process collects a batch; leave --batch or --workers out"
+
+
+def test_an_estimate_is_half_as_high(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    asked = ("compare", BRIEF, "-m", MODEL, "--dry-run", "--json")
+    whole, half = (inside(*asked, *more).json["estimate"]["cost"] for more in ([], ["--batch"]))
+    assert {name: 2 * half[name] for name in half} == pytest.approx(whole)
+
+
+def test_a_run_that_paused_can_go_on_in_batches(inside: Inside, provider: BatchServer) -> None:
+    for name in ("a.md", "b.md"):
+        inside.write(name, f"The moon pulls at the sea, says {name}.")
+    panel = ("judge", BRIEF, "a.md", "b.md", "--token-limit", "6000", "-q")
+    assert inside(*panel, "-m", "echo/echo").status == 3
+    limits = ("--token-limit", "900000", "--json", "-q")
+    said = inside("resume", "-m", MODEL, "--base-url", provider.openai, "--batch", *limits)
+    assert said.status == 0
+    assert 0 < len(provider.paid) < said.json["calls"] == 7
+
+
+@pytest.mark.parametrize("command", [("compare", BRIEF), ("certify",), ("run", BRIEF)])
+def test_a_provider_without_batches_is_one_sentence_and_nothing_starts(
+    inside: Inside, command: tuple[str, ...]
+) -> None:
+    model = ("echo/echo",) if command == ("certify",) else ("-m", "echo/echo")
+    refused = inside(*command, *model, "--batch")
+    assert refused.status == 2
+    assert refused.sentence == (
+        "echo/echo has no batch interface; leave --batch out, or choose a model of openai or "
+        "openai-responses or anthropic"
+    )
+    assert not inside.journal_exists
+
+
+async def test_a_run_and_its_pool_both_ask_in_batches_or_neither(tmp_path: Path) -> None:
+    for given in (True, False):
+        judging = judge_async(
+            BRIEF,
+            {"a": "The moon.", "b": "The wind."},
+            MODEL,
+            batch=given,
+            pool=ModelPool(batch=not given),
+            journal=tmp_path / "journal.db",
+        )
+        with pytest.raises(InvalidInput, match="in batches, or neither does; give both `batch`"):
+            await judging
+    assert not (tmp_path / "journal.db").exists()
+
+
+async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_its_results(
+    tmp_path: Path, provider: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch, signals = StopSwitch(), list[Signal]()
+    monkeypatch.setattr(batch, "PACE", batch.BatchPace(quiet=0.02, first_look=60.0))
+
+    def stop(signal: Signal) -> None:
+        signals.append(signal)
+        if isinstance(signal, BatchWaiting):
+            switch.stop()
+
+    texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
+    options = {"base_url": provider.openai, "journal": tmp_path / "journal.db", "batch": True}
+    judging = judge_async(
+        BRIEF,
+        texts,
+        MODEL,
+        stop_switch=switch,
+        on_signal=stop,
+        **options,  # type: ignore[arg-type]
+    )
+    result = await asyncio.wait_for(judging, 20)
+    assert result.status == "stopped"
+    monkeypatch.setattr(batch, "PACE", QUICK)
+    resumed = await resume_async(result)
+    assert resumed.finished
+    assert resumed.calls == 7
+    assert list(provider.paid.values()) == [1] * 7
+    assert len(provider.batches) == 1

@@ -1,0 +1,318 @@
+"""Asking in batches: sent together, half the price, and whatever has no reply is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.models import batch_provider
+from tests.models.batch_provider import BatchServer, batch_server
+from tests.models.fake_provider import Answer, FakeProvider, provider
+
+from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.exchange import BatchWaiting, Message, Outcome, Reply, Request, Signal
+from autoreason.models import batch, prices, retry
+from autoreason.models.batch import BatchPace
+from autoreason.models.batch_interface import OpenAIBatches
+from autoreason.models.batch_log import BatchLog, BatchNote
+from autoreason.models.doubles import EchoModel
+from autoreason.models.pool import ModelPool
+from autoreason.models.retry import RetryPolicy
+
+__all__ = ["provider"]
+
+QUICK = BatchPace(quiet=0.02, first_look=0.005, max_wait=0.02, late=0.01, outage=5.0)
+ADDRESSES = ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5"]
+both = pytest.mark.parametrize("address", ADDRESSES)
+
+
+class Notes:
+    """The record of a run."""
+
+    def __init__(self) -> None:
+        self.notes: list[BatchNote] = []
+
+    async def record(self, note: BatchNote) -> None:
+        """Take a note."""
+        self.notes.append(note)
+
+    def log(self, run: str = "amber-fox") -> BatchLog:
+        """What a process reads of it."""
+        return BatchLog(run, self.notes, self.record)
+
+
+@pytest.fixture
+def server() -> Iterator[BatchServer]:
+    """A provider of both interfaces."""
+    with batch_server() as listening:
+        yield listening
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more patience than a test needs."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-2")
+    monkeypatch.setattr(batch, "PACE", QUICK)
+    policy = RetryPolicy(tries=2, busy_tries=2, first_wait=0.001)
+    monkeypatch.setattr(retry, "RetryPolicy", lambda: policy)
+
+
+@pytest.fixture
+async def pool(server: BatchServer) -> AsyncIterator[ModelPool]:
+    """Models of both providers, asked in batches."""
+    opened = open_pool(server)
+    yield opened
+    await opened.close()
+
+
+def open_pool(server: BatchServer) -> ModelPool:
+    return ModelPool({"openai": server.openai, "anthropic": server.anthropic}, batch=True)
+
+
+def request(address: str, key: str = "draft/try/0", **changes: Any) -> Request:
+    usual = Request(
+        role="author",
+        key=key,
+        model=address,
+        messages=(Message("system", "Be brief."), Message("user", f"Write of {key}.")),
+        max_tokens=100,
+    )
+    return replace(usual, **changes)
+
+
+async def ask(
+    pool: ModelPool, address: str, log: BatchLog, number: int, signals: list[Signal] | None = None
+) -> list[Reply]:
+    """So many requests at once."""
+    model = pool.lend(address, log)
+    asked = (request(address, f"pass/{n}/critic/0") for n in range(number))
+    on_signal = None if signals is None else signals.append
+    return await asyncio.gather(*(model.ask(each, on_signal) for each in asked))
+
+
+@both
+async def test_requests_asked_together_are_one_batch_at_half_the_price(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    notes, signals = Notes(), list[Signal]()
+    replies = await ask(pool, address, notes.log(), 5, signals)
+    (sent,) = server.batches.values()
+    assert len(sent.requests) == 5
+    for number, reply in enumerate(replies):
+        assert reply.outcome is Outcome.OK
+        assert f"pass/{number}" in reply.text.lower() or "write" in reply.text.lower()
+        full = prices.price(address, reply.usage)
+        assert full
+        assert reply.cost == full / 2
+    assert len({reply.text for reply in replies}) == 5
+    waits = [each for each in signals if isinstance(each, BatchWaiting)]
+    assert {each.size for each in waits} == {5}
+    assert (waits[0].done, waits[-1].done) == (0, 5)
+    assert [note.key.split("/")[-1] for note in notes.notes] == (
+        ["planned", "uploaded", "sent"] if "openai" in address else ["planned", "sent"]
+    )
+    assert (notes.notes[0].remote, notes.notes[-1].remote) == ("", sent.id)
+
+
+@both
+async def test_another_process_waits_for_the_batch_that_was_sent(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    notes = Notes()
+    first = await ask(pool, address, notes.log(), 3)
+    second = open_pool(server)
+    again = await ask(second, address, notes.log(), 4)
+    await second.close()
+    assert [each.text for each in again[:3]] == [each.text for each in first]
+    assert set(server.paid.values()) == {1}
+    assert [len(each.requests) for each in server.batches.values()] == [3, 1]
+
+
+@both
+async def test_the_same_request_of_another_run_is_another_request(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    logs = [Notes().log(run) for run in ("amber-fox", "blue-owl")]
+    await asyncio.gather(*(ask(pool, address, log, 1) for log in logs))
+    (sent,) = server.batches.values()
+    assert len({item for item, _ in sent.requests}) == 2
+
+
+@both
+@pytest.mark.parametrize("fate", ["errored", "expired", "canceled", "missing", "unfinished"])
+async def test_what_a_batch_leaves_without_a_reply_is_asked_again_in_the_next(
+    server: BatchServer, pool: ModelPool, address: str, fate: Any
+) -> None:
+    server.fates.extend(["answered", fate, "answered"])
+    replies = await ask(pool, address, Notes().log(), 3)
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [3, 1]
+    assert list(server.paid.values()) == [1, 1, 1]
+
+
+@both
+async def test_a_parameter_that_a_model_refuses_is_left_out_in_the_next_batch(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    server.fates.append("too hot")
+    reply = await pool.lend(address, Notes().log()).ask(request(address, temperature=0.5))
+    assert reply.outcome is Outcome.OK
+    bodies = [body for each in server.batches.values() for _, body in each.requests]
+    assert ["temperature" in body for body in bodies] == [True, False]
+
+
+@both
+async def test_what_failed_for_lack_of_credit_is_asked_again_after_a_resume(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    server.fates.extend(["answered", "unpaid", "answered"])
+    notes = Notes()
+    with pytest.raises(ProviderFailed, match="gives no more credit"):
+        await ask(pool, address, notes.log(), 3)
+    later = open_pool(server)
+    replies = await ask(later, address, notes.log(), 3)
+    await later.close()
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [3, 1]
+    assert list(server.paid.values()) == [1, 1, 1]
+
+
+async def test_a_batch_that_is_not_taken_is_one_clear_error(
+    server: BatchServer, pool: ModelPool
+) -> None:
+    fault = {"code": "invalid_json_line", "message": "This line is not JSON.", "line": 2}
+    server.faults.append([fault | {"param": None}])
+    notes = Notes()
+    with pytest.raises(ProviderFailed, match=r"did not take the batch: line 2: This line is not J"):
+        await ask(pool, ADDRESSES[0], notes.log(), 2)
+    later = open_pool(server)
+    assert len(await ask(later, ADDRESSES[0], notes.log(), 2)) == 2, "what was wrong may be right"
+    await later.close()
+    assert list(server.paid.values()) == [1, 1]
+
+
+async def test_a_full_queue_is_filled_with_smaller_batches_one_after_another(
+    server: BatchServer, pool: ModelPool
+) -> None:
+    fault = {
+        "code": "token_limit_exceeded",
+        "message": "Enqueued token limit reached",
+        "line": None,
+    }
+    server.faults.append([fault])
+    replies = await ask(pool, ADDRESSES[0], Notes().log(), 5)
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [5, 2, 2, 1]
+
+
+@both
+async def test_a_batch_whose_creation_was_not_answered_is_found_and_not_sent_again(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    server.lost_answers = 1
+    replies = await ask(pool, address, Notes().log(), 3)
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert len(server.batches) == 1
+
+
+async def test_a_batch_of_somebody_else_of_the_same_size_is_not_taken_for_ours(
+    server: BatchServer, pool: ModelPool
+) -> None:
+    address = ADDRESSES[1]
+    await ask(pool, address, Notes().log("blue-owl"), 2)
+    second = open_pool(server)
+    notes = Notes()
+    log = notes.log()
+    items = tuple(log.item(request(address, f"pass/{n}/critic/0")) for n in range(2))
+    await notes.record(BatchNote(key="", batch="lost", size=2, at=0.0, items=items))
+    replies = await ask(second, address, notes.log(), 2)
+    await second.close()
+    assert len(replies) == 2
+    assert set(server.paid.values()) == {1}
+    assert len(server.batches) == 2
+
+
+@both
+async def test_a_provider_that_is_away_is_waited_for_as_long_as_it_asks(
+    server: BatchServer, pool: ModelPool, address: str
+) -> None:
+    server.refusals.extend([(429, {"retry-after": "0.3"}), (503, {})])
+    assert len(await ask(pool, address, Notes().log(), 2)) == 2
+    first, second, third, *_ = server.looked_at
+    assert second - first >= 0.3 > third - second
+
+
+async def test_a_batch_that_the_key_does_not_know_is_not_paid_for_again(
+    server: BatchServer, pool: ModelPool
+) -> None:
+    notes = Notes()
+    await ask(pool, ADDRESSES[0], notes.log(), 1)
+    server.batches.clear()
+    later = open_pool(server)
+    with pytest.raises(ProviderFailed, match=r"batch_1, which this run waits for, is not known u"):
+        await ask(later, ADDRESSES[0], notes.log(), 1)
+    old = Notes()
+    old.notes = [replace(note, at=0.0) for note in notes.notes]
+    assert await ask(later, ADDRESSES[0], old.log(), 1), "its results are deleted by now"
+    await later.close()
+
+
+async def test_more_than_a_batch_may_have_is_split(
+    server: BatchServer, pool: ModelPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OpenAIBatches, "max_requests", 3)
+    await ask(pool, ADDRESSES[0], Notes().log(), 5)
+    assert sorted(len(each.requests) for each in server.batches.values()) == [2, 3]
+    server.batches.clear()
+    monkeypatch.setattr(OpenAIBatches, "max_bytes", 700)
+    await ask(pool, ADDRESSES[0], Notes().log("blue-owl"), 3)
+    assert sorted(len(each.requests) for each in server.batches.values()) == [1, 2]
+
+
+def test_the_real_limits_are_those_of_the_providers() -> None:
+    assert (OpenAIBatches.max_requests, OpenAIBatches.max_bytes) == (50_000, 200_000_000)
+
+
+async def test_a_model_without_a_batch_interface_is_refused() -> None:
+    pool = ModelPool(batch=True)
+    pool.add({"mine/own": EchoModel()})
+    for address in ("echo/echo", "local/smollm2", "gemini/gemini-2.5-flash", "mine/own"):
+        with pytest.raises(
+            InvalidInput, match=rf"^{address} has no batch interface; leave `batch`"
+        ):
+            pool.check_here(address)
+    await pool.close()
+
+
+async def test_a_server_without_batches_is_refused_before_anything_is_asked(
+    provider: FakeProvider,
+) -> None:
+    provider.will(Answer(body={"data": [{"id": "gpt-4.1"}]}), Answer(status=404))
+    pool = ModelPool({"openai": provider.openai}, batch=True)
+    found = await pool.check(ADDRESSES[0])
+    await pool.close()
+    assert found.reachable is False
+    assert found.problem.startswith("openai/gpt-4.1 has no batch interface; ")
+    assert [each.path for each in provider.requests] == ["/v1/models", "/v1/batches?limit=1"]
+
+
+async def test_half_a_character_in_a_reply_does_not_lose_it(
+    server: BatchServer, pool: ModelPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_provider, "_echo", lambda *_: "Half \ud83d a sign.")
+    (reply,) = await ask(pool, ADDRESSES[0], Notes().log(), 1)
+    assert (reply.outcome, reply.text) == (Outcome.OK, "Half ? a sign.")
+    assert len(server.batches) == 1
+
+
+def test_half_the_price_is_reserved() -> None:
+    whole, half = (prices.rates(ADDRESSES[0], batch=each) for each in (False, True))
+    assert whole
+    assert half
+    assert (half.input, half.output) == (whole.input / 2, whole.output / 2)
+    assert prices.rates("echo/echo", batch=True) == prices.Rates(Decimal(0), Decimal(0))
