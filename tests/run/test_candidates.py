@@ -28,7 +28,6 @@ from autoreason.run.replay import replay_async
 from autoreason.settings import Settings
 from autoreason.studies.audit.check_texts import leaks
 from autoreason.studies.audit.own_runs import audit_story
-from autoreason.studies.lab.lab_plots import draw_trajectories
 from autoreason.studies.panels.rejudge import recorded_panels
 
 ADDRESS = "scripted/scripted"
@@ -109,8 +108,6 @@ async def test_a_run_with_two_revisers_is_shown_by_every_reader(
     assert list((tmp_path / "out").rglob("B2.md"))
     plot = plot_passes(passes_of(story))
     assert "B2, a revision by the second model" in plot.svg
-    drawn = draw_trajectories([("arm", {" ".join(story.trajectory): 1})])
-    assert drawn.svg.count("a revision by the second model") == 1
 
 
 async def test_a_run_that_goes_on_with_another_model_keeps_its_candidates(
