@@ -99,7 +99,7 @@ async def _fill(journal: Journal, calls: int) -> str:
     return suite.run
 
 
-_ORIGINAL = "{0} NOT LIKE '%-of-%' AND {0} NOT LIKE 'suite.%'"
+_ORIGINAL = "{0} NOT LIKE '%-of-%' AND {0} NOT LIKE '%.%'"
 _NAMED = "CASE WHEN n % 2 = 0 THEN {0} || '-of-' || n ELSE 'suite.' || n || '-' || {0} END"
 """Half of them older runs, half newer cells of a suite."""
 _CALL = "role, model, at"

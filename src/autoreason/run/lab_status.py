@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -16,9 +16,10 @@ from autoreason.report.numbers import count, duration
 from autoreason.report.report import Report, Section
 from autoreason.run.working_time import working_time
 from autoreason.studies.lab.lab_progress import seconds_left
-from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, count_cells, suite_of
-from autoreason.studies.lab.lab_tables import report_files
+
+if TYPE_CHECKING:
+    from autoreason.studies.lab.lab_report import LabReport
 
 
 class LabStatus(Report, Struct, frozen=True, kw_only=True):
@@ -73,6 +74,8 @@ class FoundReport(NamedTuple):
 
     def files(self) -> dict[str, str]:
         """All files of the report."""
+        from autoreason.studies.lab.lab_tables import report_files
+
         return report_files(self.report, self.cells, {"Run": self.run})
 
 
@@ -100,6 +103,9 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
 
 def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     """The report of a suite, so far as it has come; the newest one without a name."""
+    # How far a suite is can be said without it.
+    from autoreason.studies.lab.lab_report import lab_report
+
     row, _ = _find(run, journal)
     story = journal.story(row.id)
     cells = story.of(CellFinished)

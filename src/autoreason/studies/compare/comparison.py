@@ -22,7 +22,6 @@ from autoreason.jobs.parts import part_context, side_by_side
 from autoreason.jobs.runner import build_job, plan_calls, run_job, user_code_errors
 from autoreason.keys import PANEL, PartName
 from autoreason.models.prices import rates
-from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, PANEL_JUDGES, Settings
@@ -30,8 +29,9 @@ from autoreason.stats.shares import enough_repeats
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
 from autoreason.strategies.sampling import Single
+from autoreason.studies.panels.entries import distinct, same_texts
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
-from autoreason.task import Entry, Task
+from autoreason.task import Task
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, without_drafts
 
 MAX_REPEATS = 100
@@ -374,21 +374,3 @@ def panels_of(story: Story) -> dict[int, RecordedPanel]:
         if parsed.name == PANEL and STAGE in part.panels:
             panels[parsed.repeat] = part.panels[STAGE]
     return panels
-
-
-def same_texts(texts: Texts) -> dict[str, tuple[str, ...]]:
-    """For every strategy that delivered, all who delivered the same text, itself included."""
-    delivered = {name: text for name, text in texts.items() if text is not None}
-    return {
-        name: tuple(other for other, second in delivered.items() if same_text(text, second))
-        for name, text in delivered.items()
-    }
-
-
-def distinct(texts: Texts) -> tuple[Entry, ...]:
-    """What there is to judge, each text once, under the name of the first who delivered it."""
-    entries: list[Entry] = []
-    for name, text in texts.items():
-        if text is not None and not any(same_text(text, entry.text) for entry in entries):
-            entries.append(Entry(name=name, text=text))
-    return tuple(entries)

@@ -23,8 +23,8 @@ from autoreason.studies.compare.comparison import (
     Texts,
     last_part,
     panels_of,
-    same_texts,
 )
+from autoreason.studies.panels.entries import same_texts
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.studies.panels.panel_tables import duels, notes, standings, win_matrix
 

@@ -17,7 +17,6 @@ from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
-from autoreason.studies.compare.comparison import distinct, same_texts
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
     Cell,
@@ -30,6 +29,7 @@ from autoreason.studies.lab.lab_suite import (
     panel_texts,
     suite_of,
 )
+from autoreason.studies.panels.entries import distinct, same_texts
 from autoreason.task import Task
 
 MAX_PARALLEL = 1000

@@ -15,8 +15,7 @@ from autoreason.jobs.randomness import draw
 from autoreason.keys import PartName
 from autoreason.programs.task import assignments_of
 from autoreason.settings import Models, Settings
-from autoreason.studies.compare.comparison import distinct
-from autoreason.studies.panels.entries import cut_options, cut_to_equal_length
+from autoreason.studies.panels.entries import cut_options, cut_to_equal_length, distinct
 from autoreason.task import Task, Work
 
 Measure = Literal[

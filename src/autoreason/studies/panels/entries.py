@@ -32,6 +32,24 @@ class Cut(Struct, frozen=True, kw_only=True):
             raise InvalidInput("a text has one word or more; give its length before it was cut")
 
 
+def same_texts(texts: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
+    """For everyone who delivered, all who delivered the same text, itself included."""
+    delivered = {name: text for name, text in texts.items() if text is not None}
+    return {
+        name: tuple(other for other, second in delivered.items() if same_text(text, second))
+        for name, text in delivered.items()
+    }
+
+
+def distinct(texts: Mapping[str, str | None]) -> tuple[Entry, ...]:
+    """What there is to judge, each text once, under the name of the first who delivered it."""
+    entries: list[Entry] = []
+    for name, text in texts.items():
+        if text is not None and not any(same_text(text, entry.text) for entry in entries):
+            entries.append(Entry(name=name, text=text))
+    return tuple(entries)
+
+
 def cut_options(texts: Mapping[str, str], *, equal_length: bool) -> dict[str, Any]:
     """How long texts were, for the record of a panel that sees them cut."""
     if not equal_length:
