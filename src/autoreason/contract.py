@@ -143,6 +143,12 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
         return [*self._length(text), *self._contents(text), *self._layout(text), *checked]
 
+    def words_off(self, text: str) -> int:
+        """By how many words `text` is longer or shorter than it may be."""
+        words = count_words(text)
+        low, high = self.min_words or words, self.max_words or words
+        return max(low - words, words - high, 0)
+
     def _length(self, text: str) -> list[_Breach]:
         if not self.min_words and not self.max_words:
             return []

@@ -31,7 +31,13 @@ from autoreason.studies.compare.comparison import ComparisonOptions
 
 WITHOUT_OPTION = {
     *("models", "budget"),  # which have options of their own
-    *("rivals", "early_stop", "balanced_orders", "quoted_critique"),  # which make up a protocol
+    *(
+        "rivals",
+        "strict_length",
+        "early_stop",
+        "balanced_orders",
+        "quoted_critique",
+    ),  # which make up a protocol
     *("playoff_texts", "max_inconclusive"),  # which no user has asked for
 }
 # Its default is another module's, which the option names.

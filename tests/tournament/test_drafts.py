@@ -88,6 +88,14 @@ async def test_where_none_keeps_it_the_run_begins_with_what_breaks_the_least() -
     assert (ready.number, ready.of, len(ready.violations)) == (2, 3, 1)
 
 
+async def test_of_those_that_break_as_much_it_begins_with_the_nearest_to_the_length() -> None:
+    def write(request: Request) -> str:
+        return document("word " * (5 if number(request) == 2 else 50) + str(number(request)))
+
+    played = await drafted(write, contract=SHORT, max_drafts=3)
+    assert played.of(DraftReady)[0].number == 2
+
+
 async def test_a_draft_that_never_came_is_none_of_them() -> None:
     script: dict[str, Answer] = {"drafts/2/try/0": REFUSED, "drafts/2/try/1": REFUSED}
     played = await drafted(keeping_from(2), script=script, contract=SHORT)

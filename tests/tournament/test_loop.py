@@ -525,7 +525,9 @@ async def test_guidance_still_reaches_a_critic_where_the_contract_is_broken() ->
 
 async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
     played = await play(
-        {"judge": vote("Third"), "critic": critique()}, contract=Contract(max_words=1), passes=2
+        {"judge": vote("Third"), "critic": critique()},
+        contract=Contract(must_include=("zebra",)),
+        passes=2,
     )
     decided = played.of(PassDecided)
     assert [each.outcome for each in decided] == ["decided", "decided"]
@@ -534,6 +536,22 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
     assert {each.streak for each in decided} == {0}
     assert played.delivered is not None
     assert (played.delivered.status, len(played.delivered.violations)) == ("capped", 1)
+
+
+async def test_no_challenger_is_further_from_a_limit_of_length_than_a() -> None:
+    played = await play(
+        {
+            "judge": vote("Second"),
+            "reviser": document("Second text, thirty times as long as it is allowed to be."),
+            "synthesizer": document("Third text, somewhat less too long."),
+        },
+        draft="First text of far too many words.",
+        contract=Contract(max_words=5),
+        passes=1,
+    )
+    assert [(each.slot, each.reason) for each in played.of(CandidateDropped)] == [("B", "contract")]
+    assert [each.slot for each in played.of(CandidateReady)] == ["AB"]
+    assert played.asked("judge")
 
 
 async def test_a_text_that_breaks_fewer_limits_goes_on_without_a_judge() -> None:

@@ -128,7 +128,7 @@ async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author()
 async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_to_show() -> None:
     long = " ".join(["word"] * 60)
     asks = ("try/0", "repair")
-    fresh = {f"pass/{n}/draft/0/{ask}": f"{long} {n}" for n in (1, 2) for ask in asks}
+    fresh = {f"pass/{n}/draft/0/{ask}": f"{n} {long[5:]}" for n in (1, 2) for ask in asks}
     events, requests = await told({"author": long, "reviser": long, **fresh})
     assert not [r for r in requests if r.role == "critic"]
     (shortened,) = [each for each in events if isinstance(each, PromptsShortened)]

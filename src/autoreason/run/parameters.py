@@ -151,6 +151,7 @@ class WriteOptions(RoleOptions, total=False):
     drafts: int
     max_drafts: int
     rivals: bool
+    strict_length: bool
     passes: int
     single_judge: bool
     extra_judges: int

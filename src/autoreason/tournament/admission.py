@@ -52,7 +52,7 @@ def admit(
             CandidateDropped(number=number, slot=slot, reason="unlisted", text=written.text)
         )
         return False
-    if len(written.violations) > len(violations(context, others[0])):
+    if _is_further(context, written, others[0]):
         context.emit(
             CandidateDropped(
                 number=number,
@@ -79,3 +79,13 @@ def admit(
         )
     )
     return True
+
+
+def _is_further(context: JobContext, written: WrittenText, incumbent: str) -> bool:
+    """Whether a text is further from the contract than the incumbent."""
+    broken, before = len(written.violations), len(violations(context, incumbent))
+    if broken != before or not context.settings.strict_length:
+        return broken > before
+    # Judges may like a text that is thirty times as long as allowed, and each pass could add to it.
+    contract = context.task.contract
+    return contract.words_off(written.text) > contract.words_off(incumbent)

@@ -71,10 +71,11 @@ async def write_draft(context: JobContext, key: str) -> WrittenText | MissingTex
 
 async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: CodeJudges) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
-    min_faults = min(map(_faults, drafts.values()))
+    faults = {number: _all_faults(context, each) for number, each in drafts.items()}
+    min_faults = min(faults.values())
     best: dict[str, int] = {}
     for number, each in drafts.items():
-        if _faults(each) == min_faults and not any(
+        if faults[number] == min_faults and not any(
             same_text(each.text, drafts[other].text) for other in best.values()
         ):
             best[f"draft {number}"] = number
@@ -116,6 +117,12 @@ def _is_clean(written: WrittenText) -> bool:
 def _faults(written: WrittenText) -> tuple[int, int]:
     """Limits it breaks, and what still gives it away."""
     return len(written.violations), len(written.leaks)
+
+
+def _all_faults(context: JobContext, written: WrittenText) -> tuple[int, int, int]:
+    """The same, and how far it is from the limits of length."""
+    off = context.task.contract.words_off(written.text) if context.settings.strict_length else 0
+    return *_faults(written), off
 
 
 def _emit_failed(context: JobContext, attempt: int, written: MissingText) -> None:
