@@ -40,7 +40,7 @@ _how = options.group(
         "--parallel",
         type=Number(1),
         metavar="N",
-        help="Cells at a time.  [default: 8; with --batch 1000]",
+        help="Cells at a time.  [default: 16; with --batch 1000]",
     ),
     options.option(
         "--workers",

@@ -41,7 +41,7 @@ _MAX_GROUPS_AHEAD = 2
 class LabTerms(Struct, frozen=True, kw_only=True):
     """How a suite is run."""
 
-    parallel: int = 8
+    parallel: int = 16
     """Cells at a time."""
     workers: int = 0
     """Processes that run cells; 0 runs them in this one."""
