@@ -174,3 +174,12 @@ def test_an_arm_may_have_other_candidates_and_revisers(tmp_path: Path) -> None:
     for wrong, said in (("candidates: A", "candidates"), ("reviser_models: weak", "no model")):
         with pytest.raises(InvalidInput, match=rf"line 6, column \d+: .*{said}"):
             read(USUAL.replace("strategy: single", wrong), tmp_path)
+
+
+@pytest.mark.parametrize("key", ["candidates: AB", "required_lead: 2", "reviser_models: echo/echo"])
+def test_what_only_texts_know_is_refused_where_all_tasks_are_others(
+    tmp_path: Path, key: str
+) -> None:
+    text = f"name: sums\ntasks:\n  sums: {{problems: sums.jsonl}}\narms:\n  one: {{{key}}}\n"
+    with pytest.raises(InvalidInput, match=r"line 5, column 9: .* goes with tasks that are texts"):
+        read(text, tmp_path)

@@ -32,6 +32,11 @@ from autoreason.task import Task, check_task, make_contract, read_task, read_tex
 
 _TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "parallel")}
 """Options of the jobs that do tasks which are no texts."""
+_OF_TEXTS = (
+    *("candidates", "blind_revision", "subtractive_synthesis", "reviser_models", "critic_facts"),
+    *("required_lead", "plateau", "plateau_change"),
+)
+"""What only tournaments over texts know."""
 _RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http", "batch")
 """Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
@@ -324,6 +329,12 @@ class _Reading:
                         (*path, key), f"`{key}` goes with tasks for {job}, and there is none"
                     )
                 terms[key] = keys.pop(key)
+        if len(self.sources) == len(self.keys.tasks) and (
+            found := next((key for key in _OF_TEXTS if key in keys), None)
+        ):
+            raise self.document.fault(
+                (*path, found), f"`{found}` goes with tasks that are texts, and there is none"
+            )
         own = keys.pop("model", None)
         default = self._address((*path, "model"), own) if own else self._default(path)
         roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
