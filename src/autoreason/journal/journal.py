@@ -211,7 +211,7 @@ class Journal:
 
     def _with_cells(self, rows: list[RunRow]) -> list[RunRow]:
         """Runs with what their cells have spent, where they have any."""
-        suites = {cell.partition(".")[0] for (cell,) in self._read(sql.CELL_IDS)}
+        suites = {run_names.suite_name(cell) for (cell,) in self._read(sql.CELL_IDS)}
         return [
             replace(row, spent=row.spent.joined(self.cells_spent(row.id)))
             if row.id in suites

@@ -62,6 +62,11 @@ def cell_name(suite: str, number: int) -> str:
     return f"{suite}.{number:04}"
 
 
+def suite_name(cell: str) -> str:
+    """The run of the suite that a run is a cell of."""
+    return cell.partition(".")[0]
+
+
 def is_cell(name: str) -> bool:
     """Whether a run is a cell of a suite."""
     return "." in name

@@ -33,7 +33,7 @@ from autoreason.studies.lab.lab_suite import (
 from autoreason.task import Task
 
 MAX_PARALLEL = 1000
-MAX_WORKERS = 64
+MAX_WORKERS = 1000
 _MAX_GROUPS_AHEAD = 2
 """Windows of groups that may start while an earlier group is still running."""
 
@@ -44,7 +44,9 @@ class LabTerms(Struct, frozen=True, kw_only=True):
     parallel: int = 8
     """Cells at a time."""
     workers: int = 0
-    """Processes that run cells; 0 runs them in this one."""
+    """Processes that run cells; 0 runs them in this one, or on Ray in one for each processor."""
+    ray: str = ""
+    """The Ray cluster whose nodes run cells: its address, `auto`, or `local` for one that is started here."""
     base: str = ""
     """The suite whose finished cells this one has, too, where repeats were added."""
 
