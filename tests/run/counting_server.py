@@ -31,10 +31,13 @@ class CountingServer:
         """At once."""
         self.arrived: list[float] = []
 
-    @property
-    def again(self) -> int:
-        """How many requests came more than once."""
-        return self.asked.total() - len(self.asked)
+    def has(self, number: int) -> bool:
+        """Whether it was asked more often."""
+        return self.asked.total() > number
+
+    def beyond(self, other: Counter[bytes]) -> int:
+        """How many requests came that did not come elsewhere."""
+        return (self.asked - other).total()
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[CountingServer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from decimal import Decimal
 from random import Random
 
 import pytest
@@ -117,7 +118,7 @@ async def test_money_is_reserved_for_all_processes_together() -> None:
         await other.budget.reserve(UPPER)
     assert reached.value.limit == "calls"
     assert gate.budget
-    assert gate.budget.used == (2, 14, 0)
+    assert gate.budget.used == CostBound(2, 14, Decimal(0))
 
 
 async def test_what_a_process_had_is_free_again_when_it_is_gone() -> None:

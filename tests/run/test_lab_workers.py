@@ -91,18 +91,14 @@ async def test_a_providers_limit_holds_over_all_processes(
 ) -> None:
     monkeypatch.setattr(CallGate.__init__, "__defaults__", (None, small_limiter))
     async with CountingServer(delay=0.02).serving() as server:
-        options: dict[str, Any] = {"model": ADDRESS, "base_url": server.url, "parallel": 16}
-        there = await run_suite(tmp_path, journal, **options, workers=2)
-        assert there.status == "done"
-        assert server.most == 3
-        server.most, server.refusing = 0, 1.0
-        server.arrived.clear()
-        again = await run_suite(tmp_path, journal, **options, workers=2)
-        assert again.report.pairs == there.report.pairs
-        # None of the others that wait in both processes is sent in the time that the provider asks for.
-        pauses = [later - sooner for sooner, later in pairwise(server.arrived)]
-        assert max(pauses) >= 0.9
-        assert server.most <= 3
+        server.refusing = 2.0
+        result = await run_suite(
+            tmp_path, journal, model=ADDRESS, base_url=server.url, parallel=16, workers=2
+        )
+    assert result.status == "done"
+    assert server.most == 3
+    # In the time that the provider asks for, only the two that had a place already can come.
+    assert max(later - sooner for sooner, later in pairwise(server.arrived)) >= 0.6
 
 
 async def test_processes_end_with_their_scheduler(tmp_path: Path, journal: Journal) -> None:

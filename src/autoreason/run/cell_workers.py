@@ -25,7 +25,7 @@ from autoreason.run.result import StopSwitch
 
 _LONGEST_LINE = 2**30
 _POLL_SECONDS = 0.2
-MAX_DEATHS = 5
+_MAX_DEATHS = 5
 """Processes that a cell may outlive before it is to blame."""
 
 
@@ -72,7 +72,8 @@ class _WorkerProcess:
 
     async def run(self, cell: CellRun, *, limited: bool) -> CellEnded:
         """What came of a cell; raises `_Died` where the process is gone."""
-        ended = self.cells[cell.run] = asyncio.get_running_loop().create_future()
+        ended: asyncio.Future[CellEnded] = asyncio.get_running_loop().create_future()
+        self.cells[cell.run] = ended
         self.send(start_cell(cell, limited=limited))
         try:
             return await ended
@@ -122,13 +123,13 @@ class WorkerExecutor:
     async def run(self, cell: CellRun) -> CellOutcome:
         """Run a cell in the process that has the fewest."""
         self._gate.budget = budget = self._budget_of(cell.suite)
-        for _ in range(MAX_DEATHS):
+        for _ in range(_MAX_DEATHS):
             worker = await self._least_loaded()
             try:
                 return read_outcome(await worker.run(cell, limited=budget is not None))
             except _Died:
                 continue
-        raise ProviderFailed(f"{cell.run}: its process died {MAX_DEATHS} times in a row")
+        raise ProviderFailed(f"{cell.run}: its process died {_MAX_DEATHS} times in a row")
 
     async def _least_loaded(self) -> _WorkerProcess:
         async with self._starting:

@@ -6,7 +6,8 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any, NoReturn
 from uuid import uuid4
 
 import msgspec
@@ -31,9 +32,6 @@ from autoreason.run.cell_messages import (
 from autoreason.run.cell_worker import CellWorker
 from autoreason.run.gate_client import GateClient
 from autoreason.settings import Budget
-
-if TYPE_CHECKING:
-    from ray.actor import ActorHandle
 
 _POLL_SECONDS = 10.0
 """How long the gate keeps a worker waiting that it has nothing to tell."""
@@ -220,10 +218,8 @@ class GateLink:
     """Carries what a worker and the gate say to each other, many messages in one call."""
 
     def __init__(self, opening: SuiteOpening, name: str) -> None:
-        import ray
-
         self._opening, self._name = opening, name
-        self._gate: ActorHandle[Any] = ray.get_actor(opening.gate)
+        self._gate: Any = import_module("ray").get_actor(opening.gate)
         self._outbox: list[ToGate] = []
         self._filled = asyncio.Event()
         self._epoch = 0
@@ -235,8 +231,7 @@ class GateLink:
 
     async def run(self, worker: CellWorker) -> None:
         """Talk to the gate; when it is gone, declare to the next one what was granted."""
-        from ray.exceptions import RayError
-
+        lost = (import_module("ray").exceptions.RayError, _Unknown)
         while True:
             self._epoch += 1
             try:
@@ -244,7 +239,7 @@ class GateLink:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._tell())
                     group.create_task(self._poll())
-            except* (RayError, _Unknown):
+            except* lost:
                 await asyncio.sleep(_PAUSE)
             except* WritingFailed:
                 leave()
@@ -288,7 +283,7 @@ class _Unknown(Exception):
     """The gate does not know this worker."""
 
 
-def leave() -> None:
+def leave() -> NoReturn:
     """End this process, which has lost the journal: Ray starts another, and its cells go on there."""
     os._exit(1)
 
@@ -313,7 +308,6 @@ class CellActor:
             return await worker.run(message)
         except WritingFailed:
             leave()
-            raise
         except AutoreasonError as error:
             return CellEnded(run=message.run, refusal=str(error))
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections import Counter
+from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -15,18 +17,18 @@ from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.journal import Journal
 from autoreason.paths import ServerUrl
 from autoreason.run.cell_messages import opening, start_cell
-from autoreason.run.cell_workers import MAX_DEATHS, read_outcome, wait_for_stop
+from autoreason.run.cell_workers import read_outcome, wait_for_stop
 from autoreason.run.cells import CellOutcome, CellRun
 from autoreason.run.ray_actors import CellActor, GateActor, SuiteOpening
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
 
-if TYPE_CHECKING:
-    from ray.actor import ActorHandle
-
 _LOOK_SECONDS = 5.0
 """Between two looks at how large the cluster is."""
+_PATIENCE = 10.0
+_MAX_RESTARTS = 100
+"""Of a worker, before a cell is to blame; nodes that announce their end do not count."""
 _STORE_BYTES = 100 * 2**20
 """For a cluster of our own: cells go through no shared memory."""
 
@@ -41,8 +43,8 @@ class RayExecutor:
         self._base = terms.base
         self._opening = opening(journal, settings)
         self._ours = False
-        self._gate: ActorHandle[Any] | None = None
-        self._workers: list[ActorHandle[Any]] = []
+        self._gate: Any = None
+        self._workers: list[Any] = []
         self._load: Counter[int] = Counter()
         self._looked = 0.0
         self._watching: asyncio.Task[None] | None = None
@@ -64,8 +66,6 @@ class RayExecutor:
 
     async def run(self, cell: CellRun) -> CellOutcome:
         """Run a cell in the worker that has the fewest."""
-        from ray.exceptions import RayActorError
-
         self._open(cell.suite)
         number = min(range(len(self._workers)), key=self._load.__getitem__)
         limited = self._suite(cell.suite).limited
@@ -73,9 +73,9 @@ class RayExecutor:
         self._load[number] += 1
         try:
             return read_outcome(await self._workers[number].run.remote(data))
-        except RayActorError as error:
+        except _ray().exceptions.RayActorError as error:
             raise ProviderFailed(
-                f"{cell.run}: its worker died {MAX_DEATHS + 1} times in a row"
+                f"{cell.run}: its worker died {_MAX_RESTARTS} times; see Ray's own logs"
             ) from error
         finally:
             self._load[number] -= 1
@@ -87,8 +87,7 @@ class RayExecutor:
 
     def _open(self, suite: str) -> None:
         """Create the actors; more of them where the cluster has grown."""
-        import ray
-
+        ray = _ray()
         opening = self._suite(suite)
         if self._gate is None:
             self._gate = (
@@ -112,8 +111,9 @@ class RayExecutor:
                 # one that lost its node could not begin again on a cluster that is full.
                 num_cpus=0,
                 scheduling_strategy="SPREAD",
-                max_restarts=-1,
-                max_task_retries=MAX_DEATHS,
+                max_restarts=_MAX_RESTARTS,
+                # Ray tries several times a second while a node is lost and not known to be.
+                max_task_retries=-1,
                 max_concurrency=2 * MAX_PARALLEL,
             )
             self._workers.append(worker.remote(opening))
@@ -124,8 +124,7 @@ class RayExecutor:
 
     async def close(self) -> None:
         """End the actors, and the cluster where it was started here."""
-        import ray
-
+        ray = _ray()
         if self._watching:
             self._watching.cancel()
         for actor in (*self._workers, self._gate):
@@ -135,21 +134,24 @@ class RayExecutor:
             await asyncio.to_thread(ray.shutdown)
 
 
-def _processors() -> int:
-    """How many the cluster has; a cluster of our own says none."""
-    import ray
-
-    return int(ray.cluster_resources().get("CPU", 0)) or os.cpu_count() or 1
-
-
-def _connect(address: str) -> bool:
-    """Connect this process to a cluster; false where it is connected already."""
+def _ray() -> Any:
+    """Ray's module, whose types are not all to be had."""
     try:
-        import ray
+        return import_module("ray")
     except ImportError:
         raise InvalidInput(
             "`ray` needs Ray; install it with: pip install 'autoreason[ray]'"
         ) from None
+
+
+def _processors() -> int:
+    """How many the cluster has; a cluster of our own says none."""
+    return int(_ray().cluster_resources().get("CPU", 0)) or os.cpu_count() or 1
+
+
+def _connect(address: str) -> bool:
+    """Connect this process to a cluster; false where it is connected already."""
+    ray = _ray()
     if address.startswith("ray://"):
         raise InvalidInput(
             f"{address} is for Ray's client, which is not supported; run this on a machine of the "
@@ -157,23 +159,32 @@ def _connect(address: str) -> bool:
         )
     if ray.is_initialized():
         return False
+    logging.getLogger("ray").setLevel(logging.ERROR)
     # Ray would report to its makers.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Else it warns of what concerns GPUs only.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     own: dict[str, Any] = {"num_cpus": 0, "object_store_memory": _STORE_BYTES}
     try:
+        _look_for(address)
         ray.init(
             address=address,
             include_dashboard=False if address == "local" else None,
             configure_logging=False,
-            logging_level=logging.ERROR,
             log_to_driver=False,
             **(own if address == "local" else {}),
         )
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise InvalidInput(
             f"no Ray cluster can be reached at {address} ({error}); start one with "
             "`ray start --head`, or give local"
         ) from error
     return True
+
+
+def _look_for(address: str) -> None:
+    """Raise where nothing listens at host:port: Ray itself would try for many minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon:
+        with socket.create_connection((host, int(port)), timeout=_PATIENCE):
+            pass
