@@ -33,7 +33,7 @@ GROWTH = (1_000, 100_000, 1_000_000)
 
 
 @contextmanager
-def _server() -> Iterator[Server]:
+def open_server() -> Iterator[Server]:
     """One whose commits reach the disk."""
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
         Path(folder).chmod(0o755)
@@ -55,7 +55,7 @@ def measure_postgres(rounds: int = 3) -> list[Measure]:
     """What a server costs in comparison with a file, in alternation."""
     rates: dict[str, list[float]] = {"sqlite": [], "postgres": []}
     paths: dict[str, list[float]] = {"sqlite": [], "postgres": []}
-    with _server() as server:
+    with open_server() as server:
         for _ in range(rounds):
             for kind in rates:
                 with _file() as path:

@@ -14,8 +14,8 @@ from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.run.call_gate import CallGate, GateSession
-from autoreason.run.cell_messages import Enter, Granted, Reserve, ToGate
-from autoreason.run.gate_client import GateClient, RemoteBudget, RemoteLimiter
+from autoreason.run.cell_messages import Enter, FromGate, Reserve, ToGate
+from autoreason.run.gate_client import GateClient, RemoteBudget
 from autoreason.settings import Budget
 
 UPPER = CostBound(1, 100, None)
@@ -35,14 +35,14 @@ class Process:
     def __init__(self, gate: CallGate) -> None:
         self.client = GateClient(self._send)
         self.session = GateSession(gate, self._answer)
-        self.limiter = RemoteLimiter(self.client, "acme")
+        self.limiter = self.client.limiter("acme")
         self.budget = RemoteBudget(self.client, "suite.0001")
 
     def _send(self, message: ToGate) -> None:
         asyncio.get_running_loop().call_soon(self.session.take, message)
 
-    def _answer(self, message: Granted) -> None:
-        asyncio.get_running_loop().call_soon(self.client.answer, message)
+    def _answer(self, message: FromGate) -> None:
+        asyncio.get_running_loop().call_soon(self.client.take, message)
 
 
 async def settle() -> None:
@@ -75,6 +75,9 @@ async def test_processes_together_have_no_more_places_than_the_limit_and_all_get
     await settle()
     assert most == 3
     assert done == 60 - len(calls[::7])
+    for process in processes:
+        process.client.return_spare()
+    await settle()
     assert gate.limiter("acme").inside == 0
 
 
@@ -164,3 +167,39 @@ async def test_a_gate_that_replaces_another_counts_what_that_one_had_granted() -
     assert not reserving.done()
     session.close()
     await asyncio.wait_for(asyncio.gather(reserving, *entering), 5)
+
+
+async def test_a_process_keeps_places_while_there_are_enough_and_returns_them_when_asked() -> None:
+    gate = CallGate(limiter=lambda _: ConcurrencyLimiter(4, max_limit=4))
+    one, other = Process(gate), Process(gate)
+    for _ in range(3):
+        await one.limiter.enter()
+        one.limiter.leave()
+    await settle()
+    # Asked for once, used three times.
+    assert gate.limiter("acme").inside == 1
+    assert one.client.number() == 2
+    for _ in range(4):
+        await asyncio.wait_for(other.limiter.enter(), 5)
+    assert gate.limiter("acme").inside == 4
+    entering = asyncio.create_task(one.limiter.enter())
+    await settle()
+    assert not entering.done()
+    other.limiter.leave()
+    await asyncio.wait_for(entering, 5)
+
+
+async def test_places_that_are_kept_are_given_up_when_the_provider_refuses() -> None:
+    gate = CallGate(limiter=lambda _: ConcurrencyLimiter(8))
+    one, other = Process(gate), Process(gate)
+    await other.limiter.enter()
+    await one.limiter.enter()
+    one.limiter.leave()
+    other.limiter.narrow(60.0)
+    other.limiter.leave()
+    await settle()
+    assert gate.limiter("acme").inside == 0
+    entering = asyncio.create_task(one.limiter.enter())
+    await settle()
+    assert not entering.done()
+    entering.cancel()

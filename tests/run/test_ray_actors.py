@@ -19,7 +19,16 @@ from autoreason.exchange import Message as Said
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
-from autoreason.run.cell_messages import Enter, Granted, Opening, Release, Reserve, Settle, ToGate
+from autoreason.run.cell_messages import (
+    Enter,
+    FromGate,
+    Granted,
+    Opening,
+    Release,
+    Reserve,
+    Settle,
+    ToGate,
+)
 from autoreason.run.ray_actors import Declaration, GateActor, SuiteOpening
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
@@ -68,7 +77,8 @@ class Worker:
             while len(answers) < number:
                 data = await gate.poll(self.name, self.epoch)
                 assert data is not None
-                answers += msgspec.json.decode(data, type=list[Granted])
+                told = msgspec.json.decode(data, type=list[FromGate])
+                answers += [each for each in told if isinstance(each, Granted)]
         return answers
 
 

@@ -10,7 +10,16 @@ from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.models.budget import NOTHING_USED, BudgetTracker, CostBound, Reservation
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.pool import provider_limiter
-from autoreason.run.cell_messages import Enter, Granted, Release, Reserve, Settle, ToGate
+from autoreason.run.cell_messages import (
+    Enter,
+    FromGate,
+    Granted,
+    Recall,
+    Release,
+    Reserve,
+    Settle,
+    ToGate,
+)
 
 
 class CallGate:
@@ -24,6 +33,9 @@ class CallGate:
         self.budget = budget
         self._new_limiter = limiter
         self._limiters: dict[str, ConcurrencyLimiter] = {}
+        self._lent: set[str] = set()
+        """Providers of which processes may keep places between calls."""
+        self.sessions: set[GateSession] = set()
         self._used: dict[str, CostBound] = {}
         self.opened = asyncio.Event()
         """Whether anything is granted; a gate that replaces another waits for what that one had granted."""
@@ -34,6 +46,21 @@ class CallGate:
         if provider not in self._limiters:
             self._limiters[provider] = self._new_limiter(provider)
         return self._limiters[provider]
+
+    def lend(self, provider: str) -> bool:
+        """Whether a process may keep a place between calls: while half of them are free, which saves asking."""
+        limiter = self.limiter(provider)
+        if 2 * limiter.inside > limiter.limit:
+            return False
+        self._lent.add(provider)
+        return True
+
+    def recall(self, provider: str) -> None:
+        """Ask for all places that no call uses."""
+        if provider in self._lent:
+            self._lent.discard(provider)
+            for session in self.sessions:
+                session.send(Recall(provider=provider))
 
     def settle(self, run: str, reservation: Reservation, message: Settle) -> None:
         """Pay for a reply of a run."""
@@ -53,15 +80,17 @@ class CallGate:
 class _Place:
     """A call that may be under way."""
 
-    def __init__(self, limiter: ConcurrencyLimiter) -> None:
-        self._limiter = limiter
+    def __init__(self, gate: CallGate, provider: str) -> None:
+        self._gate, self._provider = gate, provider
 
     def give_back(self, message: Release) -> None:
+        limiter = self._gate.limiter(self._provider)
         if message.sign == "well":
-            self._limiter.widen()
+            limiter.widen()
         elif message.sign == "refused":
-            self._limiter.narrow(message.retry_after)
-        self._limiter.leave()
+            self._gate.recall(self._provider)
+            limiter.narrow(message.retry_after)
+        limiter.leave()
 
 
 class _Money:
@@ -78,8 +107,9 @@ class _Money:
 class GateSession:
     """What one process has been granted, and waits for."""
 
-    def __init__(self, gate: CallGate, send: Callable[[Granted], None]) -> None:
-        self._gate, self._send = gate, send
+    def __init__(self, gate: CallGate, send: Callable[[FromGate], None]) -> None:
+        self._gate, self.send = gate, send
+        gate.sessions.add(self)
         self._granted: dict[int, _Place | _Money] = {}
         self._asking: dict[int, asyncio.Task[None]] = {}
 
@@ -104,9 +134,8 @@ class GateSession:
         """Count what another gate had granted."""
         for each in granted:
             if isinstance(each, Enter):
-                limiter = self._gate.limiter(each.provider)
-                limiter.restore()
-                self._granted[each.number] = _Place(limiter)
+                self._gate.limiter(each.provider).restore()
+                self._granted[each.number] = _Place(self._gate, each.provider)
             else:
                 assert self._gate.budget is not None
                 reservation = self._gate.budget.restore(each.upper)
@@ -114,6 +143,7 @@ class GateSession:
 
     def close(self) -> None:
         """Give back everything: the process is gone."""
+        self._gate.sessions.discard(self)
         for task in self._asking.values():
             task.cancel()
         for number, granted in self._granted.items():
@@ -127,8 +157,11 @@ class GateSession:
     async def _enter(self, message: Enter) -> None:
         await self._gate.opened.wait()
         limiter = self._gate.limiter(message.provider)
+        if limiter.inside >= limiter.limit:
+            self._gate.recall(message.provider)
         await limiter.enter()
-        self._grant(message.number, _Place(limiter))
+        place = _Place(self._gate, message.provider)
+        self._grant(message.number, place, spare=self._gate.lend(message.provider))
 
     async def _reserve(self, message: Reserve) -> None:
         await self._gate.opened.wait()
@@ -138,12 +171,12 @@ class GateSession:
             reservation = await budget.reserve(message.upper)
         except AutoreasonError as refusal:
             limit = refusal.limit if isinstance(refusal, BudgetReached) else None
-            self._send(Granted(number=message.number, refusal=str(refusal), limit=limit))
+            self.send(Granted(number=message.number, refusal=str(refusal), limit=limit))
         else:
             self._grant(message.number, _Money(budget, message.run, reservation))
 
-    def _grant(self, number: int, granted: _Place | _Money) -> None:
+    def _grant(self, number: int, granted: _Place | _Money, *, spare: bool = False) -> None:
         # No longer asking from here on: a release that comes next gives it back.
         self._asking.pop(number, None)
         self._granted[number] = granted
-        self._send(Granted(number=number))
+        self.send(Granted(number=number, spare=spare))

@@ -102,10 +102,19 @@ class Granted(Message, frozen=True, kw_only=True):
     number: int
     refusal: str = ""
     limit: str | None = None
+    spare: bool = False
+    """Whether places of the provider may be kept for the next call until they are recalled."""
+
+
+class Recall(Message, frozen=True, kw_only=True):
+    """Places of a provider that no call uses are needed elsewhere."""
+
+    provider: str
 
 
 ToGate = Enter | Reserve | Settle | Release
-ToWorker = Opening | StartCell | Granted | StopCells
+FromGate = Granted | Recall
+ToWorker = Opening | StartCell | FromGate | StopCells
 FromWorker = ToGate | CellEnded
 read_to_worker = msgspec.json.Decoder(ToWorker).decode
 read_from_worker = msgspec.json.Decoder(FromWorker).decode

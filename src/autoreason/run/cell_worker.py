@@ -16,6 +16,7 @@ from autoreason.run.cell_messages import (
     FromWorker,
     Granted,
     Opening,
+    Recall,
     StartCell,
     StopCells,
     ToWorker,
@@ -24,7 +25,7 @@ from autoreason.run.cell_messages import (
     read_to_worker,
 )
 from autoreason.run.cells import drive_cell
-from autoreason.run.gate_client import GateClient, RemoteBudget, RemoteLimiter
+from autoreason.run.gate_client import GateClient, RemoteBudget
 from autoreason.run.result import StopSwitch
 
 _LONGEST_LINE = 2**30
@@ -40,7 +41,7 @@ class CellWorker:
         self._pool = ModelPool(
             opening.base_url,
             allow_http=opening.allow_http,
-            limiter=lambda provider: RemoteLimiter(gate, provider),
+            limiter=gate.limiter,
         )
         self._switch = StopSwitch()
         self.running: set[str] = set()
@@ -96,8 +97,8 @@ class _PipeWorker:
                 task = asyncio.create_task(self._run(message))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            case Granted():
-                self._gate.answer(message)
+            case Granted() | Recall():
+                self._gate.take(message)
             case StopCells():
                 self._worker.stop()
 

@@ -12,7 +12,16 @@ from autoreason.errors import BudgetReached
 from autoreason.exchange import Reply
 from autoreason.models.budget import CostBound, Reservation
 from autoreason.models.cancellation import idle_section
-from autoreason.run.cell_messages import Enter, Granted, Release, Reserve, Settle, Sign, ToGate
+from autoreason.run.cell_messages import (
+    Enter,
+    FromGate,
+    Granted,
+    Release,
+    Reserve,
+    Settle,
+    Sign,
+    ToGate,
+)
 
 
 class GateClient:
@@ -23,6 +32,7 @@ class GateClient:
         self._numbers = count(1)
         self._waiting: dict[int, tuple[Enter | Reserve, asyncio.Future[None]]] = {}
         self._granted: dict[int, Enter | Reserve] = {}
+        self._limiters: dict[str, RemoteLimiter] = {}
         self.settled = 0
         """How many calls were paid for so far."""
 
@@ -35,6 +45,16 @@ class GateClient:
     def waiting(self) -> list[Enter | Reserve]:
         """What was asked for and not granted yet, in order."""
         return [message for message, _ in self._waiting.values()]
+
+    def limiter(self, provider: str) -> RemoteLimiter:
+        """The places of a provider."""
+        limiter = self._limiters[provider] = RemoteLimiter(self, provider)
+        return limiter
+
+    def return_spare(self) -> None:
+        """Give back every place that no call uses."""
+        for limiter in self._limiters.values():
+            limiter.return_spare()
 
     def number(self) -> int:
         """For the next thing to ask for."""
@@ -52,8 +72,14 @@ class GateClient:
             self.give_back(Release(number=message.number))
             raise
 
-    def answer(self, message: Granted) -> None:
-        """What the gate says of something that was asked for."""
+    def take(self, message: FromGate) -> None:
+        """Act on a message of the gate."""
+        if isinstance(message, Granted):
+            self._answer(message)
+        elif limiter := self._limiters.get(message.provider):
+            limiter.return_spare()
+
+    def _answer(self, message: Granted) -> None:
         asked, turn = self._waiting.pop(message.number, (None, None))
         if asked is None or turn is None or turn.done():
             return
@@ -61,6 +87,8 @@ class GateClient:
             turn.set_exception(BudgetReached(message.refusal, message.limit))
         else:
             self._granted[message.number] = asked
+            if isinstance(asked, Enter):
+                self._limiters[asked.provider].keeps = message.spare
             turn.set_result(None)
 
     def give_back(self, message: Settle | Release) -> None:
@@ -78,11 +106,18 @@ class RemoteLimiter:
     def __init__(self, client: GateClient, provider: str) -> None:
         self._client, self._provider = client, provider
         self._inside: list[int] = []
+        self._spare: list[int] = []
+        """Places that are kept for the next call."""
+        self.keeps = False
+        """Whether places may be kept."""
         self._sign: Sign = "other"
         self._retry_after: float | None = None
 
     async def enter(self) -> None:
-        """Wait for a place."""
+        """Take a place that was kept, or wait for one."""
+        if self._spare:
+            self._inside.append(self._spare.pop())
+            return
         message = Enter(number=self._client.number(), provider=self._provider)
         with idle_section():
             await self._client.ask(message)
@@ -97,12 +132,22 @@ class RemoteLimiter:
         self._sign, self._retry_after = "refused", retry_after
 
     def leave(self) -> None:
-        """Give the place back; one is like another."""
+        """Give the place back, or keep it; one is like another."""
         number = self._inside.pop()
+        if self.keeps and self._sign != "refused":
+            self._spare.append(number)
+            self._sign = "other"
+            return
         self._client.give_back(
             Release(number=number, sign=self._sign, retry_after=self._retry_after)
         )
         self._sign, self._retry_after = "other", None
+
+    def return_spare(self) -> None:
+        """Give back the places that were kept, and keep none."""
+        self.keeps = False
+        while self._spare:
+            self._client.give_back(Release(number=self._spare.pop()))
 
 
 class RemoteBudget:

@@ -23,7 +23,7 @@ from autoreason.run.cell_budget import open_tracker, usage, usage_by_cell
 from autoreason.run.cell_messages import (
     CellEnded,
     Enter,
-    Granted,
+    FromGate,
     Opening,
     Reserve,
     StartCell,
@@ -75,7 +75,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
 _encode = msgspec.json.encode
 _read_declaration = msgspec.json.Decoder(Declaration).decode
 _read_messages = msgspec.json.Decoder(list[ToGate]).decode
-_read_answers = msgspec.json.Decoder(list[Granted]).decode
+_read_answers = msgspec.json.Decoder(list[FromGate]).decode
 _read_start = msgspec.json.Decoder(StartCell).decode
 
 
@@ -85,14 +85,14 @@ class _Mailbox:
     def __init__(self, gate: CallGate, epoch: int) -> None:
         self.epoch = epoch
         self.session = GateSession(gate, self._put)
-        self._answers: list[Granted] = []
+        self._answers: list[FromGate] = []
         self._filled = asyncio.Event()
 
-    def _put(self, answer: Granted) -> None:
+    def _put(self, answer: FromGate) -> None:
         self._answers.append(answer)
         self._filled.set()
 
-    async def collect(self) -> list[Granted]:
+    async def collect(self) -> list[FromGate]:
         """What is to be told; waits a while for it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_POLL_SECONDS):
@@ -249,6 +249,7 @@ class GateLink:
         while settled != self.client.settled:
             settled = self.client.settled
             await worker.journal.flush()
+        self.client.return_spare()
         # Nothing is awaited from here on: what is paid for is recorded, and all else is granted or waiting.
         used = {
             run: usage(worker.journal, self._opening.budget, run, worker.journal.spent(run))
@@ -276,7 +277,7 @@ class GateLink:
             if answers is None:
                 raise _Unknown
             for answer in _read_answers(answers):
-                self.client.answer(answer)
+                self.client.take(answer)
 
 
 class _Unknown(Exception):

@@ -61,7 +61,7 @@ class RayExecutor:
             )
         executor = cls(terms, journal, settings, switch)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.
-        executor._ours = await asyncio.to_thread(_connect, terms.ray)
+        executor._ours = await asyncio.to_thread(connect, terms.ray)
         return executor
 
     async def run(self, cell: CellRun) -> CellOutcome:
@@ -149,7 +149,7 @@ def _processors() -> int:
     return int(_ray().cluster_resources().get("CPU", 0)) or os.cpu_count() or 1
 
 
-def _connect(address: str) -> bool:
+def connect(address: str) -> bool:
     """Connect this process to a cluster; false where it is connected already."""
     ray = _ray()
     if address.startswith("ray://"):
