@@ -97,8 +97,8 @@ def measure_gate() -> list[Measure]:
     measures = [
         for_information(
             "gate",
-            f"{where}: calls a second, time of one",
-            f"{1 / cost:.0f}/s, {1e3 * cost:.2f} ms",
+            f"{where}: processor time of the gate for a call, calls a second",
+            f"{1e3 * cost:.2f} ms, {1 / cost:.0f}/s",
         )
         for where, cost in costs.items()
     ]

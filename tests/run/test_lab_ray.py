@@ -160,15 +160,21 @@ async def until(happened: Callable[[], object]) -> None:
 
 
 async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
-    tmp_path: Path, postgres_url: str, nodes: Nodes, whole: Whole
+    tmp_path: Path,
+    postgres_url: str,
+    nodes: Nodes,
+    whole: Whole,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = nodes.add()
+    near = module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+    monkeypatch.setattr(ray_cells, "PLACEMENT", near(first.node_id, soft=True))
     async with CountingServer(delay=0.1).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
             limit = Budget(calls=whole.asked.total())
             running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
             await until(lambda: server.has(3) and len(nodes.actors("CellActor")) == 2)
-            assert first.node_id in {worker.node for worker in nodes.actors("CellActor")}
+            assert {worker.node for worker in nodes.actors("CellActor")} == {first.node_id}
             second = await asyncio.to_thread(nodes.add)
             await asyncio.to_thread(nodes.kill, first)
             await until(partial(server.has, 20))

@@ -53,6 +53,7 @@ class Worker:
         self._lock = self.journal.lock(self.name)
         self._lock.__enter__()
         self.epoch = 0
+        self._answers: list[Granted] = []
 
     def die(self) -> None:
         """Lose the session, and so the lock."""
@@ -68,18 +69,21 @@ class Worker:
         await gate.declare(self.name, self.epoch, msgspec.json.encode(declaration))
 
     async def tell(self, gate: GateActor, *messages: ToGate) -> bool:
-        return await gate.tell(self.name, self.epoch, msgspec.json.encode(messages))
+        """Whether the gate takes it in."""
+        return self._hear(await gate.tell(self.name, self.epoch, msgspec.json.encode(messages)))
 
     async def granted(self, gate: GateActor, number: int) -> list[Granted]:
         """So many answers."""
-        answers: list[Granted] = []
         async with asyncio.timeout(PATIENCE):
-            while len(answers) < number:
-                data = await gate.poll(self.name, self.epoch)
-                assert data is not None
-                told = msgspec.json.decode(data, type=list[FromGate])
-                answers += [each for each in told if isinstance(each, Granted)]
+            while len(self._answers) < number:
+                assert self._hear(await gate.poll(self.name, self.epoch))
+        answers, self._answers = self._answers, []
         return answers
+
+    def _hear(self, data: bytes | None) -> bool:
+        told = msgspec.json.decode(data or b"[]", type=list[FromGate])
+        self._answers += [each for each in told if isinstance(each, Granted)]
+        return data is not None
 
 
 class Cluster:

@@ -33,7 +33,7 @@ from autoreason.run.cell_worker import CellWorker
 from autoreason.run.gate_client import GateClient
 from autoreason.settings import Budget
 
-_POLL_SECONDS = 10.0
+_POLL_SECONDS = 60.0
 """How long the gate keeps a worker waiting that it has nothing to tell."""
 _WATCH_SECONDS = 1.0
 _PAUSE = 0.2
@@ -92,13 +92,17 @@ class _Mailbox:
         self._answers.append(answer)
         self._filled.set()
 
-    async def collect(self) -> list[FromGate]:
-        """What is to be told; waits a while for it."""
+    async def wait(self) -> None:
+        """Until there is something to be told, or a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_POLL_SECONDS):
-                await self._filled.wait()
+                while not self._answers:
+                    self._filled.clear()
+                    await self._filled.wait()
+
+    def collect(self) -> list[FromGate]:
+        """What is to be told."""
         answers, self._answers = self._answers, []
-        self._filled.clear()
         return answers
 
 
@@ -140,21 +144,25 @@ class GateActor:
         for message in declaration.waiting:
             self._take(worker, mailbox, message)
 
-    async def tell(self, worker: str, epoch: int, data: bytes) -> bool:
-        """Take messages in; false where the worker has to declare itself first."""
-        mailbox = self._mailboxes.get(worker)
-        if mailbox is None or mailbox.epoch != epoch:
-            return False
-        for message in _read_messages(data):
-            self._take(worker, mailbox, message)
-        return True
-
-    async def poll(self, worker: str, epoch: int) -> bytes | None:
-        """What was granted; None where the worker has to declare itself first."""
+    async def tell(self, worker: str, epoch: int, data: bytes) -> bytes | None:
+        """Take messages in; what is granted at once, or None where the worker has to declare itself first."""
         mailbox = self._mailboxes.get(worker)
         if mailbox is None or mailbox.epoch != epoch:
             return None
-        return _encode(await mailbox.collect())
+        for message in _read_messages(data):
+            self._take(worker, mailbox, message)
+        # What waits for nothing is granted in the next rounds of the event loop.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return _encode(mailbox.collect())
+
+    async def poll(self, worker: str, epoch: int) -> bytes | None:
+        """What was granted later, or None where the worker has to declare itself first."""
+        mailbox = self._mailboxes.get(worker)
+        if mailbox is None or mailbox.epoch != epoch:
+            return None
+        await mailbox.wait()
+        return _encode(mailbox.collect())
 
     def _open(self) -> CallGate:
         # Not when the actor is created, where there is no event loop yet.
@@ -268,16 +276,18 @@ class GateLink:
             messages, self._outbox = self._outbox, []
             if not messages:
                 continue
-            if not await self._gate.tell.remote(self._name, self._epoch, _encode(messages)):
-                raise _Unknown
+            data = _encode(messages)
+            self._take(await self._gate.tell.remote(self._name, self._epoch, data))
 
     async def _poll(self) -> None:
         while True:
-            answers = await self._gate.poll.remote(self._name, self._epoch)
-            if answers is None:
-                raise _Unknown
-            for answer in _read_answers(answers):
-                self.client.take(answer)
+            self._take(await self._gate.poll.remote(self._name, self._epoch))
+
+    def _take(self, answers: bytes | None) -> None:
+        if answers is None:
+            raise _Unknown
+        for answer in _read_answers(answers):
+            self.client.take(answer)
 
 
 class _Unknown(Exception):
