@@ -17,6 +17,7 @@ from benchmarks.postgres import open_server
 from benchmarks.server import ROOT
 
 _RUNS = 200
+_CELLS = 400
 _MODEL = f"{ROOT / 'benchmarks' / 'thinking.py'}:ThinkingModel/thinking"
 _SUITE = """\
 name: scaling
@@ -35,7 +36,7 @@ def measure_scaling(rounds: int = 3) -> list[Measure]:
     """Call rates of two processes as multiples of one's, each with the same kind of journal, in alternation."""
     ways: dict[str, dict[str, Any]] = {"one": {}, "two": {"workers": 2}}
     with open_server() as server, tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
-        path = write_suite(Path(folder), _RUNS)
+        path = write_suite(Path(folder), _CELLS)
         files: dict[str, list[float]] = {way: [] for way in ways}
         for number in range(rounds):
             for way, options in ways.items():
@@ -54,10 +55,10 @@ def measure_scaling(rounds: int = 3) -> list[Measure]:
         return [*measures, *_compare(on_server, rates["one"], rates["two"], 1.6)]
 
 
-def write_suite(folder: Path, runs: int) -> Path:
+def write_suite(folder: Path, cells: int) -> Path:
     """The file of a suite of so many cells."""
     path = folder / "suite.yaml"
-    lines = "\n".join(f"  t{number}: Explain tide number {number}." for number in range(runs // 2))
+    lines = "\n".join(f"  t{number}: Explain tide number {number}." for number in range(cells // 2))
     path.write_text(_SUITE.format(tasks=lines))
     return path
 

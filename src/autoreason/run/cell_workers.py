@@ -41,12 +41,13 @@ def read_outcome(ended: CellEnded) -> CellOutcome:
     return CellOutcome(ended.result, reached)
 
 
-async def wait_for_stop(switch: StopSwitch, stop: Callable[[], object]) -> None:
-    """Pass a stop on."""
-    # The switch is set from a handler of signals as well.
-    while not switch.stopped:  # noqa: ASYNC110
+async def pass_stop_on(switch: StopSwitch, stop: Callable[[], object]) -> None:
+    """Stop all workers once the switch is set, and those that are started later."""
+    while True:
+        # The switch is set from a handler of signals as well.
+        if switch.stopped:
+            stop()
         await asyncio.sleep(_POLL_SECONDS)
-    stop()
 
 
 class _WorkerProcess:
@@ -137,7 +138,7 @@ class WorkerExecutor:
             while len(self._workers) < self._number:
                 self._workers.append(await self._start())
             self._watching = self._watching or asyncio.create_task(
-                wait_for_stop(self._switch, self._stop)
+                pass_stop_on(self._switch, self._stop)
             )
             return min(self._workers, key=lambda each: len(each.cells))
 

@@ -17,7 +17,7 @@ from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.journal import Journal
 from autoreason.paths import ServerUrl
 from autoreason.run.cell_messages import opening, start_cell
-from autoreason.run.cell_workers import read_outcome, wait_for_stop
+from autoreason.run.cell_workers import pass_stop_on, read_outcome
 from autoreason.run.cells import CellOutcome, CellRun
 from autoreason.run.ray_actors import CellActor, GateActor, SuiteOpening
 from autoreason.run.result import StopSwitch
@@ -102,7 +102,7 @@ class RayExecutor:
                 )
                 .remote(opening)
             )
-            self._watching = asyncio.create_task(wait_for_stop(self._switch, self._stop))
+            self._watching = asyncio.create_task(pass_stop_on(self._switch, self._stop))
         if self._workers and monotonic() < self._looked + _LOOK_SECONDS:
             return
         self._looked = monotonic()
