@@ -74,8 +74,14 @@ class Nodes:
         self.address: str = self._cluster.address
 
     def add(self) -> Any:
-        """Another node."""
-        return self._cluster.add_node(**self._small)
+        """Another node, once Ray may place something there."""
+        node = self._cluster.add_node(**self._small)
+        deadline = time.monotonic() + PATIENCE
+        state = module("ray._private.state")
+        while node.node_id not in state.available_resources_per_node():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        return node
 
     def kill(self, node: Any) -> None:
         """SIGKILL to all of a node."""

@@ -134,9 +134,10 @@ class WorkerExecutor:
 
     async def _least_loaded(self) -> _WorkerProcess:
         async with self._starting:
-            self._workers = [each for each in self._workers if each.alive]
-            while len(self._workers) < self._number:
-                self._workers.append(await self._start())
+            # Another may die while one is started.
+            while len(alive := [each for each in self._workers if each.alive]) < self._number:
+                self._workers = [*alive, await self._start()]
+            self._workers = alive
             self._watching = self._watching or asyncio.create_task(
                 pass_stop_on(self._switch, self._stop)
             )
