@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import cached_property
 from importlib import import_module
 from typing import Any, NoReturn
 from uuid import uuid4
@@ -120,7 +121,6 @@ class GateActor:
     ) -> None:
         self._opening = opening
         self._limiter = limiter
-        self._journal = Journal.open(opening.worker.journal, create=False)
         self._mailboxes: dict[str, _Mailbox] = {}
         self._owners: dict[str, str] = {}
         """Which worker last reserved money for a run."""
@@ -128,6 +128,11 @@ class GateActor:
         """Runs of which a worker said what they have used."""
         self._gate: CallGate | None = None
         self._watching: asyncio.Task[None] | None = None
+
+    @cached_property
+    def _journal(self) -> Journal:
+        # Not when the actor is created: one that cannot be created is not restarted.
+        return Journal.open(self._opening.worker.journal, create=False)
 
     async def declare(self, worker: str, epoch: int, data: bytes) -> None:
         """Open a worker's session, in place of the one it had."""
@@ -172,6 +177,7 @@ class GateActor:
             self._gate = CallGate(budget, self._limiter)
             self._gate.opened.clear()
             self._watching = asyncio.create_task(self._watch(self._gate))
+            self._watching.add_done_callback(_leave_on_error)
         return self._gate
 
     def _take(self, worker: str, mailbox: _Mailbox, message: ToGate) -> None:
@@ -249,8 +255,6 @@ class GateLink:
                     group.create_task(self._poll())
             except* lost:
                 await asyncio.sleep(_PAUSE)
-            except* WritingFailed:
-                leave()
 
     async def _declare(self, worker: CellWorker) -> None:
         settled = -1
@@ -295,8 +299,16 @@ class _Unknown(Exception):
 
 
 def leave() -> NoReturn:
-    """End this process, which has lost the journal: Ray starts another, and its cells go on there."""
+    """End this process, which cannot go on: Ray starts another, and its cells go on there."""
     os._exit(1)
+
+
+def _leave_on_error(task: asyncio.Task[None]) -> None:
+    """A process whose background task has failed would keep all others waiting."""
+    if not task.cancelled():
+        with suppress(Exception):
+            task.print_stack()
+        leave()
 
 
 class CellActor:
@@ -334,5 +346,6 @@ class CellActor:
             worker = CellWorker(self._opening.worker, link.client)
             self._exits.enter_context(worker.journal.lock(name))
             self._linking = asyncio.create_task(link.run(worker))
+            self._linking.add_done_callback(_leave_on_error)
             self._worker = worker
         return self._worker

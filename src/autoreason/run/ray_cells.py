@@ -26,8 +26,6 @@ from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
 
 _LOOK_SECONDS = 5.0
 """Between two looks at how large the cluster is."""
-PLACEMENT: Any = "SPREAD"
-"""How Ray chooses the nodes of workers: as evenly as it can."""
 _PATIENCE = 10.0
 _MAX_RESTARTS = 100
 """Of a worker, before a cell is to blame; nodes that announce their end do not count."""
@@ -112,7 +110,7 @@ class RayExecutor:
                 # They wait for models, so that none needs a processor of its own; else
                 # one that lost its node could not begin again on a cluster that is full.
                 num_cpus=0,
-                scheduling_strategy=PLACEMENT,
+                scheduling_strategy="SPREAD",
                 max_restarts=_MAX_RESTARTS,
                 # Ray tries several times a second while a node is lost and not known to be.
                 max_task_retries=-1,
