@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.gate import measure_gate
 from benchmarks.growth import measure_growth
 from benchmarks.kills import KillResult, kill_runs
 from benchmarks.knowledge import measure_knowledge
@@ -20,6 +21,7 @@ from benchmarks.postgres import measure_postgres
 from benchmarks.research import measure_research
 from benchmarks.research_kills import kill_research
 from benchmarks.sandbox import measure_sandbox
+from benchmarks.scaling import measure_scaling
 from benchmarks.server import ROOT
 from benchmarks.single import measure_idle, measure_startup, measure_streaming
 from benchmarks.solving import PROBLEMS, measure_solving
@@ -78,6 +80,8 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "postgres": measure_postgres,
     "growth": measure_growth,
     "lab": measure_lab,
+    "scaling": measure_scaling,
+    "gate": measure_gate,
 }
 
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
-from autoreason.run.cells import CellBudget, CellRun, LocalExecutor
+from autoreason.run.cells import CellOutcome, CellRun, LocalExecutor
 from autoreason.run.lab import lab_async
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.studies.lab.lab_suite import CellResult
@@ -87,11 +87,11 @@ async def _schedule(path: Path, folder: Path) -> tuple[float, int]:
     """Processor seconds of a suite whose cells are nothing, and how many cells there are."""
     number = 0
 
-    async def run(_self: LocalExecutor, cell: CellRun, _budget: CellBudget | None) -> CellResult:
+    async def run(_self: LocalExecutor, cell: CellRun) -> CellOutcome:
         nonlocal number
         number += 1
         text = f"A text of {cell.run}."
-        return CellResult(run=cell.run, status="done", reason="", text=text, words=4)
+        return CellOutcome(CellResult(run=cell.run, status="done", reason="", text=text, words=4))
 
     with (
         Journal.open(f"{folder}/nothing.db", create=True) as journal,

@@ -6,18 +6,27 @@ import asyncio
 import os
 import signal
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import SMALL, run_suite
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
+from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.run.call_gate import CallGate
 from autoreason.run.resume import resume_async
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
+
+
+def small_limiter(_provider: str) -> ConcurrencyLimiter:
+    """Three places, and never more."""
+    return ConcurrencyLimiter(3, max_limit=3)
 
 
 def children() -> list[int]:
@@ -75,6 +84,21 @@ async def test_a_process_that_is_killed_is_replaced_and_its_cells_go_on(
     whole = await run_suite(tmp_path, journal, model="echo/echo")
     assert result.report.pairs == whole.report.pairs
     assert result.calls == whole.calls
+
+
+async def test_a_providers_limit_holds_over_all_processes(
+    tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CallGate.__init__, "__defaults__", (None, small_limiter))
+    async with CountingServer(delay=0.02).serving() as server:
+        server.refusing = 2.0
+        result = await run_suite(
+            tmp_path, journal, model=ADDRESS, base_url=server.url, parallel=16, workers=2
+        )
+    assert result.status == "done"
+    assert server.most == 3
+    # In the time that the provider asks for, only the two that had a place already can come.
+    assert max(later - sooner for sooner, later in pairwise(server.arrived)) >= 0.6
 
 
 async def test_processes_end_with_their_scheduler(tmp_path: Path, journal: Journal) -> None:

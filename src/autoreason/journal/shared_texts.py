@@ -86,14 +86,19 @@ class JournalConnection(PieceWriter, sqlite3.Connection):
 
     def _wait_for_lock(self) -> None:
         deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self.execute(sql.BEGIN)
-                return
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not busy or time.monotonic() > deadline:
-                    raise
+        # SQLite itself looks ever more rarely, until it comes too late every time that another process writes much.
+        self.execute(sql.LOOK_OFTEN)
+        try:
+            while True:
+                try:
+                    self.execute(sql.BEGIN)
+                    return
+                except sqlite3.OperationalError as error:
+                    busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                    if not busy or time.monotonic() > deadline:
+                        raise
+        finally:
+            self.execute(sql.WAIT_LONG)
 
     def roll_back(self) -> None:
         """Undo what was not committed."""

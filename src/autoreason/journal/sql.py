@@ -133,6 +133,9 @@ FOREIGN_KEYS = "PRAGMA foreign_key_check"
 VACUUM = "VACUUM"
 CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 BEGIN = "BEGIN IMMEDIATE"
+# Milliseconds.
+LOOK_OFTEN = "PRAGMA busy_timeout = 2"
+WAIT_LONG = "PRAGMA busy_timeout = 5000"
 COMMIT = "COMMIT"
 ROLLBACK = "ROLLBACK"
 

@@ -43,6 +43,15 @@ class CostBound(NamedTuple):
     cost: Decimal | None
     """US dollars; None where the price is not known."""
 
+    def plus(self, other: CostBound, sign: int = 1) -> CostBound:
+        """Both together, or the difference where the sign is -1."""
+        # An unknown price occurs only without a limit in money.
+        cost = (self.cost or 0) + sign * (other.cost or Decimal(0))
+        return CostBound(self.calls + sign * other.calls, self.tokens + sign * other.tokens, cost)
+
+
+NOTHING_USED = CostBound(0, 0, Decimal(0))
+
 
 class Shortage(NamedTuple):
     """A limit that leaves too little for what comes next."""
@@ -122,11 +131,11 @@ class BudgetTracker:
         self._limited = budget != Budget()
         self._spent = Spent()
         # Assumed where providers report no usage: it counts towards the limits and is never shown.
-        self._assumed = CostBound(0, 0, Decimal(0))
-        self._largest = CostBound(0, 0, Decimal(0))
+        self._assumed = NOTHING_USED
+        self._largest = NOTHING_USED
         """The most that any single call could have taken."""
         self._out: set[Reservation] = set()
-        self._reserved = CostBound(0, 0, Decimal(0))
+        self._reserved = NOTHING_USED
         self._queue: deque[tuple[asyncio.Future[Reservation], CostBound]] = deque()
         self._shared = shared
         """The budget of all runs that this one belongs to; every call reserves from both."""
@@ -188,11 +197,16 @@ class BudgetTracker:
         )
         tokens = 0 if reply.usage.metered else max(0, upper.tokens - reply.usage.total)
         cost = upper.cost if reply.cost is None else None
-        self._assumed = _sum(self._assumed, CostBound(0, tokens, cost))
+        self._assumed = self._assumed.plus(CostBound(0, tokens, cost))
 
-    def carry_spent(self, spent: Spent) -> None:
-        """Count what other runs have spent, all of it reported."""
-        self._spent = self._spent.joined(spent)
+    def carry_used(self, used: CostBound) -> None:
+        """Count what other runs have used; less than nothing where too much was counted."""
+        self._assumed = self._assumed.plus(used)
+        self._look_again()
+
+    def restore(self, upper: CostBound) -> Reservation:
+        """Reserve what a tracker that is gone had reserved, whatever is left."""
+        return self._grant(upper) if self._limited else Reservation(upper)
 
     def release(self, reservation: Reservation) -> None:
         """Give back all of it: the call left no reply."""
@@ -201,14 +215,14 @@ class BudgetTracker:
         if not self._limited:
             return
         self._out.remove(reservation)
-        self._reserved = _sum(self._reserved, reservation.upper, -1)
+        self._reserved = self._reserved.plus(reservation.upper, -1)
         self._look_again()
 
     @property
     def used(self) -> CostBound:
         """What counts against the limits."""
         spent = CostBound(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
-        return _sum(spent, self._assumed)
+        return spent.plus(self._assumed)
 
     def shortage(self, calls: int) -> Shortage | None:
         """What is left of a limit that so many more calls, like those so far, would exceed."""
@@ -233,7 +247,7 @@ class BudgetTracker:
     def _grant(self, upper: CostBound) -> Reservation:
         reservation = Reservation(upper)
         self._out.add(reservation)
-        self._reserved = _sum(self._reserved, upper)
+        self._reserved = self._reserved.plus(upper)
         return reservation
 
     def _look_again(self) -> None:
@@ -277,7 +291,7 @@ class BudgetTracker:
 
     def _fits(self, upper: CostBound) -> bool:
         budget, spent = self._budget, self.used
-        needed = _sum(self._reserved, upper)
+        needed = self._reserved.plus(upper)
         if budget.calls is not None and spent.calls + needed.calls > budget.calls:
             return False
         if budget.tokens is not None and spent.tokens + needed.tokens > budget.tokens:
@@ -285,12 +299,6 @@ class BudgetTracker:
         if budget.cost is None:
             return True
         return (spent.cost or 0) + (needed.cost or 0) <= budget.cost
-
-
-def _sum(one: CostBound, other: CostBound, sign: int = 1) -> CostBound:
-    # An unknown price occurs only without a limit in money.
-    cost = (one.cost or 0) + sign * (other.cost or Decimal(0))
-    return CostBound(one.calls + sign * other.calls, one.tokens + sign * other.tokens, cost)
 
 
 def _time(seconds: float) -> str:

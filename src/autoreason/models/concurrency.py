@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from math import inf
+from typing import Protocol
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Model, OnSignal, Reply, Request
@@ -13,6 +14,31 @@ from autoreason.models.log import LOG, kind_of
 from autoreason.models.wrapper import WrapperModel
 
 REMOTE = 32
+
+
+class Limiter(Protocol):
+    """Places for calls to one provider: of this process, or shared with others."""
+
+    @property
+    def limit(self) -> int | None:
+        """How many calls may run now; None where another process decides that."""
+        ...
+
+    async def enter(self) -> None:
+        """Wait for a place."""
+        ...
+
+    def widen(self) -> None:
+        """The call that leaves next succeeded."""
+        ...
+
+    def narrow(self, retry_after: float | None = None) -> None:
+        """The call that leaves next was refused, because there are too many."""
+        ...
+
+    def leave(self) -> None:
+        """Give the place back."""
+        ...
 
 
 class ConcurrencyLimiter:
@@ -66,6 +92,10 @@ class ConcurrencyLimiter:
                 self.leave()
             raise
 
+    def restore(self) -> None:
+        """Count a call that has a place already, from a limiter which is gone."""
+        self._inside += 1
+
     def leave(self) -> None:
         """Give the place back."""
         self._inside -= 1
@@ -113,7 +143,7 @@ class ConcurrencyLimiter:
 class LimitedModel(WrapperModel):
     """A model whose calls go through a shared limiter."""
 
-    def __init__(self, model: Model, limiter: ConcurrencyLimiter) -> None:
+    def __init__(self, model: Model, limiter: Limiter) -> None:
         super().__init__(model)
         self._limiter = limiter
 
@@ -127,8 +157,8 @@ class LimitedModel(WrapperModel):
         except CallFailed as failed:
             if failed.failure in (Failure.RATE_LIMIT, Failure.OVERLOADED):
                 self._limiter.narrow(failed.retry_after)
-                at_once = self._limiter.limit
-                LOG.info("%s: at most %d at once now: %s", self.address, at_once, kind_of(failed))
+                at_once = self._limiter.limit or "fewer"
+                LOG.info("%s: at most %s at once now: %s", self.address, at_once, kind_of(failed))
             raise
         finally:
             self._limiter.leave()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from autoreason.errors import InvalidInput
@@ -11,7 +11,7 @@ from autoreason.exchange import Model
 from autoreason.models import prices
 from autoreason.models.batch_log import BatchLog, BatchModel
 from autoreason.models.circuit_breaker import CircuitBreaker
-from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.concurrency import ConcurrencyLimiter, Limiter
 from autoreason.models.open import Check, check, no_batches, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.retry import RetryingModel
@@ -19,13 +19,19 @@ from autoreason.models.stack import stack
 from autoreason.models.transport import Transport
 from autoreason.models.user_model import UserModel
 from autoreason.models.wire import WireModel
-from autoreason.settings import Settings, provider_of, providers_of, servers
+from autoreason.settings import INSIDE, Settings, provider_of, providers_of, servers
 
 if TYPE_CHECKING:
     from autoreason.models.local import LocalModel
 
 _NO_LIMIT = 1000
 """Models inside the process keep to their own limits."""
+
+
+def provider_limiter(name: str) -> ConcurrencyLimiter:
+    """A limiter that starts with what a provider is known to take."""
+    provider = PROVIDERS.get(name)
+    return ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
 
 
 class ModelPool:
@@ -37,17 +43,20 @@ class ModelPool:
         *,
         allow_http: bool = False,
         batch: bool = False,
+        limiter: Callable[[str], Limiter] = provider_limiter,
     ) -> None:
+        """Places for calls to a provider, by its name, are those that `limiter` gives."""
         self.batch = batch
         """Whether models are asked in batches."""
         self._base_url = base_url
         self._allow_http = allow_http
+        self._limiter = limiter
         self._transport = Transport()
         self._bare: dict[str, Model] = {}
         self._layered: dict[str, Model] = {}
         self._own_models: dict[str, Model] = {}
         self._checked: dict[str, asyncio.Future[Check]] = {}
-        self._limiters: dict[str, ConcurrencyLimiter] = {}
+        self._limiters: dict[str, Limiter] = {}
         self._breakers: dict[str, CircuitBreaker] = {}
 
     @classmethod
@@ -142,12 +151,11 @@ class ModelPool:
             batch=self.batch,
         )
         self._bare[address] = model
-        provider = PROVIDERS.get(name)
         if self.batch:
             # Thousands of requests wait for a batch; only those that failed in it are asked again.
             return RetryingModel(model)
-        limiter = self._limiters.setdefault(
-            name, ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
-        )
+        if name not in self._limiters:
+            limiter = provider_limiter if name in INSIDE else self._limiter
+            self._limiters[name] = limiter(name)
         breaker = self._breakers.setdefault(name, CircuitBreaker(name))
-        return stack(model, limiter=limiter, breaker=breaker)
+        return stack(model, limiter=self._limiters[name], breaker=breaker)

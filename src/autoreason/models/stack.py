@@ -7,14 +7,14 @@ from random import Random
 
 from autoreason.exchange import Model
 from autoreason.models.circuit_breaker import CircuitBreaker, GuardedModel, Sleep
-from autoreason.models.concurrency import ConcurrencyLimiter, LimitedModel
+from autoreason.models.concurrency import LimitedModel, Limiter
 from autoreason.models.retry import RetryingModel, RetryPolicy
 
 
 def stack(
     model: Model,
     *,
-    limiter: ConcurrencyLimiter,
+    limiter: Limiter,
     breaker: CircuitBreaker,
     policy: RetryPolicy | None = None,
     rng: Random | None = None,

@@ -7,21 +7,16 @@ import os
 import signal
 import sys
 
-from msgspec.structs import replace
-
-from autoreason.errors import AutoreasonError, BudgetReached
-from autoreason.exchange import Reply
+from autoreason.errors import AutoreasonError
 from autoreason.journal import Journal
-from autoreason.models.budget import CostBound, Reservation
 from autoreason.models.pool import ModelPool
+from autoreason.run.cell_budget import CellBudget
 from autoreason.run.cell_messages import (
     CellEnded,
     FromWorker,
     Granted,
     Opening,
-    Release,
-    Reserve,
-    Settle,
+    Recall,
     StartCell,
     StopCells,
     ToWorker,
@@ -30,10 +25,54 @@ from autoreason.run.cell_messages import (
     read_to_worker,
 )
 from autoreason.run.cells import drive_cell
+from autoreason.run.gate_client import GateClient, RemoteBudget
 from autoreason.run.result import StopSwitch
 
 _LONGEST_LINE = 2**30
 _OUT = 1
+
+
+class CellWorker:
+    """Runs cells side by side; what their calls need is granted by a gate."""
+
+    def __init__(self, opening: Opening, gate: GateClient) -> None:
+        self.journal = Journal.open(opening.journal, create=False)
+        self._gate = gate
+        self._pool = ModelPool(
+            opening.base_url,
+            allow_http=opening.allow_http,
+            limiter=gate.limiter,
+        )
+        self._switch = StopSwitch()
+        self.running: set[str] = set()
+        """Runs of cells that are under way."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped."""
+        return self._switch.stopped
+
+    def stop(self) -> None:
+        """No new calls from now on."""
+        self._switch.stop()
+
+    async def run(self, message: StartCell) -> CellEnded:
+        """Run a cell to its end or a pause."""
+        budget = CellBudget(RemoteBudget(self._gate, message.run)) if message.limited else None
+        self.running.add(message.run)
+        try:
+            result = await drive_cell(
+                read_cell(message), self.journal, self._pool, self._switch, None, budget
+            )
+        finally:
+            self.running.discard(message.run)
+        reached = budget.reached if budget else None
+        return CellEnded(
+            run=message.run,
+            result=result,
+            reached=str(reached or ""),
+            limit=reached.limit if reached else None,
+        )
 
 
 def _send(message: FromWorker) -> None:
@@ -43,56 +82,12 @@ def _send(message: FromWorker) -> None:
         data = data[os.write(_OUT, data) :]
 
 
-class _RemoteBudget:
-    """The budget of all cells, which the scheduler keeps."""
+class _PipeWorker:
+    """A worker whose scheduler is at the other end of a pipe."""
 
-    def __init__(self, run: str) -> None:
-        self._run = run
-        self._waiting: dict[int, asyncio.Future[Reservation]] = {}
-        self._numbers: dict[Reservation, int] = {}
-        self._last = 0
-
-    async def reserve(self, upper: CostBound) -> Reservation:
-        """Ask for a reservation and wait for it."""
-        self._last = number = self._last + 1
-        granted: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = granted
-        _send(Reserve(run=self._run, number=number, tokens=upper.tokens, cost=upper.cost))
-        try:
-            reservation = await granted
-        except asyncio.CancelledError:
-            _send(Release(run=self._run, number=number))
-            raise
-        self._numbers[reservation] = number
-        return reservation
-
-    def answer(self, message: Granted) -> None:
-        """What the scheduler says of a reservation."""
-        waiting = self._waiting.pop(message.number)
-        if waiting.done():
-            return
-        if message.refusal:
-            waiting.set_exception(BudgetReached(message.refusal, message.limit))
-        else:
-            waiting.set_result(Reservation(CostBound(1, 0, None)))
-
-    def settle(self, reservation: Reservation, reply: Reply) -> None:
-        """Pay for a reply."""
-        small = replace(reply, text="", reasoning="")
-        _send(Settle(run=self._run, number=self._numbers.pop(reservation), reply=small))
-
-    def release(self, reservation: Reservation) -> None:
-        """Give back all of it."""
-        _send(Release(run=self._run, number=self._numbers.pop(reservation)))
-
-
-class _Worker:
-    """Cells side by side, as the scheduler sends them."""
-
-    def __init__(self, journal: Journal, pool: ModelPool) -> None:
-        self._journal, self._pool = journal, pool
-        self._switch = StopSwitch()
-        self._budgets: dict[str, _RemoteBudget] = {}
+    def __init__(self, opening: Opening) -> None:
+        self._gate = GateClient(_send)
+        self._worker = CellWorker(opening, self._gate)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, message: ToWorker) -> None:
@@ -102,22 +97,16 @@ class _Worker:
                 task = asyncio.create_task(self._run(message))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            case Granted():
-                self._budgets[message.run].answer(message)
+            case Granted() | Recall():
+                self._gate.take(message)
             case StopCells():
-                self._switch.stop()
+                self._worker.stop()
 
     async def _run(self, message: StartCell) -> None:
-        budget = self._budgets[message.run] = _RemoteBudget(message.run)
-        shared = budget if message.limited else None
         try:
-            result = await drive_cell(
-                read_cell(message), self._journal, self._pool, self._switch, None, shared
-            )
+            _send(await self._worker.run(message))
         except AutoreasonError as error:
             _send(CellEnded(run=message.run, refusal=str(error)))
-        else:
-            _send(CellEnded(run=message.run, result=result))
 
 
 async def _work() -> None:
@@ -126,8 +115,7 @@ async def _work() -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     opening = read_to_worker(await reader.readline())
     assert isinstance(opening, Opening)
-    pool = ModelPool(opening.base_url, allow_http=opening.allow_http)
-    worker = _Worker(Journal.open(opening.journal, create=False), pool)
+    worker = _PipeWorker(opening)
     while data := await reader.readline():
         worker.take(read_to_worker(data))
 

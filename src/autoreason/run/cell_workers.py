@@ -1,4 +1,4 @@
-"""Cells in several processes of this machine, paid from one budget that this process keeps."""
+"""Cells in several processes of this machine; this one keeps the gate that all their calls pass."""
 
 from __future__ import annotations
 
@@ -6,29 +6,22 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
 
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed
-from autoreason.journal import Journal
-from autoreason.models.budget import CostBound, Reservation
-from autoreason.paths import ServerUrl
+from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_messages import (
     CellEnded,
     FromWorker,
-    Granted,
     Message,
     Opening,
-    Release,
-    Reserve,
-    Settle,
     StopCells,
     line,
     read_from_worker,
     start_cell,
 )
-from autoreason.run.cells import CellBudget, CellRun
+from autoreason.run.cells import BudgetOf, CellOutcome, CellRun
 from autoreason.run.result import StopSwitch
-from autoreason.settings import Settings
-from autoreason.studies.lab.lab_suite import CellResult
 
 _LONGEST_LINE = 2**30
 _POLL_SECONDS = 0.2
@@ -40,22 +33,30 @@ class _Died(Exception):
     """The process of a cell is gone."""
 
 
-class _Sent:
-    """A cell that is with a process."""
+def read_outcome(ended: CellEnded) -> CellOutcome:
+    """What came of a cell; raises why it could not be run."""
+    if ended.result is None:
+        raise InvalidInput(ended.refusal)
+    reached = BudgetReached(ended.reached, ended.limit) if ended.reached else None
+    return CellOutcome(ended.result, reached)
 
-    def __init__(self, budget: CellBudget | None) -> None:
-        self.budget = budget
-        self.result: asyncio.Future[CellResult] = asyncio.get_running_loop().create_future()
-        self.reserved: dict[int, Reservation] = {}
-        self.asking: dict[int, asyncio.Task[None]] = {}
+
+async def pass_stop_on(switch: StopSwitch, stop: Callable[[], object]) -> None:
+    """Stop all workers once the switch is set, and those that are started later."""
+    while True:
+        # The switch is set from a handler of signals as well.
+        if switch.stopped:
+            stop()
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 class _WorkerProcess:
     """One process, and the cells it runs."""
 
-    def __init__(self, process: Process, opening: Opening) -> None:
+    def __init__(self, process: Process, opening: Opening, gate: CallGate) -> None:
         self._process = process
-        self.cells: dict[str, _Sent] = {}
+        self.cells: dict[str, asyncio.Future[CellEnded]] = {}
+        self._session = GateSession(gate, self.send)
         self.send(opening)
         self._reading = asyncio.create_task(self._read())
 
@@ -70,12 +71,13 @@ class _WorkerProcess:
         if not self._process.stdin.is_closing():
             self._process.stdin.write(line(message))
 
-    async def run(self, cell: CellRun, budget: CellBudget | None) -> CellResult:
-        """The result of a cell; raises `_Died` where the process is gone."""
-        sent = self.cells[cell.run] = _Sent(budget)
-        self.send(start_cell(cell, limited=budget is not None))
+    async def run(self, cell: CellRun, *, limited: bool) -> CellEnded:
+        """What came of a cell; raises `_Died` where the process is gone."""
+        ended: asyncio.Future[CellEnded] = asyncio.get_running_loop().create_future()
+        self.cells[cell.run] = ended
+        self.send(start_cell(cell, limited=limited))
         try:
-            return await sent.result
+            return await ended
         finally:
             del self.cells[cell.run]
 
@@ -85,45 +87,16 @@ class _WorkerProcess:
             while data := await self._process.stdout.readline():
                 self._take(read_from_worker(data))
         finally:
-            for sent in self.cells.values():
-                for task in sent.asking.values():
-                    task.cancel()
-                if sent.budget:
-                    sent.budget.release_all()
-                if not sent.result.done():
-                    sent.result.set_exception(_Died())
+            self._session.close()
+            for ended in self.cells.values():
+                if not ended.done():
+                    ended.set_exception(_Died())
 
     def _take(self, message: FromWorker) -> None:
-        sent = self.cells.get(message.run)
-        if sent is None:
-            return
-        match message:
-            case CellEnded(result=None):
-                sent.result.set_exception(InvalidInput(message.refusal))
-            case CellEnded(result=CellResult() as result):
-                sent.result.set_result(result)
-            case Reserve():
-                asking = asyncio.create_task(self._reserve(sent, message))
-                sent.asking[message.number] = asking
-            case Settle() if sent.budget:
-                sent.budget.settle(sent.reserved.pop(message.number), message.reply)
-            case Release() if sent.budget:
-                if message.number in sent.reserved:
-                    sent.budget.release(sent.reserved.pop(message.number))
-                elif asking_now := sent.asking.get(message.number):
-                    asking_now.cancel()
-
-    async def _reserve(self, sent: _Sent, message: Reserve) -> None:
-        assert sent.budget is not None
-        run, number = message.run, message.number
-        try:
-            upper = CostBound(1, message.tokens, message.cost)
-            sent.reserved[number] = await sent.budget.reserve(upper)
-            self.send(Granted(run=run, number=number))
-        except BudgetReached as reached:
-            self.send(Granted(run=run, number=number, refusal=str(reached), limit=reached.limit))
-        finally:
-            del sent.asking[number]
+        if not isinstance(message, CellEnded):
+            self._session.take(message)
+        elif ended := self.cells.get(message.run):
+            ended.set_result(message)
 
     async def close(self) -> None:
         """End the process and wait for it."""
@@ -137,37 +110,37 @@ class WorkerExecutor:
     """Runs cells in processes; one that dies is replaced, and its cells go on from the journal."""
 
     def __init__(
-        self, number: int, journal: Journal, settings: Settings, switch: StopSwitch
+        self, number: int, opening: Opening, switch: StopSwitch, budget_of: BudgetOf
     ) -> None:
         self._number = number
+        self._opening = opening
         self._switch = switch
-        place = journal.place
-        self._opening = Opening(
-            # Through a pipe, where nobody else reads its password.
-            journal=place.url if isinstance(place, ServerUrl) else str(place),
-            base_url=settings.base_url,
-            allow_http=settings.allow_http,
-        )
+        self._budget_of = budget_of
+        self._gate = CallGate()
         self._workers: list[_WorkerProcess] = []
         self._starting = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
 
-    async def run(self, cell: CellRun, budget: CellBudget | None) -> CellResult:
+    async def run(self, cell: CellRun) -> CellOutcome:
         """Run a cell in the process that has the fewest."""
+        self._gate.budget = budget = self._budget_of(cell.suite)
         for _ in range(_MAX_DEATHS):
             worker = await self._least_loaded()
             try:
-                return await worker.run(cell, budget)
+                return read_outcome(await worker.run(cell, limited=budget is not None))
             except _Died:
                 continue
         raise ProviderFailed(f"{cell.run}: its process died {_MAX_DEATHS} times in a row")
 
     async def _least_loaded(self) -> _WorkerProcess:
         async with self._starting:
-            self._workers = [each for each in self._workers if each.alive]
-            while len(self._workers) < self._number:
-                self._workers.append(await self._start())
-            self._watching = self._watching or asyncio.create_task(self._watch())
+            # Another may die while one is started.
+            while len(alive := [each for each in self._workers if each.alive]) < self._number:
+                self._workers = [*alive, await self._start()]
+            self._workers = alive
+            self._watching = self._watching or asyncio.create_task(
+                pass_stop_on(self._switch, self._stop)
+            )
             return min(self._workers, key=lambda each: len(each.cells))
 
     async def _start(self) -> _WorkerProcess:
@@ -180,13 +153,9 @@ class WorkerExecutor:
             limit=_LONGEST_LINE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        return _WorkerProcess(process, self._opening)
+        return _WorkerProcess(process, self._opening, self._gate)
 
-    async def _watch(self) -> None:
-        """Pass a stop on."""
-        # The switch is set from a handler of signals as well.
-        while not self._switch.stopped:  # noqa: ASYNC110
-            await asyncio.sleep(_POLL_SECONDS)
+    def _stop(self) -> None:
         for worker in self._workers:
             worker.send(StopCells())
 

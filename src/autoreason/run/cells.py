@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import BudgetReached
 from autoreason.events import FINISHED
-from autoreason.exchange import OnSignal, Reply, Signal
+from autoreason.exchange import OnSignal, Signal
 from autoreason.journal import Journal
+from autoreason.journal.run_names import suite_name
 from autoreason.keys import sub_key
-from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
+from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
+from autoreason.run.cell_budget import CellBudget
 from autoreason.run.cell_measures import measure_cell
 from autoreason.run.kinds import job_class
 from autoreason.run.prompt_choice import choose_prompts
@@ -24,6 +27,8 @@ from autoreason.settings import Settings
 from autoreason.studies.lab.lab_suite import CellResult
 from autoreason.task import Task
 
+BudgetOf = Callable[[str], BudgetTracker | None]
+"""The budget of all cells of a suite, by its run; None without limits."""
 LEFT_OUT = ("panel_failed", "metric_failed")
 """How a cell may end without a result; all else that is not finished pauses the suite, which can be resumed."""
 
@@ -36,46 +41,24 @@ class CellRun(Struct, frozen=True, kw_only=True):
     task: Task
     settings: Settings
 
+    @property
+    def suite(self) -> str:
+        """The run that it is a cell of."""
+        return suite_name(self.run)
 
-class CellBudget:
-    """The budget of all cells, as one of them draws on it."""
 
-    def __init__(self, whole: BudgetTracker) -> None:
-        self._whole = whole
-        self._out: set[Reservation] = set()
-        self.reached: BudgetReached | None = None
-        """Why a call of this cell could not be paid."""
+class CellOutcome(NamedTuple):
+    """What came of a cell."""
 
-    async def reserve(self, upper: CostBound) -> Reservation:
-        """Reserve a call's upper bound from what is left for all."""
-        try:
-            reservation = await self._whole.reserve(upper)
-        except BudgetReached as reached:
-            self.reached = reached
-            raise
-        self._out.add(reservation)
-        return reservation
-
-    def settle(self, reservation: Reservation, reply: Reply) -> None:
-        """Pay for a reply."""
-        self._out.remove(reservation)
-        self._whole.settle(reservation, reply)
-
-    def release(self, reservation: Reservation) -> None:
-        """Give back all of it."""
-        self._out.remove(reservation)
-        self._whole.release(reservation)
-
-    def release_all(self) -> None:
-        """Give back what a process that died had reserved."""
-        for reservation in tuple(self._out):
-            self.release(reservation)
+    result: CellResult
+    reached: BudgetReached | None = None
+    """Why a call could not be paid from the budget of all cells."""
 
 
 class Executor(Protocol):
     """Where cells run: in this process, in others of this machine, or elsewhere."""
 
-    async def run(self, cell: CellRun, budget: CellBudget | None) -> CellResult:
+    async def run(self, cell: CellRun) -> CellOutcome:
         """Run a cell to its end or a pause, whatever was done of it before."""
         ...
 
@@ -88,15 +71,24 @@ class LocalExecutor:
     """Runs cells in this process, over one pool of models."""
 
     def __init__(
-        self, journal: Journal, pool: ModelPool, switch: StopSwitch, on_signal: OnSignal | None
+        self,
+        journal: Journal,
+        pool: ModelPool,
+        switch: StopSwitch,
+        on_signal: OnSignal | None,
+        budget_of: BudgetOf,
     ) -> None:
         self._journal, self._pool = journal, pool
         self._switch, self._on_signal = switch, on_signal
+        self._budget_of = budget_of
 
-    async def run(self, cell: CellRun, budget: CellBudget | None) -> CellResult:
+    async def run(self, cell: CellRun) -> CellOutcome:
         """Drive the run of a cell."""
         signals = prefix_signals(self._on_signal, cell.part)
-        return await drive_cell(cell, self._journal, self._pool, self._switch, signals, budget)
+        whole = self._budget_of(cell.suite)
+        budget = CellBudget(whole) if whole else None
+        result = await drive_cell(cell, self._journal, self._pool, self._switch, signals, budget)
+        return CellOutcome(result, budget.reached if budget else None)
 
     async def close(self) -> None:
         """Nothing: journal and models are the suite's."""

@@ -98,10 +98,12 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
         """Check everything, then run all cells until the end or a pause; hooks given here come first."""
-        if self.models and read_options(self.settings, LabTerms).workers:
+        terms = read_options(self.settings, LabTerms)
+        if self.models and (terms.workers or terms.ray):
+            left_out = "`ray`" if terms.ray else "`workers`"
             raise InvalidInput(
                 "a model that is given as an object stays in this process; give provider/model, "
-                "or leave `workers` out"
+                f"or leave {left_out} out"
             )
         if not self.anyway and (refusal := (await self.plan_async()).refusal):
             raise InvalidInput(refusal)
@@ -278,7 +280,9 @@ def _terms(options: LabOptions) -> dict[str, Any]:
     # The more cells are under way, the fewer batches there are, each of which may take hours.
     usual = {"parallel": MAX_PARALLEL} if options.get("batch") else {}
     return usual | {
-        name: options[name] for name in ("parallel", "workers") if options.get(name) is not None
+        name: options[name]
+        for name in ("parallel", "workers", "ray")
+        if options.get(name) is not None
     }
 
 

@@ -295,7 +295,9 @@ class LabOptions(RunHooks, total=False):
     parallel: int
     """Cells at a time."""
     workers: int
-    """Processes that run cells; 0 runs them in this one."""
+    """Processes that run cells; 0 runs them in this one, or on Ray in one for each processor."""
+    ray: str
+    """The Ray cluster whose nodes run cells: its address, `auto`, or `local` for one that is started here."""
     seed: int
     """Instead of the suite's; drawn where neither is given."""
     budget: Budget | Mapping[str, Any]

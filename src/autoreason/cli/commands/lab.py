@@ -48,6 +48,11 @@ _how = options.group(
         metavar="N",
         help="Processes that run cells; without it they run in this one.",
     ),
+    options.option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Run cells on a Ray cluster: host:port, auto, or local to start one. Needs a journal on a server.",
+    ),
     options.seed_option,
     options.option(
         "--anyway", is_flag=True, help="Run it even where nothing could be shown in the end."
@@ -235,7 +240,7 @@ def _options(values: dict[str, Any]) -> dict[str, Any]:
     """What the options give, by the names of the library's arguments."""
     from autoreason.cli import arguments
 
-    names = ("repeats", "parallel", "workers", "anyway")
+    names = ("repeats", "parallel", "workers", "ray", "anyway")
     chosen = arguments.run_options(values)
     chosen |= {name: values[name] for name in names if values.get(name) is not None}
     named: dict[str, str] = {}

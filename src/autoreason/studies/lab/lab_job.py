@@ -33,7 +33,7 @@ from autoreason.studies.panels.entries import distinct, same_texts
 from autoreason.task import Task
 
 MAX_PARALLEL = 1000
-MAX_WORKERS = 64
+MAX_WORKERS = 1000
 _MAX_GROUPS_AHEAD = 2
 """Windows of groups that may start while an earlier group is still running."""
 
@@ -44,7 +44,9 @@ class LabTerms(Struct, frozen=True, kw_only=True):
     parallel: int = 16
     """Cells at a time."""
     workers: int = 0
-    """Processes that run cells; 0 runs them in this one."""
+    """Processes that run cells; 0 runs them in this one, or on Ray in one for each processor."""
+    ray: str = ""
+    """The Ray cluster whose nodes run cells: its address, `auto`, or `local` for one that is started here."""
     base: str = ""
     """The suite whose finished cells this one has, too, where repeats were added."""
 
@@ -76,8 +78,10 @@ class Lab(Job):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """Check how it is run."""
-        if read_options(settings, LabTerms).workers and settings.batch:
-            raise InvalidInput("one process collects a batch; leave `batch` or `workers` out")
+        terms = read_options(settings, LabTerms)
+        if settings.batch and (terms.workers or terms.ray):
+            other = "ray" if terms.ray else "workers"
+            raise InvalidInput(f"one process collects a batch; leave `batch` or `{other}` out")
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

@@ -1,0 +1,71 @@
+"""The budget of all cells of a suite, and what the record says is used of it."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from autoreason.errors import BudgetReached
+from autoreason.exchange import Reply, Spent
+from autoreason.journal import Journal
+from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
+from autoreason.models.prices import rates
+from autoreason.run.working_time import working_time
+from autoreason.settings import Budget
+
+
+def open_tracker(journal: Journal, budget: Budget, suite: str) -> BudgetTracker | None:
+    """A tracker of all cells that have used nothing yet; None without limits."""
+    if budget == Budget():
+        return None
+    before, started = working_time(suite, journal=journal).seconds, monotonic()
+    return BudgetTracker(budget, lambda: before + monotonic() - started)
+
+
+def open_budget(journal: Journal, budget: Budget, base: str, suite: str) -> BudgetTracker | None:
+    """The same with what earlier processes have used, in this suite and in the one it adds to."""
+    tracker = open_tracker(journal, budget, suite)
+    if tracker:
+        for each in filter(None, (base, suite)):
+            for used in usage_by_cell(journal, budget, each).values():
+                tracker.carry_used(used)
+    return tracker
+
+
+def usage_by_cell(journal: Journal, budget: Budget, suite: str) -> dict[str, CostBound]:
+    """What the record says the cells of a suite have used, by their runs."""
+    return {row.id: usage(journal, budget, row.id, row.spent) for row in journal.cells(suite)}
+
+
+def usage(journal: Journal, budget: Budget, run: str, spent: Spent) -> CostBound:
+    """What a run has used; what is not reported counts as the most that it could have been."""
+    if not (spent.unmetered or spent.unpriced):
+        return CostBound(spent.calls, spent.known_tokens, spent.known_cost)
+    tracker = BudgetTracker(budget)
+    for request, reply in journal.replies(run).values():
+        tracker.carry(reply, tracker.bound(request, rates(request.model)))
+    return tracker.used
+
+
+class CellBudget:
+    """The budget of all cells, as one of them draws on it."""
+
+    def __init__(self, whole: SharedBudget) -> None:
+        self._whole = whole
+        self.reached: BudgetReached | None = None
+        """Why a call of this cell could not be paid."""
+
+    async def reserve(self, upper: CostBound) -> Reservation:
+        """Reserve a call's upper bound from what is left for all."""
+        try:
+            return await self._whole.reserve(upper)
+        except BudgetReached as reached:
+            self.reached = reached
+            raise
+
+    def settle(self, reservation: Reservation, reply: Reply) -> None:
+        """Pay for a reply."""
+        self._whole.settle(reservation, reply)
+
+    def release(self, reservation: Reservation) -> None:
+        """Give back all of it."""
+        self._whole.release(reservation)

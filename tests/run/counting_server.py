@@ -1,0 +1,91 @@
+"""A provider that answers like the echo model, and counts: who asked what, and how many at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+from aiohttp import web
+
+from autoreason.exchange import Message, Request, Schema
+from autoreason.models.doubles import EchoModel
+
+ADDRESS = "ollama/echo"
+
+
+class CountingServer:
+    """Speaks OpenAI's format. A caller that is gone is no longer counted."""
+
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+        self.refusing: float | None = None
+        """Seconds after which the next request may come again; that one is refused."""
+        self.url = ""
+        self.asked: Counter[bytes] = Counter()
+        """Every request, by its body."""
+        self.inside = 0
+        self.most = 0
+        """At once."""
+        self.arrived: list[float] = []
+
+    def has(self, number: int) -> bool:
+        """Whether it was asked more often."""
+        return self.asked.total() > number
+
+    def beyond(self, other: Counter[bytes]) -> int:
+        """How many requests came that did not come elsewhere."""
+        return (self.asked - other).total()
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[CountingServer]:
+        """Listen while the block runs."""
+        app = web.Application(client_max_size=2**24)
+        app.router.add_get("/v1/models", self._list)
+        app.router.add_post("/v1/chat/completions", self._complete)
+        runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        try:
+            yield self
+        finally:
+            await runner.cleanup()
+
+    async def _list(self, _request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "echo"}]})
+
+    async def _complete(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        self.arrived.append(asyncio.get_running_loop().time())
+        if self.refusing is not None:
+            after, self.refusing = self.refusing, None
+            return web.json_response({}, status=429, headers={"retry-after": str(after)})
+        self.asked[body] += 1
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        try:
+            await asyncio.sleep(self.delay)
+            return web.json_response(await _echo(body))
+        finally:
+            self.inside -= 1
+
+
+async def _echo(body: bytes) -> dict[str, object]:
+    """What the echo model says, in OpenAI's format."""
+    asked = msgspec.json.decode(body)
+    form = asked.get("response_format", {}).get("json_schema")
+    request = Request(
+        role="author",
+        key="draft/try/0",
+        model="echo/echo",
+        messages=tuple(Message(each["role"], each["content"]) for each in asked["messages"]),
+        max_tokens=1000,
+        schema=Schema(form["name"], form["schema"], "") if form else None,
+    )
+    reply = await EchoModel().ask(request)
+    choice = {"message": {"role": "assistant", "content": reply.text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": len(body) // 4, "completion_tokens": len(reply.text) // 4}
+    return {"choices": [choice], "usage": usage}

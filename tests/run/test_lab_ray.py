@@ -1,0 +1,245 @@
+"""Suites on a Ray cluster whose nodes come, go and are killed: the same end, within the same limits."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.patience import PATIENCE
+from tests.run.counting_server import ADDRESS, CountingServer
+from tests.run.suites import run_suite
+from tests.run.test_call_gate import small_limiter
+from tests.run.test_lab_kills import asked_again, results
+
+from autoreason.errors import InvalidInput
+from autoreason.journal import Journal
+from autoreason.run import ray_cells
+from autoreason.run.lab_status import lab_status
+from autoreason.run.ray_actors import GateActor
+from autoreason.run.reports import StudyResult
+from autoreason.run.result import StopSwitch
+from autoreason.run.resume import resume_async
+from autoreason.settings import Budget
+from autoreason.studies.lab.lab_report import LabReport
+
+ray: Any = pytest.importorskip("ray", reason="needs Ray; install autoreason[ray]")
+# Its types are not all to be had.
+module: Callable[[str], Any] = import_module
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+class SmallGate(GateActor):
+    """A gate with three places for every provider."""
+
+    def __init__(self, opening: Any) -> None:
+        super().__init__(opening, small_limiter)
+
+
+class Nodes:
+    """A cluster of several nodes on this machine; nothing that is run there needs a processor of its own."""
+
+    def __init__(self) -> None:
+        small = {"num_cpus": 0, "object_store_memory": 80 * 2**20, "include_dashboard": False}
+        self._small = small
+        # Else it takes Ray half a minute to notice that a node is gone.
+        soon = {
+            "health_check_initial_delay_ms": 0,
+            "health_check_period_ms": 500,
+            "health_check_failure_threshold": 3,
+        }
+        self._cluster = module("ray.cluster_utils").Cluster(
+            initialize_head=True,
+            head_node_args={**small, "_system_config": soon},
+            shutdown_at_exit=False,
+        )
+        self.address: str = self._cluster.address
+
+    def add(self) -> Any:
+        """Another node, once Ray may place something there."""
+        node = self._cluster.add_node(**self._small)
+        deadline = time.monotonic() + PATIENCE
+        state = module("ray._private.state")
+        while node.node_id not in state.available_resources_per_node():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        return node
+
+    def kill(self, node: Any) -> None:
+        """SIGKILL to all of a node."""
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def drain(self, node: Any) -> None:
+        """Let a node be emptied, as before it is taken away."""
+        reasons = module("ray.core.generated.autoscaler_pb2").DrainNodeReason
+        reason = reasons.Value("DRAIN_NODE_REASON_PREEMPTION")
+        deadline = int(1000 * (time.time() + 1))
+        client = module("ray._raylet").GcsClient(address=self.address)
+        assert client.drain_node(node.node_id, reason, "taken away", deadline)[0]
+
+    def actors(self, kind: str) -> list[int]:
+        """The processes of those of a class that live."""
+        return [
+            each["Pid"]
+            for each in module("ray._private.state").actors().values()
+            if each["ActorClassName"] == kind and each["State"] == "ALIVE"
+        ]
+
+    def close(self) -> None:
+        """End all of it."""
+        self._cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    """A cluster with one node so far, to which this process is connected."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        # Else Ray writes one into the user's folder.
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        nodes = Nodes()
+        try:
+            ray.init(address=nodes.address, log_to_driver=False)
+            yield nodes
+        finally:
+            ray.shutdown()
+            nodes.close()
+
+
+class Whole(NamedTuple):
+    """A suite that nothing happens to."""
+
+    asked: Counter[bytes]
+    results: tuple[object, ...]
+    pairs: object
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The same suite in one process, recorded in a file."""
+    folder = tmp_path_factory.mktemp("whole")
+    url = str(folder / "journal.db")
+
+    async def run() -> Whole:
+        async with CountingServer(delay=0).serving() as server:
+            with Journal.open(url, create=True) as journal:
+                result = await run_suite(folder, journal, model=ADDRESS, base_url=server.url)
+            return Whole(server.asked, results(url), result.report.pairs)
+
+    return asyncio.run(run())
+
+
+async def run_on(
+    nodes: Nodes, server: CountingServer, folder: Path, journal: Journal, **options: Any
+) -> StudyResult[LabReport]:
+    """The usual suite, on two workers unless other options are given."""
+    options = {"workers": 2, "parallel": 6, **options}
+    return await run_suite(
+        folder, journal, model=ADDRESS, base_url=server.url, ray=nodes.address, **options
+    )
+
+
+async def until(happened: Callable[[], object]) -> None:
+    """Wait for something."""
+    async with asyncio.timeout(PATIENCE):
+        while not happened():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
+    tmp_path: Path, postgres_url: str, nodes: Nodes, whole: Whole
+) -> None:
+    first = nodes.add()
+    async with CountingServer(delay=0.1).serving() as server:
+        with Journal.open(postgres_url, create=True) as journal:
+            limit = Budget(calls=whole.asked.total())
+            running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
+            await until(lambda: server.has(3) and len(nodes.actors("CellActor")) == 2)
+            second = await asyncio.to_thread(nodes.add)
+            await asyncio.to_thread(nodes.kill, first)
+            await until(partial(server.has, 20))
+            await asyncio.to_thread(nodes.drain, second)
+            await until(partial(server.has, 40))
+            os.kill(nodes.actors("CellActor")[0], signal.SIGKILL)
+            result = await running
+        assert result.status == "done"
+        assert result.report.pairs == whole.pairs
+        assert results(postgres_url) == whole.results
+        assert asked_again(postgres_url) == 0
+        # Those in flight when the node was killed, when the other was taken away, and when the worker was killed.
+        assert server.beyond(whole.asked) <= 3 * server.most
+
+
+async def test_a_gate_that_is_killed_grants_no_place_and_no_call_beyond_the_limits(
+    tmp_path: Path,
+    postgres_url: str,
+    nodes: Nodes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ray_cells, "GateActor", SmallGate)
+    async with CountingServer(delay=0.1).serving() as server:
+        with Journal.open(postgres_url, create=True) as journal:
+            running = asyncio.create_task(
+                run_on(nodes, server, tmp_path, journal, budget=Budget(calls=31))
+            )
+            for asked in (5, 20):
+                await until(partial(server.has, asked))
+                (gate,) = nodes.actors("SmallGate")
+                os.kill(gate, signal.SIGKILL)
+            paused = await running
+        assert paused.status == "budget"
+        assert paused.calls == server.asked.total() == 31
+        assert server.most == 3
+
+
+async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(
+    tmp_path: Path, postgres_url: str, nodes: Nodes, whole: Whole
+) -> None:
+    async with CountingServer(delay=0.1).serving() as server:
+        with Journal.open(postgres_url, create=True) as journal:
+            switch = StopSwitch()
+            running = asyncio.create_task(
+                run_on(nodes, server, tmp_path, journal, workers=1, stop_switch=switch)
+            )
+            await until(partial(server.has, 5))
+            assert lab_status(None, journal=journal).running
+            switch.stop()
+            stopped = await running
+            assert stopped.status == "stopped"
+            assert stopped.calls == server.asked.total()
+            ended = await resume_async(stopped.run, journal=journal)
+            assert ended.status == "done"
+        assert results(postgres_url) == whole.results
+        assert server.asked == whole.asked
+
+
+async def test_what_cannot_run_on_a_cluster_is_refused_in_one_sentence(
+    tmp_path: Path, journal: Journal, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"model": "echo/echo", "ray": "127.0.0.1:1"}
+    with pytest.raises(InvalidInput, match=r"cannot share a file of SQLite; give a journal on a"):
+        await run_suite(tmp_path, journal, **options)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with Journal.open(postgres_url, create=True) as server:
+        with pytest.raises(InvalidInput, match=r"no Ray cluster can be reached at 127\.0\.0\.1:1"):
+            await run_suite(tmp_path, server, **options)
+        with pytest.raises(InvalidInput, match="run this on a machine of the cluster"):
+            await run_suite(tmp_path, server, **{**options, "ray": "ray://head:10001"})
+        with pytest.raises(InvalidInput, match="or leave `ray` out"):
+            await run_suite(tmp_path, server, ray="local")
+        monkeypatch.setitem(sys.modules, "ray", None)
+        with pytest.raises(InvalidInput, match=r"pip install 'autoreason\[ray\]'"):
+            await run_suite(tmp_path, server, **options)
+        assert not server.runs()

@@ -1,0 +1,211 @@
+"""The gate of a cluster: another takes its place and grants nothing twice, and dead workers lose their places."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from tests.patience import PATIENCE
+from tests.run.test_call_gate import REPLY, small_limiter
+
+from autoreason.errors import JournalError
+from autoreason.events import RunStarted
+from autoreason.exchange import Message as Said
+from autoreason.exchange import Request
+from autoreason.journal import Journal
+from autoreason.models.budget import CostBound
+from autoreason.run.cell_messages import (
+    Enter,
+    FromGate,
+    Granted,
+    Opening,
+    Release,
+    Reserve,
+    Settle,
+    ToGate,
+)
+from autoreason.run.ray_actors import Declaration, GateActor, SuiteOpening
+from autoreason.settings import Budget, Models, Settings
+from autoreason.task import Task
+
+SUITE = "20260101-amber-fox"
+CELL = f"{SUITE}.0001"
+REQUEST = Request(
+    role="author",
+    key="draft/try/0",
+    model="echo/echo",
+    messages=(Said("user", "Explain tides."),),
+    max_tokens=50,
+)
+
+
+class Worker:
+    """A worker as the gate sees it: locked in the journal, in a session of its own."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name = f"{SUITE}-worker-{name}"
+        self.journal = Journal.open(url, create=False)
+        self._lock = self.journal.lock(self.name)
+        self._lock.__enter__()
+        self.epoch = 0
+        self._answers: list[Granted] = []
+
+    def die(self) -> None:
+        """Lose the session, and so the lock."""
+        self._lock.__exit__(None, None, None)
+        self.journal.close()
+
+    async def declare(
+        self, gate: GateActor, *granted: Enter | Reserve, used: CostBound | None = None
+    ) -> None:
+        self.epoch += 1
+        by_run = {CELL: used} if used else {}
+        declaration = Declaration(granted=list(granted), waiting=[], used=by_run)
+        await gate.declare(self.name, self.epoch, msgspec.json.encode(declaration))
+
+    async def tell(self, gate: GateActor, *messages: ToGate) -> bool:
+        """Whether the gate takes it in."""
+        return self._hear(await gate.tell(self.name, self.epoch, msgspec.json.encode(messages)))
+
+    async def granted(self, gate: GateActor, number: int) -> list[Granted]:
+        """So many answers."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self._answers) < number:
+                assert self._hear(await gate.poll(self.name, self.epoch))
+        answers, self._answers = self._answers, []
+        return answers
+
+    def _hear(self, data: bytes | None) -> bool:
+        told = msgspec.json.decode(data or b"[]", type=list[FromGate])
+        self._answers += [each for each in told if isinstance(each, Granted)]
+        return data is not None
+
+
+class Cluster:
+    """Gates and workers of one suite, without Ray."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._gates: list[GateActor] = []
+        self._workers: list[Worker] = []
+
+    def worker(self, name: str) -> Worker:
+        """Another worker."""
+        self._workers.append(Worker(name, self._url))
+        return self._workers[-1]
+
+    def gate(self, **budget: Any) -> GateActor:
+        """A gate as Ray creates it."""
+        worker = Opening(journal=self._url, base_url=None, allow_http=False)
+        opening = SuiteOpening(suite=SUITE, base="", budget=Budget(**budget), worker=worker)
+        self._gates.append(GateActor(opening, small_limiter))
+        return self._gates[-1]
+
+    async def close(self) -> None:
+        """End all of them."""
+        for gate in self._gates:
+            if gate._watching:
+                gate._watching.cancel()
+                await asyncio.gather(gate._watching, return_exceptions=True)
+            gate._journal.close()
+        for worker in self._workers:
+            with suppress(JournalError):
+                worker.die()
+
+
+@pytest.fixture
+async def cluster(postgres_url: str) -> AsyncIterator[Cluster]:
+    """On a journal of its own."""
+    Journal.open(postgres_url, create=True).close()
+    cluster = Cluster(postgres_url)
+    yield cluster
+    await cluster.close()
+
+
+def place(number: int) -> Enter:
+    return Enter(number=number, provider="acme")
+
+
+def money(number: int) -> Reserve:
+    return Reserve(number=number, run=CELL, tokens=100, cost=None)
+
+
+async def record(journal: Journal, *, new: bool = True, key: str = "draft/try/0") -> None:
+    """A cell with a reply."""
+    settings = Settings(models=Models.judging("echo/echo"), seed=1)
+    if new:
+        started = RunStarted(task=Task(brief="a"), settings=settings, prompts={}, version="")
+        await journal.begin_run("a", "", started, CELL)
+    await journal.record_reply(CELL, msgspec.structs.replace(REQUEST, key=key), REPLY)
+
+
+async def test_a_gate_that_takes_anothers_place_waits_for_all_workers_that_live(
+    cluster: Cluster,
+) -> None:
+    one, other = cluster.worker("one"), cluster.worker("other")
+    gate = cluster.gate()
+    assert not await one.tell(gate, place(1))
+    await one.declare(gate, place(1), place(2))
+    await one.tell(gate, place(3), place(4))
+    polling = asyncio.create_task(one.granted(gate, 1))
+    await asyncio.sleep(0.5)
+    assert not polling.done()
+    await other.declare(gate)
+    # Two of three places were taken before.
+    assert await polling == [Granted(number=3)]
+    await one.tell(gate, Release(number=1))
+    assert await one.granted(gate, 1) == [Granted(number=4)]
+
+
+async def test_a_dead_workers_places_are_free_again_and_what_it_recorded_counts(
+    cluster: Cluster,
+) -> None:
+    dead, other = cluster.worker("dead"), cluster.worker("other")
+    gate = cluster.gate(calls=3)
+    await dead.declare(gate)
+    await other.declare(gate)
+    await dead.tell(gate, *map(place, (1, 2, 3)), *map(money, (4, 5, 6)))
+    await dead.granted(gate, 6)
+    # Paid for and recorded, and killed before the gate was told.
+    await record(dead.journal)
+    dead.die()
+    await other.tell(gate, *map(place, (1, 2, 3)), *map(money, (4, 5, 6)))
+    granted = await other.granted(gate, 5)
+    assert [each.number for each in granted if not each.refusal] == [1, 2, 3, 4, 5]
+    await other.tell(gate, Settle(number=4, reply=REPLY), Settle(number=5, reply=REPLY))
+    (refused,) = await other.granted(gate, 1)
+    assert refused.limit == "calls"
+
+
+async def test_a_cell_that_goes_on_elsewhere_is_counted_from_the_record(cluster: Cluster) -> None:
+    one, other = cluster.worker("one"), cluster.worker("other")
+    gate = cluster.gate(calls=2)
+    await one.declare(gate)
+    await other.declare(gate)
+    await one.tell(gate, money(1))
+    await one.granted(gate, 1)
+    await record(one.journal)
+    await one.tell(gate, Settle(number=1, reply=REPLY))
+    # Recorded twice, told once; the other reserves for the same cell before the death is noticed.
+    await record(one.journal, new=False, key="draft/try/1")
+    await other.tell(gate, money(1))
+    (refused,) = await other.granted(gate, 1)
+    assert refused.limit == "calls"
+
+
+async def test_a_new_gate_counts_cells_as_declared_and_the_others_as_recorded(
+    cluster: Cluster,
+) -> None:
+    worker = cluster.worker("one")
+    await record(worker.journal)
+    for used, left in ((CostBound(3, 10, Decimal(0)), 1), (None, 3)):
+        gate = cluster.gate(calls=4)
+        await worker.declare(gate, used=used)
+        await worker.tell(gate, *map(money, range(left + 1)))
+        granted = await worker.granted(gate, left)
+        assert [each.number for each in granted] == list(range(left))
