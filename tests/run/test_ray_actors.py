@@ -81,8 +81,8 @@ class Worker:
         return answers
 
     def _hear(self, data: bytes | None) -> bool:
-        told = msgspec.json.decode(data or b"[]", type=list[FromGate])
-        self._answers += [each for each in told if isinstance(each, Granted)]
+        answers = msgspec.json.decode(data or b"[]", type=list[FromGate])
+        self._answers += [each for each in answers if isinstance(each, Granted)]
         return data is not None
 
 
@@ -171,7 +171,7 @@ async def test_a_dead_workers_places_are_free_again_and_what_it_recorded_counts(
     await other.declare(gate)
     await dead.tell(gate, *map(place, (1, 2, 3)), *map(money, (4, 5, 6)))
     await dead.granted(gate, 6)
-    # Paid for and recorded, and killed before the gate was told.
+    # Paid for and recorded, and killed before the gate heard of it.
     await record(dead.journal)
     dead.die()
     await other.tell(gate, *map(place, (1, 2, 3)), *map(money, (4, 5, 6)))
@@ -191,7 +191,7 @@ async def test_a_cell_that_goes_on_elsewhere_is_counted_from_the_record(cluster:
     await one.granted(gate, 1)
     await record(one.journal)
     await one.tell(gate, Settle(number=1, reply=REPLY))
-    # Recorded twice, told once; the other reserves for the same cell before the death is noticed.
+    # Recorded twice, reported once; the other reserves for the same cell before the death is noticed.
     await record(one.journal, new=False, key="draft/try/1")
     await other.tell(gate, money(1))
     (refused,) = await other.granted(gate, 1)

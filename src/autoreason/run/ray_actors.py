@@ -81,7 +81,7 @@ _read_start = msgspec.json.Decoder(StartCell).decode
 
 
 class _Mailbox:
-    """A worker's session, and what it is to be told."""
+    """A worker's session, and the answers for it."""
 
     def __init__(self, gate: CallGate, epoch: int) -> None:
         self.epoch = epoch
@@ -94,7 +94,7 @@ class _Mailbox:
         self._filled.set()
 
     async def wait(self) -> None:
-        """Until there is something to be told, or a while."""
+        """Wait for an answer, or a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_POLL_SECONDS):
                 while not self._answers:
@@ -102,7 +102,7 @@ class _Mailbox:
                     await self._filled.wait()
 
     def collect(self) -> list[FromGate]:
-        """What is to be told."""
+        """All answers so far, once."""
         answers, self._answers = self._answers, []
         return answers
 
@@ -182,7 +182,7 @@ class GateActor:
 
     def _take(self, worker: str, mailbox: _Mailbox, message: ToGate) -> None:
         if isinstance(message, Reserve) and self._owners.get(message.run) != worker:
-            # The worker before is dead, and what it last recorded may not have been told.
+            # The worker before is dead, and its last messages may be lost.
             if message.run in self._owners:
                 self._recount(message.run)
             self._owners[message.run] = worker
@@ -321,7 +321,7 @@ class CellActor:
         self._linking: asyncio.Task[None] | None = None
 
     async def run(self, data: bytes) -> CellEnded:
-        """Run a cell to its end or a pause, wherever another worker left it."""
+        """Run a cell to its end or a pause, from where another worker left it."""
         message = _read_start(data)
         try:
             worker = self._open()
