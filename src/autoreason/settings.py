@@ -179,8 +179,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two of the paper's runs
     converged, one on plain ties, one where two leads were too small."""
     plateau: Annotated[int, Meta(ge=0, le=MAX_PASSES)] = 0
-    """Passes in a row with little change that end the run; 0 never does. The paper's own plateau rule ended none: A won
-    2 of 35 passes."""
+    """Small changes in a row, survivals aside, that end the run; 0 never does. The paper's own plateau rule ended
+    none: A won 2 of 35 passes."""
     plateau_change: Annotated[float, Meta(ge=0, le=1)] = 0.1
     """The share of words in which the winner of such a pass differs from A at most."""
     stop_rules: tuple[str, ...] = ()

@@ -38,7 +38,11 @@ ray: Any = pytest.importorskip("ray", reason="needs Ray; install autoreason[ray]
 # Its types are not all to be had.
 module: Callable[[str], Any] = import_module
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    # On a busy machine it takes a minute until a node of a cluster can be used.
+    pytest.mark.timeout(400),
+]
 
 
 class SmallGate(GateActor):
@@ -152,10 +156,13 @@ async def run_on(
     )
 
 
-async def until(happened: Callable[[], object]) -> None:
-    """Wait for something."""
+async def until(
+    happened: Callable[[], object], running: asyncio.Task[StudyResult[LabReport]] | None = None
+) -> None:
+    """Wait for something while a suite runs."""
     async with asyncio.timeout(PATIENCE):
-        while not happened():  # noqa: ASYNC110
+        while not happened():
+            assert running is None or not running.done(), running.result()
             await asyncio.sleep(0.02)
 
 
@@ -169,19 +176,25 @@ async def kill_one(nodes: Nodes, kind: str) -> None:
 
 
 async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
-    tmp_path: Path, postgres_url: str, nodes: Nodes, whole: Whole
+    tmp_path: Path,
+    postgres_url: str,
+    nodes: Nodes,
+    whole: Whole,
+    pytestconfig: pytest.Config,
 ) -> None:
+    if not pytestconfig.getoption("--all"):
+        pytest.skip("nodes that come and go take half a minute to minutes; --all kills them")
     first = nodes.add()
     async with CountingServer(delay=0.1).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
             limit = Budget(calls=whole.asked.total())
             running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
-            await until(lambda: server.has(3) and len(nodes.actors("CellActor")) == 2)
+            await until(lambda: server.has(3) and len(nodes.actors("CellActor")) == 2, running)
             second = await asyncio.to_thread(nodes.add)
             await asyncio.to_thread(nodes.kill, first)
-            await until(partial(server.has, 20))
+            await until(partial(server.has, 20), running)
             await asyncio.to_thread(nodes.drain, second)
-            await until(partial(server.has, 40))
+            await until(partial(server.has, 40), running)
             await kill_one(nodes, "CellActor")
             result = await running
         assert result.status == "done"
@@ -205,7 +218,7 @@ async def test_a_gate_that_is_killed_grants_no_place_and_no_call_beyond_the_limi
                 run_on(nodes, server, tmp_path, journal, budget=Budget(calls=31))
             )
             for asked in (5, 20):
-                await until(partial(server.has, asked))
+                await until(partial(server.has, asked), running)
                 await kill_one(nodes, "SmallGate")
             paused = await running
         assert paused.status == "budget"

@@ -133,8 +133,14 @@ async def test_passes_in_a_row_that_change_little_end_the_run(plateau: int, pass
     named = "a plateau: " in played.delivered.reason
     assert named == bool(plateau)
     if plateau > 1:
-        row = f"each of the last {plateau} passes changed at most 10 % of the words"
+        row = f"each of the last {plateau} changes was at most 10 % of the words"
         assert row in played.delivered.reason
+
+
+async def test_a_survival_is_no_change_and_is_left_to_k() -> None:
+    played = await play({"judge": vote("First")}, plateau=1, **QUIET)
+    assert played.delivered is not None
+    assert played.delivered.status == "converged"
 
 
 @pytest.mark.parametrize(("share", "passes"), [(0.1, 5), (0.15, 2)])

@@ -140,7 +140,7 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         *([("protocol", settings.protocol)] if _writes_texts(settings) else []),
         ("seed", str(settings.seed)),
     ]
-    changed = _changed(settings)
+    changed = changed_settings(settings)
     return [*rows, ("changed", " · ".join(changed))] if changed else rows
 
 
@@ -354,7 +354,7 @@ def _limits(budget: Budget) -> str:
     return ", ".join(filter(None, limits)) or "none"
 
 
-def _changed(settings: Settings) -> list[str]:
+def changed_settings(settings: Settings) -> list[str]:
     """Settings that are not the usual ones of the protocol, apart from those described in words."""
     usual = every_setting(make_settings(settings.models, settings.seed, settings.protocol))
     described = (*_DESCRIBED, *(_OF_STUDIES if settings.strategy in OTHER_JOBS else ()))

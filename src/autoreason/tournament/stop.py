@@ -39,17 +39,17 @@ def passes(number: int) -> StopRule:
 
 
 def plateau(number: int, share: float) -> StopRule:
-    """Over when so many passes in a row changed no larger share of A's words; inconclusive ones do not count."""
+    """Over when so many passes in a row that A lost changed no larger share of its words; its survivals are k's."""
 
     def rule(story: Story) -> str:
         decided = [(each, each.decided.winner) for each in story.passes if each.decided]
-        last = [(each, winner) for each, winner in decided if winner][-number:]
+        last = [(each, winner) for each, winner in decided if winner not in (None, "A")][-number:]
         if len(last) < number:
             return ""
         if any(share_changed(each.incumbent, each.text(winner)) > share for each, winner in last):
             return ""
-        which = "the last pass" if number == 1 else f"each of the last {number} passes"
-        return f"a plateau: {which} changed at most {percent(share)} of the words"
+        which = "the last change" if number == 1 else f"each of the last {number} changes"
+        return f"a plateau: {which} was at most {percent(share)} of the words"
 
     return rule
 

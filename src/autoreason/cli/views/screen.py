@@ -195,9 +195,9 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
         return line.append(step.text)
     call = step.calls[0]
     if live.study:
-        what = "evaluation" if live.researching else "test"
-        under_way = numbers.count(len(step.calls), "call") if call.model else f"{what}s"
-        line.append(f"{call.within}, {under_way} under way, ")
+        what = "evaluations " if live.researching else "" if live.lab else "tests "
+        calls = f"{numbers.count(len(step.calls), 'call')} " if call.model else what
+        line.append(f"{call.within}, {calls}under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2
     if call.tail and room > 10:

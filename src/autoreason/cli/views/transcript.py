@@ -16,6 +16,7 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.report.layout import WIDEST, wrap
+from autoreason.run.dry_run import changed_settings
 from autoreason.run.kinds import job_label, written_by
 from autoreason.tournament import statements
 from autoreason.tournament.metric import Metric
@@ -115,6 +116,8 @@ class Transcript:
             is_contest = settings.strategy == "autoreason"
             how = settings.protocol if is_contest else job_label(settings.strategy)
             self._row("models", f"{models}; {how}; seed {settings.seed}")
+            if is_contest and (changed := changed_settings(settings)):
+                self._row("changed", " · ".join(changed))
         origin = f"; forked from {row.forked_from}" if row.forked_from else ""
         self._row("started", f"{when(row.created)}, version {row.version}{origin}")
         work = story.task.work if story.task else None

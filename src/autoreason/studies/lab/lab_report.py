@@ -27,6 +27,7 @@ from autoreason.studies.lab.lab_suite import (
     Measure,
     Suite,
     SuiteComparison,
+    count_cells,
     suite_of,
 )
 from autoreason.studies.lab.lab_trees import TrajectoryTree, trajectory_trees
@@ -98,6 +99,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     tasks: int
     repeats: int
     cells: int
+    planned: int
+    """Cells that the suite has; fewer have ended where it is not over."""
     pairs: tuple[ArmPair, ...]
     arms: tuple[LabArm, ...]
     panels: dict[str, PanelReport]
@@ -118,7 +121,12 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """How many questions have an answer."""
+        """How many questions have an answer; none before all cells have ended."""
+        if self.cells < self.planned:
+            return (
+                f"unfinished: {self.cells:,} of {count(self.planned, 'cell')} have ended, "
+                "and nothing is concluded before all have"
+            )
         if not self.pairs:
             return f"{count(self.cells, 'cell')} of {self.suite}; it asks no question"
         shown = [each for each in self.pairs if each.shown]
@@ -154,6 +162,7 @@ def lab_report(story: Story) -> LabReport:
         tasks=len(suite.tasks),
         repeats=suite.repeats,
         cells=len(finished),
+        planned=count_cells(suite),
         pairs=tuple(_pairs(suite, values)),
         arms=tuple(_with_frontier(arms, costs)),
         panels=_panels(suite, values),
