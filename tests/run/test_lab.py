@@ -355,3 +355,13 @@ async def test_a_provider_that_fails_pauses_the_suite_which_goes_on_later(
     whole = await run_suite(tmp_path, journal)
     assert result.report.pairs == whole.report.pairs
     assert len(model.asked) == whole.calls
+
+
+async def test_a_report_of_an_unfinished_suite_concludes_nothing(
+    tmp_path: Path, journal: Journal
+) -> None:
+    paused = await run_suite(tmp_path, journal, budget=Budget(calls=9))
+    assert paused.status == "budget"
+    report = report_of(paused.run, journal=journal).report
+    assert report.cells < report.planned
+    assert report.conclusion.startswith(f"unfinished: {report.cells} of {report.planned} cells")

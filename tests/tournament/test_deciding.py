@@ -8,10 +8,13 @@ import pytest
 from tests.tournament.stage import Played, document, play, vote
 
 from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PassDecided
 from autoreason.exchange import Request
+from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
 from autoreason.tournament import statements
+from autoreason.tournament.loop import Tournament
 
 QUIET: dict[str, Any] = {"extra_judges": 0, "playoff": 0, "confirmation": 0}
 
@@ -151,3 +154,22 @@ async def test_a_larger_change_is_no_plateau_unless_it_is_allowed(
         rewritten(3), draft=DRAFT, plateau=2, plateau_change=share, passes=5, **QUIET
     )
     assert len(decided(played)) == passes
+
+
+@pytest.mark.parametrize(
+    ("lead", "most", "changes"),
+    [
+        (13, 12, {}),
+        (7, 6, {"extra_judges": 0}),
+        (4, 3, {"extra_judges": 0, "candidates": "B"}),
+        (4, 3, {"extra_judges": 0, "voting": "majority"}),
+        (5, 4, {"voting": "copeland"}),
+    ],
+)
+def test_a_lead_that_none_can_have_is_refused(
+    lead: int, most: int, changes: dict[str, Any]
+) -> None:
+    models = Models.everywhere("scripted/x")
+    Tournament.check(make_settings(models, 1, required_lead=most, **changes))
+    with pytest.raises(InvalidInput, match=f"none can lead by more than {most}; give {most} or"):
+        Tournament.check(make_settings(models, 1, required_lead=lead, **changes))

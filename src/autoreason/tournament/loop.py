@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan
@@ -12,7 +13,7 @@ from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.task import Task
 from autoreason.tournament.authors import violations
-from autoreason.tournament.candidates import in_tie_order, judges_revisions
+from autoreason.tournament.candidates import ballot_size, in_tie_order, judges_revisions
 from autoreason.tournament.challengers import challenge, write_rival
 from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.confirmation import confirm
@@ -25,6 +26,7 @@ from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, mi
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.stop import chosen_rules, describe_survivals
 from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.voting import max_lead
 
 
 class Tournament(Strategy):
@@ -63,6 +65,20 @@ class Tournament(Strategy):
         winner = await run_playoff(self.context, self.story.incumbents, code=self._code)
         await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, reason, winner)
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """A challenger must be able to win."""
+        super().check(settings)
+        if settings.required_lead == 1:
+            return
+        judges, candidates = pass_size(settings).limit, ballot_size(settings)
+        most = max_lead(settings.voting, candidates, judges)
+        if settings.required_lead > most:
+            raise InvalidInput(
+                f"`required_lead` is {settings.required_lead}, and with {judges} judges at most over "
+                f"{candidates} texts none can lead by more than {most}; give {most} or less"
+            )
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

@@ -65,6 +65,13 @@ def _with_lead(
     return {**scores, tie_order[0]: scores[tie_order[0]] + required_lead - 1}
 
 
+def max_lead(rule: str, candidates: int, judges: int) -> int:
+    """The most by which a candidate can lead another: where all judges put it first and that one last."""
+    first, *others = names = [str(number) for number in range(candidates)]
+    scores = _scoring(rule).score([(*others, first)] * judges, names)
+    return max(scores.values()) - scores[first]
+
+
 def is_additive(rule: str) -> bool:
     """Whether a panel's scores are the sum of what each judge gives, so that they determine the outcome."""
     return _scoring(rule).is_additive
