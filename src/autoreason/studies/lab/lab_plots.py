@@ -81,7 +81,7 @@ def draw_lines(
 
 
 def draw_tree(tree: TrajectoryTree) -> Plot:
-    """Passes across, drift from the first draft up; repeats part where different candidates win."""
+    """Passes across, more drift from the first draft up; repeats part where different candidates win."""
     return _TreeDrawing(tree).draw()
 
 
@@ -119,15 +119,12 @@ class _TreeDrawing:
 
     def _axes(self) -> Iterator[str]:
         bottom = self._height + _TOP + 22
-        for drift in range(0, int(self._up.high) + 1, max(1, round(self._up.high / 8))):
-            y = self._up(drift)
-            yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-            yield label(str(drift), _LEFT - 14, y + 4, "axis", "end")
         longest = int(self._across.high)
         for n in range(0, longest + 1, -(-longest // 20)):
             yield label(str(n), self._across(n), bottom, "axis", "middle")
         yield label("pass", (_LEFT + _WIDTH) / 2, bottom + 16, "axis", "middle")
-        yield label("drift", 10, self._up(0) + 4, "axis")
+        # Without numbers: where ways would lie on each other they are drawn apart.
+        yield label("more drift ↑", 10, _TOP - 4, "axis")
 
     def _places(self) -> Iterator[tuple[tuple[str, ...], tuple[float, float]]]:
         """Ways with the same drift lie beside each other, as near to it as there is room."""

@@ -224,7 +224,8 @@ def _trees(found: LabReport) -> Iterator[Section]:
                 "",
                 "Each line is the text that stands after each pass, labelled at its end with its repeats; "
                 "lines part where another candidate won. B adds 1 to the drift from the first draft, AB "
-                f"0.5, as in the paper; small circles lost; a star is a convergence.{rest}",
+                f"0.5, as in the paper; equal ways are drawn apart, and the table has their numbers. "
+                f"Small circles lost; a star is a convergence.{rest}",
             )
         ],
         [_ways(shown)],
