@@ -15,6 +15,8 @@ from autoreason.events import CandidateDropped, CandidateReady, PassDecided
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.knowledge_records import Knowledge, ShownRecord
 from autoreason.settings import Models, Settings, make_settings
+from autoreason.story import build_story
+from autoreason.tournament import statements
 from autoreason.tournament.candidates import ballot_size, in_tie_order, written_slots
 from autoreason.tournament.plan import likely_plan, max_plan
 
@@ -277,3 +279,11 @@ def test_several_revisions_are_where_the_tie_order_has_one(
 ) -> None:
     settings = with_revisers(2, tie_order=order)
     assert in_tie_order(["B2", "AB", "B", "A", "B1"], settings) == expected
+
+
+async def test_a_run_says_how_often_a_candidate_was_left_out() -> None:
+    played = await once("subtractive", script={"synthesizer": document("Something else.")})
+    assert played.delivered is not None
+    story = build_story(played.events)
+    rows = dict(statements.evidence(played.delivered.evidence, story, ()))
+    assert f"AB in {len(story.passes)} of {len(story.passes)} passes" in rows["Left out"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from autoreason.keys import PAIR, Key, judge_of
@@ -426,4 +427,19 @@ def evidence(
         )
         if number
     ]
+    left_out += _dropped_texts(story)
     return [*rows, ("Left out", "; ".join(left_out))] if left_out else rows
+
+
+def _dropped_texts(story: Story) -> list[str]:
+    """`AB in 12 of 12 passes`, for candidates that never came to a ballot in a pass although they were to."""
+    found = Counter(
+        slot
+        for each in story.passes
+        for slot in {text.slot for text in each.dropped if text.reason != "unlisted"}
+        if slot not in each.candidates
+    )
+    return [
+        f"{slot} in {number} of {len(story.passes)} passes"
+        for slot, number in sorted(found.items())
+    ]
