@@ -32,8 +32,12 @@ Fate = Literal[
     "unfinished",
     "too hot",
     "unpaid",
+    "blank",
+    "null",
 ]
 """What becomes of a request; `too hot` objects to a temperature, `unpaid` to an account without credit."""
+_BLANK: dict[Fate, Any] = {"blank": {}, "null": None}
+"""Replies that nobody can read."""
 _STEPS = ("validating", "in_progress", "finalizing", "completed")
 _EXPIRED = "This request could not be executed before the completion window expired."
 
@@ -294,7 +298,7 @@ def _openai_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, Any
             fate, "request_timeout"
         )
         return line | {"response": None, "error": {"code": code, "message": _EXPIRED}}
-    status, content = 200, _completion(body)
+    status, content = 200, _BLANK.get(fate, _completion(body))
     if fate == "errored":
         error = {"message": "The server had an error.", "type": "server_error", "code": None}
         status, content = 500, {"error": error | {"param": None}}
@@ -389,8 +393,8 @@ def _anthropic_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, 
             message = "temperature: `temperature` is not supported by this model."
             error = {"type": "invalid_request_error", "message": message}
         result = {"type": "errored", "error": {"type": "error", "error": error, "request_id": "r"}}
-    elif fate == "answered":
-        result = {"type": "succeeded", "message": _message(body)}
+    elif fate == "answered" or fate in _BLANK:
+        result = {"type": "succeeded", "message": _BLANK.get(fate, _message(body))}
     return {"custom_id": item, "result": result}
 
 

@@ -156,6 +156,24 @@ async def test_what_a_batch_leaves_without_a_reply_is_asked_again_in_the_next(
 
 
 @both
+@pytest.mark.parametrize("fate", ["blank", "null"])
+async def test_a_reply_that_cannot_be_read_is_asked_again_and_after_a_resume_too(
+    server: BatchServer, pool: ModelPool, address: str, fate: Any
+) -> None:
+    server.fates.extend(["answered", fate, fate])
+    notes = Notes()
+    with pytest.raises(ProviderFailed, match=r"failed 2 times, last: .* that cannot be read"):
+        await ask(pool, address, notes.log(), 2)
+    assert [len(each.requests) for each in server.batches.values()] == [2, 1]
+    later = open_pool(server)
+    replies = await ask(later, address, notes.log(), 2)
+    await later.close()
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [2, 1, 1]
+    assert list(server.paid.values()) == [1, 1]
+
+
+@both
 async def test_a_parameter_that_a_model_refuses_is_left_out_in_the_next_batch(
     server: BatchServer, pool: ModelPool, address: str
 ) -> None:

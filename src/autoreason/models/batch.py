@@ -85,7 +85,10 @@ class BatchTransport(Transport):
             self._collect(endpoint, [item])
         else:
             self._join(endpoint, note, item)
-        return await item.reply()
+        reply = await item.reply()
+        # Asked for again, it could not be read, and another one is needed.
+        asked.log.forget(asked.item)
+        return reply
 
     async def close(self) -> None:
         """Stop waiting; batches go on at the provider."""
