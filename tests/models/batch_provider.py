@@ -34,8 +34,12 @@ Fate = Literal[
     "unpaid",
     "blank",
     "null",
+    "nameless",
+    "garbled",
 ]
-"""What becomes of a request; `too hot` objects to a temperature, `unpaid` to an account without credit."""
+"""What becomes of a request; `too hot` objects to a temperature, `unpaid` to an account without credit.
+
+The result of what is `nameless` has no id, that of what is `garbled` is cut off."""
 _BLANK: dict[Fate, Any] = {"blank": {}, "null": None}
 """Replies that nobody can read."""
 _STEPS = ("validating", "in_progress", "finalizing", "completed")
@@ -57,6 +61,12 @@ class Batch:
     faults: list[dict[str, Any]] = field(default_factory=list)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Lines by id, to be had once it has ended."""
+    garbled: set[str] = field(default_factory=set)
+
+    def write(self, line: dict[str, Any]) -> str:
+        """A line as it is in a file."""
+        text = json.dumps(line)
+        return text[:-9] if line["custom_id"] in self.garbled else text
 
 
 class BatchServer(ThreadingHTTPServer):
@@ -105,6 +115,10 @@ class BatchServer(ThreadingHTTPServer):
             self.paid[item] += fate == "answered"
             if fate != "missing":
                 batch.results[item] = result(item, body, fate)
+            if fate == "nameless":
+                batch.results[item]["custom_id"] = None
+            if fate == "garbled":
+                batch.garbled.add(item)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -254,7 +268,7 @@ def _openai_step(server: BatchServer, batch: Batch) -> dict[str, Any]:
     for name, kind in (("output", False), ("error", True)):
         lines = [each for each in batch.results.values() if _failed(each) == kind]
         if lines and batch.looks == 3:
-            content = "".join(f"{json.dumps(each)}\n" for each in lines)
+            content = "".join(f"{batch.write(each)}\n" for each in lines)
             server.files[f"{name}-{batch.id}"] = content.encode()
     return _openai_batch(batch)
 
@@ -347,8 +361,9 @@ def _anthropic(handler: _Handler, path: str, query: dict[str, str], body: Any) -
             batch.looks += 1
             return 200, _anthropic_batch(server, batch), {}
         case "GET", [name, "results"] if server.batches[name].looks >= 2:
-            lines = reversed(server.batches[name].results.values())
-            return 200, "\n".join(map(json.dumps, lines)).encode(), {}
+            batch = server.batches[name]
+            lines = reversed(batch.results.values())
+            return 200, "\n".join(map(batch.write, lines)).encode(), {}
     return _unknown(path)
 
 
@@ -393,7 +408,7 @@ def _anthropic_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, 
             message = "temperature: `temperature` is not supported by this model."
             error = {"type": "invalid_request_error", "message": message}
         result = {"type": "errored", "error": {"type": "error", "error": error, "request_id": "r"}}
-    elif fate == "answered" or fate in _BLANK:
+    elif fate not in ("expired", "canceled"):
         result = {"type": "succeeded", "message": _BLANK.get(fate, _message(body))}
     return {"custom_id": item, "result": result}
 

@@ -174,6 +174,20 @@ async def test_a_reply_that_cannot_be_read_is_asked_again_and_after_a_resume_too
 
 
 @both
+async def test_a_result_that_cannot_be_read_costs_only_its_own_request_another_try(
+    server: BatchServer, pool: ModelPool, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "autoreason")
+    server.fates.extend(["answered", "nameless", "answered", "garbled", "answered"])
+    async with asyncio.timeout(QUICK.outage):
+        replies = await ask(pool, address, Notes().log(), 5)
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [5, 2]
+    assert list(server.paid.values()) == [1] * 5
+    assert "2 lines of the results cannot be read" in caplog.text
+
+
+@both
 async def test_a_parameter_that_a_model_refuses_is_left_out_in_the_next_batch(
     server: BatchServer, pool: ModelPool, address: str
 ) -> None:

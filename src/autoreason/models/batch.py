@@ -297,10 +297,19 @@ class BatchTransport(Transport):
                     batch.end(item, outcome)
 
     async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
+        """What came of each request, without lines that cannot be read: they do not become better."""
+        unreadable = 0
         for path in state.outputs:
             async with aclosing(self.lines(self._call(path))) as lines:
                 async for line in lines:
-                    yield self._interface.read(line, self._latest.hide)
+                    try:
+                        result = self._interface.read(line, self._latest.hide)
+                    except CallFailed:
+                        unreadable += 1
+                        continue
+                    yield result
+        if unreadable:
+            LOG.info("%s: %d lines of the results cannot be read", state.remote, unreadable)
 
     async def _look(self, batch: PendingBatch) -> BatchState:
         return await self._known(batch, lambda: self._interface.look(batch.note.remote))
