@@ -62,6 +62,7 @@ class Batch:
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Lines by id, to be had once it has ended."""
     garbled: set[str] = field(default_factory=set)
+    endless: bool = False
 
     def write(self, line: dict[str, Any]) -> str:
         """A line as it is in a file."""
@@ -377,7 +378,7 @@ def _anthropic_create(server: BatchServer, requests: list[dict[str, Any]]) -> Sa
 
 
 def _anthropic_batch(server: BatchServer, batch: Batch) -> dict[str, Any]:
-    ended = batch.looks >= 2
+    ended = batch.looks >= 2 and not batch.endless
     types = Counter(each["result"]["type"] for each in batch.results.values() if ended)
     created = datetime.fromtimestamp(batch.created, UTC).isoformat()
     url = f"{server.anthropic}/v1/messages/batches/{batch.id}/results"

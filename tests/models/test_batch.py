@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.models import batch_provider
-from tests.models.batch_provider import BatchServer, batch_server
+from tests.models.batch_provider import Batch, BatchServer, batch_server
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import InvalidInput, ProviderFailed
@@ -267,6 +267,25 @@ async def test_a_batch_of_somebody_else_of_the_same_size_is_not_taken_for_ours(
     assert len(replies) == 2
     assert set(server.paid.values()) == {1}
     assert len(server.batches) == 2
+
+
+@pytest.mark.parametrize("looks", [0, 2], ids=["in progress", "ended"])
+async def test_a_batch_of_somebody_else_that_does_not_end_does_not_hide_ours(
+    server: BatchServer, pool: ModelPool, looks: int
+) -> None:
+    address, notes = ADDRESSES[1], Notes()
+    first = await ask(pool, address, notes.log(), 2)
+    server.batches["msgbatch_1"].looks = looks
+    newer = Batch("msgbatch_2", [("x", {}), ("y", {})], endless=True)
+    server.batches[newer.id] = newer
+    later = open_pool(server)
+    async with asyncio.timeout(QUICK.outage):
+        # The answer to the creation was lost.
+        again = await ask(later, address, BatchLog("amber-fox", notes.notes[:1], notes.record), 2)
+    await later.close()
+    assert [each.text for each in again] == [each.text for each in first]
+    assert len(server.batches) == 2
+    assert (newer.looks > 0) is (looks == 0), "what has ended is looked at first"
 
 
 @both

@@ -235,23 +235,43 @@ class BatchTransport(Transport):
         return await self._search(batch)
 
     async def _search(self, batch: PendingBatch) -> BatchState | None:
+        found = await self._patiently(lambda: self._interface.find(batch.note))
+        if self._interface.finds_by_name:
+            return found[0] if found else None
         known = {each.note.remote for each in self._batches.values()}
-        for state in await self._patiently(lambda: self._interface.find(batch.note)):
-            if self._interface.finds_by_name:
+        found = [state for state in found if state.remote not in known]
+        for state in found:
+            if state.ended and await self._has_items(batch, state):
                 return state
-            if state.remote not in known and await self._has_items(batch, state):
-                return state
+        # Together, for one of somebody else may take a day.
+        rest = [
+            asyncio.ensure_future(self._end_of_ours(batch, each))
+            for each in found
+            if not each.ended
+        ]
+        try:
+            for ended in asyncio.as_completed(rest):
+                if ours := await ended:
+                    return ours
+        finally:
+            for task in rest:
+                task.cancel()
+            await asyncio.gather(*rest, return_exceptions=True)
         return None
 
-    async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
-        """Whether a batch has the requests that we look for, which only its results show."""
+    async def _end_of_ours(self, batch: PendingBatch, state: BatchState) -> BatchState | None:
+        """The end of a batch; None where it is not the one that we look for."""
         remote = state.remote
         ended = await self._wait(
             state, lambda: self._patiently(lambda: self._interface.look(remote))
         )
+        return ended if await self._has_items(batch, ended) else None
+
+    async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
+        """Whether a batch that has ended has the requests that we look for, which only its results show."""
 
         async def read() -> bool:
-            async with aclosing(self._results(ended)) as results:
+            async with aclosing(self._results(state)) as results:
                 return any([item in batch.items async for item, _ in results])
 
         return await self._patiently(read)
