@@ -32,8 +32,16 @@ Fate = Literal[
     "unfinished",
     "too hot",
     "unpaid",
+    "blank",
+    "null",
+    "nameless",
+    "garbled",
 ]
-"""What becomes of a request; `too hot` objects to a temperature, `unpaid` to an account without credit."""
+"""What becomes of a request; `too hot` objects to a temperature, `unpaid` to an account without credit.
+
+The result of what is `nameless` has no id, that of what is `garbled` is cut off."""
+_BLANK: dict[Fate, Any] = {"blank": {}, "null": None}
+"""Replies that nobody can read."""
 _STEPS = ("validating", "in_progress", "finalizing", "completed")
 _EXPIRED = "This request could not be executed before the completion window expired."
 
@@ -53,6 +61,13 @@ class Batch:
     faults: list[dict[str, Any]] = field(default_factory=list)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Lines by id, to be had once it has ended."""
+    garbled: set[str] = field(default_factory=set)
+    endless: bool = False
+
+    def write(self, line: dict[str, Any]) -> str:
+        """A line as it is in a file."""
+        text = json.dumps(line)
+        return text[:-9] if line["custom_id"] in self.garbled else text
 
 
 class BatchServer(ThreadingHTTPServer):
@@ -101,6 +116,10 @@ class BatchServer(ThreadingHTTPServer):
             self.paid[item] += fate == "answered"
             if fate != "missing":
                 batch.results[item] = result(item, body, fate)
+            if fate == "nameless":
+                batch.results[item]["custom_id"] = None
+            if fate == "garbled":
+                batch.garbled.add(item)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -250,7 +269,7 @@ def _openai_step(server: BatchServer, batch: Batch) -> dict[str, Any]:
     for name, kind in (("output", False), ("error", True)):
         lines = [each for each in batch.results.values() if _failed(each) == kind]
         if lines and batch.looks == 3:
-            content = "".join(f"{json.dumps(each)}\n" for each in lines)
+            content = "".join(f"{batch.write(each)}\n" for each in lines)
             server.files[f"{name}-{batch.id}"] = content.encode()
     return _openai_batch(batch)
 
@@ -294,7 +313,7 @@ def _openai_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, Any
             fate, "request_timeout"
         )
         return line | {"response": None, "error": {"code": code, "message": _EXPIRED}}
-    status, content = 200, _completion(body)
+    status, content = 200, _BLANK.get(fate, _completion(body))
     if fate == "errored":
         error = {"message": "The server had an error.", "type": "server_error", "code": None}
         status, content = 500, {"error": error | {"param": None}}
@@ -343,8 +362,9 @@ def _anthropic(handler: _Handler, path: str, query: dict[str, str], body: Any) -
             batch.looks += 1
             return 200, _anthropic_batch(server, batch), {}
         case "GET", [name, "results"] if server.batches[name].looks >= 2:
-            lines = reversed(server.batches[name].results.values())
-            return 200, "\n".join(map(json.dumps, lines)).encode(), {}
+            batch = server.batches[name]
+            lines = reversed(batch.results.values())
+            return 200, "\n".join(map(batch.write, lines)).encode(), {}
     return _unknown(path)
 
 
@@ -358,7 +378,7 @@ def _anthropic_create(server: BatchServer, requests: list[dict[str, Any]]) -> Sa
 
 
 def _anthropic_batch(server: BatchServer, batch: Batch) -> dict[str, Any]:
-    ended = batch.looks >= 2
+    ended = batch.looks >= 2 and not batch.endless
     types = Counter(each["result"]["type"] for each in batch.results.values() if ended)
     created = datetime.fromtimestamp(batch.created, UTC).isoformat()
     url = f"{server.anthropic}/v1/messages/batches/{batch.id}/results"
@@ -389,8 +409,8 @@ def _anthropic_result(item: str, body: dict[str, Any], fate: Fate) -> dict[str, 
             message = "temperature: `temperature` is not supported by this model."
             error = {"type": "invalid_request_error", "message": message}
         result = {"type": "errored", "error": {"type": "error", "error": error, "request_id": "r"}}
-    elif fate == "answered":
-        result = {"type": "succeeded", "message": _message(body)}
+    elif fate not in ("expired", "canceled"):
+        result = {"type": "succeeded", "message": _BLANK.get(fate, _message(body))}
     return {"custom_id": item, "result": result}
 
 

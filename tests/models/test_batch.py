@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.models import batch_provider
-from tests.models.batch_provider import BatchServer, batch_server
+from tests.models.batch_provider import Batch, BatchServer, batch_server
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import InvalidInput, ProviderFailed
@@ -156,6 +156,38 @@ async def test_what_a_batch_leaves_without_a_reply_is_asked_again_in_the_next(
 
 
 @both
+@pytest.mark.parametrize("fate", ["blank", "null"])
+async def test_a_reply_that_cannot_be_read_is_asked_again_and_after_a_resume_too(
+    server: BatchServer, pool: ModelPool, address: str, fate: Any
+) -> None:
+    server.fates.extend(["answered", fate, fate])
+    notes = Notes()
+    with pytest.raises(ProviderFailed, match=r"failed 2 times, last: .* that cannot be read"):
+        await ask(pool, address, notes.log(), 2)
+    assert [len(each.requests) for each in server.batches.values()] == [2, 1]
+    later = open_pool(server)
+    replies = await ask(later, address, notes.log(), 2)
+    await later.close()
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [2, 1, 1]
+    assert list(server.paid.values()) == [1, 1]
+
+
+@both
+async def test_a_result_that_cannot_be_read_costs_only_its_own_request_another_try(
+    server: BatchServer, pool: ModelPool, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "autoreason")
+    server.fates.extend(["answered", "nameless", "answered", "garbled", "answered"])
+    async with asyncio.timeout(QUICK.outage):
+        replies = await ask(pool, address, Notes().log(), 5)
+    assert {each.outcome for each in replies} == {Outcome.OK}
+    assert [len(each.requests) for each in server.batches.values()] == [5, 2]
+    assert list(server.paid.values()) == [1] * 5
+    assert "2 lines of the results cannot be read" in caplog.text
+
+
+@both
 async def test_a_parameter_that_a_model_refuses_is_left_out_in_the_next_batch(
     server: BatchServer, pool: ModelPool, address: str
 ) -> None:
@@ -235,6 +267,25 @@ async def test_a_batch_of_somebody_else_of_the_same_size_is_not_taken_for_ours(
     assert len(replies) == 2
     assert set(server.paid.values()) == {1}
     assert len(server.batches) == 2
+
+
+@pytest.mark.parametrize("looks", [0, 2], ids=["in progress", "ended"])
+async def test_a_batch_of_somebody_else_that_does_not_end_does_not_hide_ours(
+    server: BatchServer, pool: ModelPool, looks: int
+) -> None:
+    address, notes = ADDRESSES[1], Notes()
+    first = await ask(pool, address, notes.log(), 2)
+    server.batches["msgbatch_1"].looks = looks
+    newer = Batch("msgbatch_2", [("x", {}), ("y", {})], endless=True)
+    server.batches[newer.id] = newer
+    later = open_pool(server)
+    async with asyncio.timeout(QUICK.outage):
+        # The answer to the creation was lost.
+        again = await ask(later, address, BatchLog("amber-fox", notes.notes[:1], notes.record), 2)
+    await later.close()
+    assert [each.text for each in again] == [each.text for each in first]
+    assert len(server.batches) == 2
+    assert (newer.looks > 0) is (looks == 0), "what has ended is looked at first"
 
 
 @both

@@ -85,7 +85,10 @@ class BatchTransport(Transport):
             self._collect(endpoint, [item])
         else:
             self._join(endpoint, note, item)
-        return await item.reply()
+        reply = await item.reply()
+        # Asked for again, it could not be read, and another one is needed.
+        asked.log.forget(asked.item)
+        return reply
 
     async def close(self) -> None:
         """Stop waiting; batches go on at the provider."""
@@ -232,23 +235,43 @@ class BatchTransport(Transport):
         return await self._search(batch)
 
     async def _search(self, batch: PendingBatch) -> BatchState | None:
+        found = await self._patiently(lambda: self._interface.find(batch.note))
+        if self._interface.finds_by_name:
+            return found[0] if found else None
         known = {each.note.remote for each in self._batches.values()}
-        for state in await self._patiently(lambda: self._interface.find(batch.note)):
-            if self._interface.finds_by_name:
+        found = [state for state in found if state.remote not in known]
+        for state in found:
+            if state.ended and await self._has_items(batch, state):
                 return state
-            if state.remote not in known and await self._has_items(batch, state):
-                return state
+        # Together, for one of somebody else may take a day.
+        rest = [
+            asyncio.ensure_future(self._end_of_ours(batch, each))
+            for each in found
+            if not each.ended
+        ]
+        try:
+            for ended in asyncio.as_completed(rest):
+                if ours := await ended:
+                    return ours
+        finally:
+            for task in rest:
+                task.cancel()
+            await asyncio.gather(*rest, return_exceptions=True)
         return None
 
-    async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
-        """Whether a batch has the requests that we look for, which only its results show."""
+    async def _end_of_ours(self, batch: PendingBatch, state: BatchState) -> BatchState | None:
+        """The end of a batch; None where it is not the one that we look for."""
         remote = state.remote
         ended = await self._wait(
             state, lambda: self._patiently(lambda: self._interface.look(remote))
         )
+        return ended if await self._has_items(batch, ended) else None
+
+    async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
+        """Whether a batch that has ended has the requests that we look for, which only its results show."""
 
         async def read() -> bool:
-            async with aclosing(self._results(ended)) as results:
+            async with aclosing(self._results(state)) as results:
                 return any([item in batch.items async for item, _ in results])
 
         return await self._patiently(read)
@@ -294,10 +317,19 @@ class BatchTransport(Transport):
                     batch.end(item, outcome)
 
     async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
+        """What came of each request, without lines that cannot be read: they do not become better."""
+        unreadable = 0
         for path in state.outputs:
             async with aclosing(self.lines(self._call(path))) as lines:
                 async for line in lines:
-                    yield self._interface.read(line, self._latest.hide)
+                    try:
+                        result = self._interface.read(line, self._latest.hide)
+                    except CallFailed:
+                        unreadable += 1
+                        continue
+                    yield result
+        if unreadable:
+            LOG.info("%s: %d lines of the results cannot be read", state.remote, unreadable)
 
     async def _look(self, batch: PendingBatch) -> BatchState:
         return await self._known(batch, lambda: self._interface.look(batch.note.remote))

@@ -56,7 +56,7 @@ class BatchLog:
         return self._notes.get(self._batch_of.get(item, ""))
 
     def forget(self, item: str) -> None:
-        """A batch left a request without a reply: it is to be sent again."""
+        """If a request is asked again, it is to be sent again."""
         self._batch_of.pop(item, None)
 
     async def add(self, step: str, note: BatchNote) -> None:
