@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.run.runs import lend
-from tests.run.suites import SUITE, CountedModel, run_suite, write_suite
+from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
 from autoreason.exchange import OnSignal, Reply, Request
@@ -198,6 +198,33 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
         prepare_add(result.run, journal=journal)
     with pytest.raises(InvalidInput, match="has no rule for more repeats"):
         prepare_add((await run_suite(tmp_path, journal)).run, journal=journal)
+
+
+async def test_a_suite_is_continued_once(tmp_path: Path, journal: Journal) -> None:
+    text = SMALL + "add: {width: 0.01, repeats: 2}\n"
+    model = CountedModel()
+    first = await run_suite(tmp_path, journal, text, model=model)
+    prepared = [prepare_add(first.run, journal=journal, named_models={"": model}) for _ in range(2)]
+    added = await prepared[0].run_async()
+    asked = len(model.asked)
+    again = f"{first.run} was continued as {added.run}; go on with `autoreason resume {added.run}`"
+    with pytest.raises(InvalidInput, match=again):
+        prepare_add(first.run, journal=journal)
+    with pytest.raises(InvalidInput, match=again):
+        await prepared[1].run_async()
+    assert len(model.asked) == asked
+    assert [row.id for row in journal.runs()] == [added.run, first.run]
+    assert not journal.row(first.run).live
+
+
+async def test_two_continuations_at_the_same_moment_are_one(
+    tmp_path: Path, journal: Journal
+) -> None:
+    first = await run_suite(tmp_path, journal, SMALL + "add: {width: 0.01, repeats: 2}\n")
+    prepared = prepare_add(first.run, journal=journal, named_models={"": CountedModel()})
+    with journal.lock(first.run), pytest.raises(RunLocked):
+        await prepared.run_async()
+    assert [row.id for row in journal.runs()] == [first.run]
 
 
 async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
