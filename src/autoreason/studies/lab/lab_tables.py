@@ -135,6 +135,11 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
                 "cluster bootstrap with Student's t, 95 % for all that was planned together",
             )
         )
+        rows += [
+            ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
+            for each in found.pairs
+            if (reason := each.difference.reason)
+        ]
         rows.append(
             (
                 "Tests",
