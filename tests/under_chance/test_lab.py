@@ -40,7 +40,7 @@ def random_suite(tasks: int, repeats: int) -> Suite:
     arms = ("a", "b", "c")
     return Suite(
         name="chance",
-        tasks={f"t{n}": SuiteTask(task=Task(brief="b")) for n in range(tasks)},
+        tasks={f"t{n}": SuiteTask(task=Task(brief="b", draft="d")) for n in range(tasks)},
         arms={arm: SuiteArm(settings=SETTINGS) for arm in arms},
         repeats=repeats,
         comparisons=(
