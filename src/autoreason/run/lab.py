@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -253,12 +254,14 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
             f"the suite {suite.name} has no rule for more repeats, and one made up now would depend "
             "on what was found; write `add` into its file and run it anew"
         )
-    more = repeats_to_add(suite.add, lab_report(story).pairs)
+    report = lab_report(story)
+    more = repeats_to_add(suite.add, report.pairs)
     if not more:
         raise InvalidInput(
             f"{row.id} needs no more repeats: every interval is as narrow as its rule asks, "
             f"or has {suite.add.repeats} repeats"
         )
+    _check_results(row.id, report, more)
     added = {name: suite.added.get(name, 0) + extra for name, extra in more.items()}
     terms = {**settings.strategy_options, **_terms(options), "base": row.id}
     settings = replace(
@@ -287,6 +290,19 @@ def _check_continued(row: RunRow, journal: Journal) -> None:
             raise InvalidInput(
                 f"{row.id} was continued as {each.id}; go on with `autoreason resume {each.id}` "
                 f"or `autoreason lab add {each.id}`"
+            )
+
+
+def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
+    """Refuse repeats of an arm that fails every time, which would only be paid for."""
+    wanted = {
+        arm for each in report.pairs if each.comparison in more for arm in (each.first, each.second)
+    }
+    for each in report.arms:
+        if each.arm in wanted and not each.finished:
+            raise InvalidInput(
+                f"no cell of {each.arm} has a result, and repeats would add none; "
+                f"`autoreason lab report {run}` says why, then run the suite anew"
             )
 
 
