@@ -55,7 +55,12 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert (
         sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
     )
-    assert len(json.loads(inside("runs", "--all", "-n", "100", "--json").out)) == len(cells) + 1
+    every = inside("runs", "--all", "-n", "100")
+    assert f"{len(cells) + 1} runs:" in every.out
+    total = runs.out.splitlines()[-1].partition(": ")[2]
+    assert every.out.splitlines()[-1].partition(": ")[2] == total
+    alone = inside("runs", "--suite", name, "-n", "100")
+    assert alone.out.splitlines()[-1].partition(": ")[2] == total
     shown = inside("show", name)
     assert "Does revising help?" in shown.out
     assert inside("show", f"{name}.0002").status == 0
