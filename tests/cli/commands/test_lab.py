@@ -79,6 +79,7 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     paused = inside("lab", "run", write(inside), *FAST, "--call-limit", "20")
     assert paused.status == 3
     assert "autoreason resume" in paused.err
+    assert " is paused (budget): " in " ".join(inside("lab", "status").out.split())
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
     assert "Answers" in ended.out
