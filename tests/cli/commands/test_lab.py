@@ -55,6 +55,7 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert (
         sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
     )
+    assert len(json.loads(inside("runs", "--all", "-n", "100", "--json").out)) == len(cells) + 1
     every = inside("runs", "--all", "-n", "100")
     assert f"{len(cells) + 1} runs:" in every.out
     total = runs.out.splitlines()[-1].partition(": ")[2]
