@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.run.runs import lend
-from tests.run.suites import SUITE, CountedModel, run_suite, write_suite
+from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
 from autoreason.exchange import OnSignal, Reply, Request
@@ -106,15 +106,19 @@ async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal)
     assert len(model.asked) == whole.calls
 
 
+class Mute(CountedModel):
+    """Its judges rank nothing."""
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        reply = await super().ask(request, on_signal)
+        return replace(reply, text="I cannot say.") if request.role == "judge" else reply
+
+
 async def test_a_cell_without_a_result_is_left_out_and_named(
     tmp_path: Path, journal: Journal
 ) -> None:
-    class Mute(CountedModel):
-        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-            reply = await super().ask(request, on_signal)
-            return replace(reply, text="I cannot say.") if request.role == "judge" else reply
-
-    result = await run_suite(tmp_path, journal, model=Mute())
+    text = SUITE + "add: {width: 0.01, repeats: 4}\n"
+    result = await run_suite(tmp_path, journal, text, model=Mute())
     report = result.report
     assert report.left_out
     assert all(each.reason for each in report.left_out)
@@ -124,6 +128,8 @@ async def test_a_cell_without_a_result_is_left_out_and_named(
     words = next(each for each in report.arms if each.arm == "contest")
     assert words.finished < words.cells
     assert "no answer" in report.to_text()
+    with pytest.raises(InvalidInput, match="no cell of contest has a result"):
+        prepare_add(result.run, journal=journal)
 
 
 async def test_the_limit_of_a_cell_ends_that_cell_alone(tmp_path: Path, journal: Journal) -> None:
@@ -190,7 +196,7 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     assert report.added == {"revising": 2, "length": 2}
     assert report.cells == 2 * CELLS
     assert len(model.asked) == 2 * before or len(model.asked) > before
-    assert "by the rule of the suite" in report.to_text()
+    assert "wider than 0.01, by the rule of the suite" in " ".join(report.to_text().split())
     old = {each.result.run for each in first.story.of(CellFinished) if each.result.run}
     new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
     assert old < new
@@ -198,6 +204,35 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
         prepare_add(result.run, journal=journal)
     with pytest.raises(InvalidInput, match="has no rule for more repeats"):
         prepare_add((await run_suite(tmp_path, journal)).run, journal=journal)
+
+
+async def test_a_suite_is_continued_once(tmp_path: Path, journal: Journal) -> None:
+    text = SMALL + "add: {width: 0.01, repeats: 2}\n"
+    model = CountedModel()
+    first = await run_suite(tmp_path, journal, text, model=model)
+    prepared = [prepare_add(first.run, journal=journal, named_models={"": model}) for _ in range(2)]
+    added = await prepared[0].run_async()
+    why = "1 repeat to revising, because it had no interval yet, by the rule of the suite"
+    assert why in " ".join(added.report.to_text().split())
+    asked = len(model.asked)
+    again = f"{first.run} was continued as {added.run}; go on with `autoreason resume {added.run}`"
+    with pytest.raises(InvalidInput, match=again):
+        prepare_add(first.run, journal=journal)
+    with pytest.raises(InvalidInput, match=again):
+        await prepared[1].run_async()
+    assert len(model.asked) == asked
+    assert [row.id for row in journal.runs()] == [added.run, first.run]
+    assert not journal.row(first.run).live
+
+
+async def test_two_continuations_at_the_same_moment_are_one(
+    tmp_path: Path, journal: Journal
+) -> None:
+    first = await run_suite(tmp_path, journal, SMALL + "add: {width: 0.01, repeats: 2}\n")
+    prepared = prepare_add(first.run, journal=journal, named_models={"": CountedModel()})
+    with journal.lock(first.run), pytest.raises(RunLocked):
+        await prepared.run_async()
+    assert [row.id for row in journal.runs()] == [first.run]
 
 
 async def test_a_suite_under_way_has_a_status_and_a_report_so_far(

@@ -12,11 +12,29 @@ def test_every_cluster_counts_once_however_often_it_was_tried() -> None:
     assert cluster_bootstrap([[1.0, 1.0, 1.0, 1.0], [0.0]]).value == 0.5
 
 
-def test_one_cluster_has_no_interval_and_none_no_value() -> None:
-    assert cluster_bootstrap([]).value is None
-    alone = cluster_bootstrap([[1.0, 2.0]])
-    assert (alone.value, alone.low) == (1.5, None)
-    assert "two clusters" in alone.reason
+@pytest.mark.parametrize("bounded", [False, True])
+def test_one_cluster_has_no_interval_and_none_no_value(*, bounded: bool) -> None:
+    assert cluster_bootstrap([], bounded=bounded).value is None
+    alone = cluster_bootstrap([[0.0, 1.0]], bounded=bounded)
+    assert (alone.value, alone.low) == (0.5, None)
+    assert alone.reason.endswith("clusters or more, there is one cluster")
+
+
+def test_two_clusters_of_values_without_bounds_have_no_interval() -> None:
+    found = cluster_bootstrap([[-2.0], [5.0]])
+    assert (found.value, found.low, found.high, found.n) == (1.5, None, None, 2)
+    assert found.reason == "an interval needs three clusters or more, there are 2 clusters"
+    assert cluster_bootstrap([[-1.0], [0.5]], bounded=True).low is not None
+
+
+@pytest.mark.parametrize(
+    "data", [[[-2.0]] * 5, [[0.0, 0.0], [0.0], [0.0]], [[0.3], [0.1 + 0.2]] * 2]
+)
+def test_values_that_are_all_the_same_have_no_interval(data: list[list[float]]) -> None:
+    found = cluster_bootstrap(data)
+    assert found.value == pytest.approx(data[0][0])
+    assert (found.low, found.high, found.n) == (None, None, len(data))
+    assert found.reason == "all values are the same, which does not say how far others would differ"
 
 
 def test_the_same_data_give_the_same_interval() -> None:

@@ -40,8 +40,8 @@ def random_suite(tasks: int, repeats: int) -> Suite:
     arms = ("a", "b", "c")
     return Suite(
         name="chance",
-        tasks={f"t{n}": SuiteTask(task=Task(brief="b")) for n in range(tasks)},
-        arms={arm: SuiteArm(settings=SETTINGS, shared_draft=False) for arm in arms},
+        tasks={f"t{n}": SuiteTask(task=Task(brief="b", draft="d")) for n in range(tasks)},
+        arms={arm: SuiteArm(settings=SETTINGS) for arm in arms},
         repeats=repeats,
         comparisons=(
             SuiteComparison(name="judged", question="?", arms=arms, measure="preferred"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import AsyncExitStack
+from collections.abc import Collection
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -13,7 +14,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.jobs.job import read_options
-from autoreason.journal import Journal
+from autoreason.journal import Journal, RunRow
+from autoreason.journal.listing import select_runs
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.run.cell_service import open_cells
@@ -121,10 +123,16 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
     ) -> Service:
         switch, on_started = hooks["stop_switch"], hooks.get("on_started")
         assert switch is not None
+        until_started = exits.enter_context(ExitStack())
+        if self.forked_from:
+            # Another process may have continued it since this run was prepared.
+            until_started.enter_context(journal.lock(self.forked_from))
+            _check_continued(journal.row(self.forked_from), journal)
         opened = open_cells(self.task, self.settings, journal, pool, switch, hooks.get("on_signal"))
         service = await exits.enter_async_context(opened)
 
         def started(run: str) -> None:
+            until_started.close()
             service.run = run
             if on_started:
                 on_started(run)
@@ -234,6 +242,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     with use_journal(place) as journal:
         row = journal.find(name)
         story = journal.story(row.id)
+        _check_continued(row, journal)
     task, settings = task_and_settings(row.id, story)
     suite = suite_of(task)
     if suite is None:
@@ -245,12 +254,14 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
             f"the suite {suite.name} has no rule for more repeats, and one made up now would depend "
             "on what was found; write `add` into its file and run it anew"
         )
-    more = repeats_to_add(suite.add, lab_report(story).pairs)
+    report = lab_report(story)
+    more = repeats_to_add(suite.add, report.pairs)
     if not more:
         raise InvalidInput(
             f"{row.id} needs no more repeats: every interval is as narrow as its rule asks, "
             f"or has {suite.add.repeats} repeats"
         )
+    _check_results(row.id, report, more)
     added = {name: suite.added.get(name, 0) + extra for name, extra in more.items()}
     terms = {**settings.strategy_options, **_terms(options), "base": row.id}
     settings = replace(
@@ -270,6 +281,29 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
         forked_from=row.id,
         anyway=True,
     )
+
+
+def _check_continued(row: RunRow, journal: Journal) -> None:
+    """Refuse to add to a suite a second time, which would pay for the same cells again."""
+    for each in select_runs(journal, since=row.created):
+        if each.forked_from == row.id:
+            raise InvalidInput(
+                f"{row.id} was continued as {each.id}; go on with `autoreason resume {each.id}` "
+                f"or `autoreason lab add {each.id}`"
+            )
+
+
+def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
+    """Refuse repeats of an arm that fails every time, which would only be paid for."""
+    wanted = {
+        arm for each in report.pairs if each.comparison in more for arm in (each.first, each.second)
+    }
+    for each in report.arms:
+        if each.arm in wanted and not each.finished:
+            raise InvalidInput(
+                f"no cell of {each.arm} has a result, and repeats would add none; "
+                f"`autoreason lab report {run}` says why, then run the suite anew"
+            )
 
 
 def _suite_task(suite: Suite) -> Task:

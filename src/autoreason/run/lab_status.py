@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, UnknownRun
+from autoreason.events import FINISHED
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal import Journal, RunRow
@@ -44,10 +45,15 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     def conclusion(self) -> str:
         """Cells done, running and left."""
         failed = f", {self.left_out} of them left out" if self.left_out else ""
+        state = f"paused ({self.status})" if self._paused else self.status
         return (
-            f"{self.run} ({self.suite}) is {self.status}: {self.done:,} of "
+            f"{self.run} ({self.suite}) is {state}: {self.done:,} of "
             f"{count(self.cells, 'cell')} done{failed}, {len(self.running)} running, {self.left:,} left"
         )
+
+    @property
+    def _paused(self) -> bool:
+        return self.status not in FINISHED | {"live", "killed"}
 
     def names(self) -> Sequence[str]:
         """A run's name is written as it is."""
@@ -60,7 +66,7 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
             rows.append(("Left", f"about {duration(self.seconds_left)} at the same pace"))
         if self.running:
             rows.append(("Running", ", ".join(self.running)))
-        if self.status in ("killed", "stopped", "budget", "provider_failed"):
+        if self._paused or self.status == "killed":
             rows.append(("Resume", f"autoreason resume {self.run}"))
         return [Section(sentences=rows)]
 

@@ -56,6 +56,12 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
         sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
     )
     assert len(json.loads(inside("runs", "--all", "-n", "100", "--json").out)) == len(cells) + 1
+    every = inside("runs", "--all", "-n", "100")
+    assert f"{len(cells) + 1} runs:" in every.out
+    total = runs.out.splitlines()[-1].partition(": ")[2]
+    assert every.out.splitlines()[-1].partition(": ")[2] == total
+    alone = inside("runs", "--suite", name, "-n", "100")
+    assert alone.out.splitlines()[-1].partition(": ")[2] == total
     shown = inside("show", name)
     assert "Does revising help?" in shown.out
     assert inside("show", f"{name}.0002").status == 0
@@ -74,6 +80,7 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     paused = inside("lab", "run", write(inside), *FAST, "--call-limit", "20")
     assert paused.status == 3
     assert "autoreason resume" in paused.err
+    assert " is paused (budget): " in " ".join(inside("lab", "status").out.split())
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
     assert "Answers" in ended.out

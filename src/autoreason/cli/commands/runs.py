@@ -119,8 +119,12 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
     from functools import reduce
 
     from autoreason.exchange import Spent
+    from autoreason.journal.run_names import suite_name
 
-    spent = reduce(Spent.joined, (row.spent for row in rows), Spent())
+    # What a suite has spent contains its cells.
+    shown = {row.id for row in rows}
+    counted = (row.spent for row in rows if suite_name(row.id) not in shown)
+    spent = reduce(Spent.joined, counted, Spent())
     number = numbers.count(len(rows), "run")
     rest = f"; -n {10 * len(rows):,} shows more" if more else ""
     return f"{number}: {spending.spending(spent)}{rest}"

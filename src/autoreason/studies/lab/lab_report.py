@@ -115,6 +115,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     """What quality is set against: `cost`, or `calls` where nothing costs anything or a price is not known."""
     added: dict[str, int] = {}
     """Repeats that were added to a comparison by the rule of the suite."""
+    added_without_interval: tuple[str, ...] = ()
+    """Comparisons that had no interval before repeats were added."""
     add: AddRule | None = None
 
     heading = "A suite"
@@ -176,6 +178,7 @@ def lab_report(story: Story) -> LabReport:
         clusters="task" if suite.many_tasks else "pair",
         costs=costs,
         added=suite.added,
+        added_without_interval=_added_without_interval(suite, finished),
         add=suite.add,
     )
 
@@ -183,6 +186,15 @@ def lab_report(story: Story) -> LabReport:
 def compare_arms(suite: Suite, finished: Sequence[CellFinished]) -> list[ArmPair]:
     """Every planned test of a suite."""
     return _pairs(suite, ArmValues(suite, finished))
+
+
+def _added_without_interval(suite: Suite, finished: Sequence[CellFinished]) -> tuple[str, ...]:
+    if not suite.added:
+        return ()
+    first = [each for each in finished if each.cell.repeat <= suite.repeats]
+    pairs = compare_arms(replace(suite, added={}), first)
+    without = {each.comparison for each in pairs if each.difference.low is None}
+    return tuple(name for name in suite.added if name in without)
 
 
 def _pairs(suite: Suite, values: ArmValues) -> list[ArmPair]:
@@ -373,7 +385,7 @@ def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
 
 
 def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
-    """Repeats for each comparison with an interval wider than the rule allows, within the most in all.
+    """Repeats for each comparison with an interval wider than the rule allows, or none, within the most in all.
 
     The width of an interval shrinks with the root of the number of repeats.
     """

@@ -135,6 +135,11 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
                 "cluster bootstrap with Student's t, 95 % for all that was planned together",
             )
         )
+        rows += [
+            ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
+            for each in found.pairs
+            if (reason := each.difference.reason)
+        ]
         rows.append(
             (
                 "Tests",
@@ -143,14 +148,12 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
             )
         )
     if rule := found.add:
-        rows += [
-            (
-                "Added",
-                f"{count(number, 'repeat')} to {name}, because its interval was wider than "
-                f"{rule.width:g}, by the rule of the suite",
-            )
-            for name, number in found.added.items()
-        ]
+        for name, number in found.added.items():
+            why = f"its interval was wider than {rule.width:g}"
+            if name in found.added_without_interval:
+                why = "it had no interval yet"
+            repeats = f"{count(number, 'repeat')} to {name}"
+            rows.append(("Added", f"{repeats}, because {why}, by the rule of the suite"))
     return rows
 
 
