@@ -1,5 +1,6 @@
 """The settings of a run: protocol, models, panel, stopping, budget. Recorded with every run."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -95,6 +96,16 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Most calls to models."""
     seconds: float | None = None
     """Longest time at work; calls under way are waited for, and pauses do not count."""
+
+
+def limit_remedy(value: Decimal | float | None) -> str:
+    """What to give in place of a limit that is none; empty where there is nothing to change."""
+    if value is None:
+        return ""
+    finite = value.is_finite() if isinstance(value, Decimal) else -math.inf < value < math.inf
+    if not finite:
+        return "give a finite number"
+    return "give more than 0" if value <= 0 else ""
 
 
 def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
@@ -263,8 +274,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         self._pair_servers()
         for name in Budget.__struct_fields__:
             value = getattr(self.budget, name)
-            if value is not None and value <= 0:
-                raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
+            if remedy := limit_remedy(value):
+                raise InvalidInput(f"`budget.{name}` is {value}; {remedy} or leave it out")
 
     def _check_single_judge(self) -> None:
         if self.judges > 1:
