@@ -372,7 +372,9 @@ def _check_ranges(values: Mapping[str, Any]) -> None:
     for name, (low, high) in _RANGES.items():
         value = values.get(name)
         if isinstance(value, int | float) and not low <= value <= high:
-            raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
+            # A single judge is for runs with an author; a panel over finished texts has two or more.
+            least = 2 if name == "judges" and not values["models"].author else low
+            raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {high}")
 
 
 ROBUST: dict[str, Any] = {"max_drafts": MAX_DRAFTS, "rivals": True, "strict_length": True}
