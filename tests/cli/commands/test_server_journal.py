@@ -99,7 +99,7 @@ def test_a_copy_counts_runs_that_are_damaged_or_cannot_be_replayed(quick_shell: 
     for _ in range(3):
         assert quick_shell("run", BRIEF, *FAST, "-q", "--journal", "one.db").returncode == 0
     runs = json.loads(quick_shell("runs", "--json", "--journal", "one.db").stdout)
-    damaged, unreadable = runs[0]["run"], runs[1]["run"]
+    damaged, unreadable, sound = (each["run"] for each in runs)
     change(
         str(quick_shell.home / "one.db"),
         f"UPDATE events SET payload = x'00ff' WHERE run = '{damaged}' AND seq = 2",
@@ -112,6 +112,9 @@ def test_a_copy_counts_runs_that_are_damaged_or_cannot_be_replayed(quick_shell: 
     first, second = done.stdout.splitlines()
     assert first.startswith(f"{damaged} is not copied: the record of {damaged} in ")
     assert second.startswith(f"{unreadable} cannot be replayed: ")
+    assert quick_shell("runs", "delete", sound, "--yes", "--journal", "one.db").returncode == 0
+    said = " ".join(quick_shell("journal", "copy", "one.db", "three.db").stderr.split())
+    assert "1 run copied and compared, 0 replayed, 1 cannot be, 1 damaged" in said
 
 
 def test_a_copy_of_nothing_is_refused_and_creates_nothing(quick_shell: Shell) -> None:

@@ -177,7 +177,8 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
             click.echo(sentence)
         more = f", {len(result.there):,} already there" if result.there else ""
         copies = f"{numbers.count(len(result.copied), 'run')} copied and compared"
-        checks = f", {len(result.replayed):,} replayed" if result.replayed else ""
+        tried = result.replayed or result.failed
+        checks = f", {len(result.replayed):,} replayed" if tried else ""
         differ = f", {len(result.differences):,} of them otherwise" if result.differences else ""
         failed = f", {len(result.failed):,} cannot be" if result.failed else ""
         damaged = f", {len(result.damaged):,} damaged" if result.damaged else ""
