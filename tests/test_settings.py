@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -68,6 +69,11 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
         ({"judge_temperature": 3.0}, "`judge_temperature` is 3.0"),
         ({"budget": Budget(cost=Decimal(0))}, "`budget.cost` is 0"),
         ({"budget": Budget(calls=-1)}, "`budget.calls` is -1"),
+        ({"budget": Budget(cost=Decimal("NaN"))}, "`budget.cost` is NaN; give a finite number"),
+        ({"budget": Budget(cost=Decimal("sNaN"))}, "`budget.cost` is sNaN; give a finite number"),
+        ({"budget": Budget(cost=Decimal("inf"))}, "`budget.cost` is Infinity; give a finite"),
+        ({"budget": Budget(seconds=math.nan)}, "`budget.seconds` is nan; give a finite number"),
+        ({"budget": Budget(seconds=math.inf)}, "`budget.seconds` is inf; give a finite number"),
         (
             {"base_url": "http://bob:hunter2@127.0.0.1/v1"},
             "put the key into the provider's variable",

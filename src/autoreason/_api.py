@@ -17,6 +17,7 @@ from autoreason.errors import JournalError as JournalError
 from autoreason.errors import MetricFailed as MetricFailed
 from autoreason.errors import PanelFailed as PanelFailed
 from autoreason.errors import ProviderFailed as ProviderFailed
+from autoreason.errors import RecordDamaged as RecordDamaged
 from autoreason.errors import ReplayMismatch as ReplayMismatch
 from autoreason.errors import RunLocked as RunLocked
 from autoreason.errors import Stopped as Stopped

@@ -7,6 +7,7 @@ AutoreasonError
 │   ├── StrategyError      a user's strategy failed; what it had paid for is kept
 │   └── UnusableStart       research: the start has no number or breaks a guard; what was measured is kept
 ├── JournalError         the record is damaged, foreign or too new; it is never overwritten
+│   ├── RecordDamaged       one run no longer reads as it was written; the others may
 │   └── WritingFailed       the disk is full, or failed; what was recorded before is kept
 ├── ReplayMismatch          a re-run asks something else than the record answers
 ├── CallFailed              one call to a provider gave no reply (retried by kind, never a result)
@@ -52,6 +53,10 @@ class UnusableStart(InvalidInput):
 
 class JournalError(AutoreasonError):
     """The journal cannot be read or written as it is."""
+
+
+class RecordDamaged(JournalError):
+    """The record of one run no longer reads as it was written."""
 
 
 class WritingFailed(JournalError):

@@ -1,5 +1,6 @@
 """The settings of a run: protocol, models, panel, stopping, budget. Recorded with every run."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -95,6 +96,16 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Most calls to models."""
     seconds: float | None = None
     """Longest time at work; calls under way are waited for, and pauses do not count."""
+
+
+def limit_remedy(value: Decimal | float | None) -> str:
+    """What to give in place of a limit that is none; empty where there is nothing to change."""
+    if value is None:
+        return ""
+    finite = value.is_finite() if isinstance(value, Decimal) else -math.inf < value < math.inf
+    if not finite:
+        return "give a finite number"
+    return "give more than 0" if value <= 0 else ""
 
 
 def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
@@ -263,8 +274,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         self._pair_servers()
         for name in Budget.__struct_fields__:
             value = getattr(self.budget, name)
-            if value is not None and value <= 0:
-                raise InvalidInput(f"`budget.{name}` is {value}; give more than 0 or leave it out")
+            if remedy := limit_remedy(value):
+                raise InvalidInput(f"`budget.{name}` is {value}; {remedy} or leave it out")
 
     def _check_single_judge(self) -> None:
         if self.judges > 1:
@@ -361,7 +372,9 @@ def _check_ranges(values: Mapping[str, Any]) -> None:
     for name, (low, high) in _RANGES.items():
         value = values.get(name)
         if isinstance(value, int | float) and not low <= value <= high:
-            raise InvalidInput(f"`{name}` is {value}; give a number from {low} to {high}")
+            # A single judge is for runs with an author; a panel over finished texts has two or more.
+            least = 2 if name == "judges" and not values["models"].author else low
+            raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {high}")
 
 
 ROBUST: dict[str, Any] = {"max_drafts": MAX_DRAFTS, "rivals": True, "strict_length": True}

@@ -63,6 +63,20 @@ def test_a_damaged_run_is_named(url: str, statement: str, what: str) -> None:
     assert "\n" not in damage.what
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_gap_between_events_is_damage(path: Path, number: int) -> None:
+    with Journal.open(str(path), create=True) as journal:
+        create_run(journal, RUN)
+        for each in range(3):
+            journal.append(RUN, GuidanceGiven(number=each, text="Shorter."))
+        asyncio.run(journal.flush())
+        assert maintenance.check(journal, quietly) == []
+        change(str(path), f"DELETE FROM events WHERE seq = {number}")
+        (damage,) = maintenance.check(journal, quietly)
+    assert damage.run == RUN
+    assert f"event {number} is missing" in damage.what
+
+
 def test_bytes_that_are_no_text_are_damage(path: Path) -> None:
     written(path, "two")
     change(str(path), "UPDATE replies SET reply = CAST(x'7bff' AS TEXT)")

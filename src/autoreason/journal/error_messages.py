@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.errors import JournalError, WritingFailed
+from autoreason.errors import JournalError, RecordDamaged, WritingFailed
 from autoreason.paths import Place
 
 NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
@@ -87,7 +87,7 @@ def damage_error(path: Place, how: str, run: str | None = None) -> JournalError:
     how = "".join(filter(str.isprintable, how.partition("\n")[0]))
     how = f"{how[:_MAX_DETAIL]}…" if len(how) > _MAX_DETAIL else how
     if run:
-        return JournalError(
+        return RecordDamaged(
             f"the record of {run} in {path} is damaged ({how}); restore the journal from a copy,"
             f" or give this run up with `autoreason runs delete {run}`"
         )

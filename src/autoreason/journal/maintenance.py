@@ -14,7 +14,7 @@ from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.journal import file, shared_texts, sql
 from autoreason.journal.connections import Connection, PackedJson
 from autoreason.journal.databases import open_store
-from autoreason.journal.error_messages import sqlite_errors
+from autoreason.journal.error_messages import damage_error, sqlite_errors
 from autoreason.journal.journal import Journal
 from autoreason.journal.reader import Reader
 from autoreason.journal.store import Store, journal_errors
@@ -97,7 +97,7 @@ def _rows(
 
 def _in_run(journal: Journal, connection: Connection, run: str, changed: set[str]) -> list[Damage]:
     reads: tuple[Callable[[str], object], ...] = (
-        journal.events,
+        lambda run: _check_order(journal, run),
         journal.calls,
         journal.replies,
         journal.answers,
@@ -115,6 +115,13 @@ def _in_run(journal: Journal, connection: Connection, run: str, changed: set[str
     if changed and any(changed.intersection(shared_texts.references_in(text)) for text in stored):
         return [Damage(run, f"a text of {run} is not what was written; restore a copy")]
     return []
+
+
+def _check_order(journal: Journal, run: str) -> None:
+    """Read every event; they are numbered from 1 without a gap."""
+    for number, event in enumerate(journal.events(run), start=1):
+        if event.seq != number:
+            raise damage_error(journal.place, f"event {number} is missing", run)
 
 
 def back_up(path: Place, target: Path) -> None:

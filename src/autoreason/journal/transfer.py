@@ -7,21 +7,24 @@ from contextlib import closing
 from hashlib import blake2b
 from typing import NamedTuple
 
-from autoreason.errors import InvalidInput, JournalError
+from autoreason.errors import InvalidInput, JournalError, RecordDamaged
 from autoreason.journal import shared_texts, sql
 from autoreason.journal.connections import Change, Connection, Repeat, Row
 from autoreason.journal.databases import open_store
 from autoreason.journal.journal import Journal
 from autoreason.journal.maintenance import OnProgress, pack, refuse_live
 from autoreason.journal.rows import escape, unescape
+from autoreason.journal.run_names import suite_name
 from autoreason.journal.store import Source, Store, journal_errors
 
 
 class Copied(NamedTuple):
-    """Which runs were copied, oldest first, and which were there already."""
+    """Which runs were copied, oldest first, which were there already, and which are damaged."""
 
     copied: list[str]
     there: list[str]
+    damaged: dict[str, str]
+    """For each run that could not be copied or compared, a sentence."""
 
 
 class _Side(NamedTuple):
@@ -35,35 +38,53 @@ def copy_runs(
     on_progress: OnProgress,
     on_copied: Callable[[str], object] = lambda _: None,
 ) -> Copied:
-    """Copy every run; those that the target has already must be the same. Interrupted, it can be repeated."""
+    """Copy every run that is sound; those that the target has already must be the same. It can be repeated."""
     if source.place == target.place:
         raise InvalidInput(f"{source.place} is both; name another journal to copy to")
     refuse_live(source)
     runs = list(source.stamps())
     known = set(target.stamps()).intersection(runs)
     new = [run for run in runs if run not in known]
+    copied: list[str] = []
+    damaged: dict[str, str] = {}
     here, there = open_store(source.place), open_store(target.place)
     with closing(here.open_reader()) as reader, closing(there.open_reader()) as result:
         origin, copy = _Side(here, reader), _Side(there, result)
         for done, run in enumerate(sorted(known)):
             on_progress("comparing", done, len(known))
-            if _digest(origin, run) != _digest(copy, run):
+            try:
+                same = _digest(origin, run) == _digest(copy, run)
+            except RecordDamaged as error:
+                damaged[run] = f"{run} cannot be compared: {error}"
+                continue
+            if not same:
                 raise InvalidInput(
                     f"{target.place} has another run {run}; delete one of them, nothing was copied"
                 )
         with closing(there.open_writer()) as connection:
             for done, run in enumerate(new):
                 on_progress("copying runs", done, len(new))
-                with journal_errors(there, run):
-                    _write_run(connection, origin, run)
-                if _digest(origin, run) != _digest(copy, run):
+                try:
+                    sent = _digest(origin, run)
+                    with journal_errors(there, run):
+                        _write_run(connection, origin, run)
+                except RecordDamaged as error:
+                    damaged[run] = f"{_not_copied(run)}: {error}"
+                    continue
+                if sent != _digest(copy, run):
                     raise JournalError(
                         f"{run} was written to while it was copied; delete it in {target.place},"
                         " then copy again"
                     )
+                copied.append(run)
                 on_copied(run)
     on_progress("copying runs", len(new), len(new))
-    return Copied(new, [run for run in runs if run in known])
+    return Copied(copied, [run for run in runs if run in known and run not in damaged], damaged)
+
+
+def _not_copied(run: str) -> str:
+    suite = suite_name(run)
+    return f"{run} is not copied, and {suite} lacks this cell" if suite else f"{run} is not copied"
 
 
 def _write_run(connection: Connection, origin: _Side, run: str) -> None:
@@ -102,7 +123,7 @@ def _stored(value: object) -> object:
 
 def _run_row(side: _Side, run: str) -> list[Row]:
     with journal_errors(side.store, run):
-        return side.reader.connection.execute(sql.RUN_ROW, (run,)).fetchall()
+        return _without_bytes(side.reader.connection.execute(sql.RUN_ROW, (run,)).fetchall())
 
 
 def _rows(side: _Side, run: str, table: sql.CopiedTable) -> Iterator[Row]:
@@ -112,10 +133,17 @@ def _rows(side: _Side, run: str, table: sql.CopiedTable) -> Iterator[Row]:
         with journal_errors(side.store, run):
             connection = side.reader.connection
             stored = connection.execute(table.read, (run, after)).fetchall()
-            rows = shared_texts.fill_rows(connection, stored)
+            rows = shared_texts.fill_rows(connection, _without_bytes(stored))
             side.reader.check()
         yield from rows
         after = rows[-1][0] if rows else None
+
+
+def _without_bytes(rows: list[Row]) -> list[Row]:
+    """Rows as they are; SQLite stores bytes in a column of texts."""
+    if any(isinstance(value, bytes) for row in rows for value in row):
+        raise ValueError("bytes in place of a text")
+    return rows
 
 
 def _digest(side: _Side, run: str) -> bytes:

@@ -20,26 +20,33 @@ class CopyResult(NamedTuple):
     replayed: list[str]
     differences: dict[str, str]
     """For each run whose replay is not as recorded, a sentence."""
+    failed: dict[str, str]
+    """For each run that cannot be replayed, a sentence."""
+    damaged: dict[str, str]
+    """For each run that could not be copied, a sentence."""
 
 
 def copy_journal(
     source: Journal, target: Journal, on_progress: OnProgress, *, check: bool = True
 ) -> CopyResult:
-    """Copy every run; each that is finished is replayed as soon as it is there."""
+    """Copy every run that is sound; each that is finished is replayed as soon as it is there."""
     replayed: list[str] = []
     differences: dict[str, str] = {}
+    failed: dict[str, str] = {}
 
     def replay_copy(run: str) -> None:
-        if not target.row(run).finished:
-            return
-        replayed.append(run)
         try:
+            if not target.row(run).finished:
+                return
             result = replay(run, journal=target)
         except AutoreasonError as error:
-            differences[run] = f"{run} cannot be replayed: {error}"
+            failed[run] = f"{run} cannot be replayed: {error}"
         else:
+            replayed.append(run)
             if not result.same:
                 differences[run] = result.conclusion
 
-    copied, there = copy_runs(source, target, on_progress, *([replay_copy] if check else []))
-    return CopyResult(copied, there, replayed, differences)
+    copied, there, damaged = copy_runs(
+        source, target, on_progress, *([replay_copy] if check else [])
+    )
+    return CopyResult(copied, there, replayed, differences, failed, damaged)

@@ -94,6 +94,18 @@ WRONG = {
     ),
     "  tides: Explain tides.": ("  tides: nowhere.md", "line 4, column 3: no brief at"),
     "repeats: 2\n": ("repeats: 2\nbudget: {calls: 0}\n", "line 9, column 10: `calls` is 0"),
+    "repeats: 2\ncomp": (
+        "repeats: 2\npanel: {judges: 99999}\ncomp",
+        "line 9, column 9: `judges` is 99999; give a number from 2 to 99",
+    ),
+    "repeats: 2\nc": (
+        "repeats: 2\nbudget: {cost: .nan}\nc",
+        "line 9, column 10: `cost` is NaN; give a finite number",
+    ),
+    "repeats: 2\nco": (
+        "repeats: 2\nbudget: {cell: {seconds: .inf}}\nco",
+        "line 9, column 17: `seconds` is inf; give a finite number",
+    ),
     "seed: 3\n": ("seed: 3\nbudget: {cell: {cals: 3}}\n", "line 3, column 17: unknown key `cals`"),
     "seed: 3\ntasks": (
         "seed: 3\nadd: {width: 0.2, repeats: 1}\ntasks",

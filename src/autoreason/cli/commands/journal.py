@@ -148,7 +148,8 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     --no-check is given. Interrupted, it goes on with the next run when it is repeated. No run of
     FROM may be live.
 
-    Exit status 0 where every replay gives the events of the record, 1 where one does not.
+    A damaged run is named and left out, and the others are copied. Exit status 0 where all were
+    copied and every replay gives the events of the record, 1 otherwise.
     """
     from autoreason.cli.views.outcome import print_json
     from autoreason.run.journal_copy import copy_journal
@@ -162,19 +163,29 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     ):
         result = copy_journal(book, other, progress, check=not no_check)
         destination = other.place
+    wrong = {**result.damaged, **result.differences, **result.failed}
     if as_json:
         ends = {"from": str(place), "to": str(destination)}
-        runs = {"copied": result.copied, "already_there": result.there}
-        print_json({**ends, **runs, "replayed": result.replayed, "differences": result.differences})
+        runs = {"copied": result.copied, "already_there": result.there, "damaged": result.damaged}
+        replays = {
+            "replayed": result.replayed,
+            "differences": {**result.differences, **result.failed},
+        }
+        print_json({**ends, **runs, **replays})
     else:
-        for sentence in result.differences.values():
+        for sentence in wrong.values():
             click.echo(sentence)
         more = f", {len(result.there):,} already there" if result.there else ""
         copies = f"{numbers.count(len(result.copied), 'run')} copied and compared"
-        checks = f", {len(result.replayed):,} replayed" if result.replayed else ""
-        wrong = f", {len(result.differences):,} of them otherwise" if result.differences else ""
-        click.echo(f"{place} to {destination}: {copies}{checks}{wrong}{more}", err=True)
-    return 1 if result.differences else 0
+        tried = result.replayed or result.failed
+        checks = f", {len(result.replayed):,} replayed" if tried else ""
+        differ = f", {len(result.differences):,} of them otherwise" if result.differences else ""
+        failed = f", {len(result.failed):,} cannot be" if result.failed else ""
+        damaged = f", {len(result.damaged):,} damaged" if result.damaged else ""
+        click.echo(
+            f"{place} to {destination}: {copies}{checks}{differ}{failed}{damaged}{more}", err=True
+        )
+    return 1 if wrong else 0
 
 
 @contextmanager

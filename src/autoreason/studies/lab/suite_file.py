@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute
-from autoreason.settings import PANEL_JUDGES, Budget, Models, Settings, make_settings
+from autoreason.settings import PANEL_JUDGES, Budget, Models, Settings, limit_remedy, make_settings
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
     MAX_REPEATS,
@@ -232,10 +232,8 @@ class _Reading:
         for path, budget in ((("budget",), whole), (("budget", "cell"), whole.cell)):
             for name in Budget.__struct_fields__:
                 value = getattr(budget, name)
-                if value is not None and value <= 0:
-                    raise self.document.fault(
-                        (*path, name), f"`{name}` is {value}; give more than 0"
-                    )
+                if remedy := limit_remedy(value):
+                    raise self.document.fault((*path, name), f"`{name}` is {value}; {remedy}")
 
     # Models.
 
