@@ -56,7 +56,8 @@ def test_a_job_that_judges_records_no_prompt_of_an_author(name: str) -> None:
     names = job_class(settings(strategy=name)).prompt_names()
     assert names is not None
     # Certify also shows a judge records.
-    assert set(names) - {"knowledge"} == {"system", "task", "judge", "ballot_again"}
+    of_judges = {"system", "task", "judge", "ballot_again", "length_check"}
+    assert set(names) - {"knowledge"} == of_judges
     assert ("knowledge" in names) == (name == "certify")
 
 
