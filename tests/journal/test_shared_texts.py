@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.journal.samples import RUN, a_reply, a_request, change, committed
+from tests.journal.samples import RUN, a_reply, a_request, change, committed, create_run
 
 from autoreason.errors import JournalError
 from autoreason.events import GuidanceGiven
 from autoreason.exchange import Message, Query, Request, Schema
 from autoreason.journal import Journal, sql
+from autoreason.journal.file import open_for_writing
 from autoreason.journal.shared_texts import JournalConnection, fill_rows, long_texts, pack
 
 LINES = st.sampled_from(
@@ -142,3 +144,19 @@ def test_a_missing_piece_is_damage(journal: Journal, url: str) -> None:
     change(url, "DELETE FROM pieces")
     with pytest.raises(JournalError, match=r"is damaged \(piece \w+ of a text is missing\)"):
         journal.replies(RUN)
+
+
+def test_a_text_is_looked_up_once_though_another_process_writes_between(path: Path) -> None:
+    with Journal.open(str(path), create=True) as journal:
+        create_run(journal, RUN)
+    packed = pack(f'"{"tides " * 40}"', ["tides " * 40])
+    statements: list[str] = []
+    with closing(open_for_writing(path)) as one, closing(open_for_writing(path)) as other:
+        one.set_trace_callback(statements.append)
+        for _ in range(3):
+            with one.transaction():
+                one.put(packed)
+            with other.transaction():
+                other.execute(sql.SET_STATUS, ("done", RUN))
+    assert len([each for each in statements if "INSERT INTO pieces" in each]) == 1
+    assert len([each for each in statements if each.startswith("SELECT id FROM pieces")]) == 2

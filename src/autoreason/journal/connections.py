@@ -62,6 +62,9 @@ class Connection(Protocol):
     def fetch_pieces(self, references: Collection[str]) -> dict[str, str]:
         """Texts by the references to them; those that are missing are left out."""
 
+    def drop_pieces(self, rows: Iterable[Row]) -> None:
+        """Delete pieces by their references."""
+
     def shrink(self) -> None:
         """Give back unused space."""
 

@@ -213,4 +213,4 @@ def _drop_orphans(connection: Connection, on_progress: OnProgress) -> None:
             for number in shared_texts.references_in(text)
         }
         orphans = [row for row in connection.stream(sql.PIECE_IDS) if str(row[0]) not in needed]
-        connection.executemany(sql.DROP_PIECE, orphans)
+        connection.drop_pieces(orphans)

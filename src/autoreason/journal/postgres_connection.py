@@ -14,6 +14,7 @@ from autoreason.journal import postgres_sql as sql
 from autoreason.journal.connections import Repeat, Row, Violation
 from autoreason.journal.error_messages import NAME_ANOTHER, closed_error, damage_error
 from autoreason.journal.shared_texts import PieceWriter, digest_of
+from autoreason.journal.sql import DROP_PIECE
 from autoreason.paths import ServerUrl
 
 try:
@@ -195,6 +196,10 @@ class PostgresConnection(PieceWriter):
     def fetch_pieces(self, references: Collection[str]) -> dict[str, str]:
         """Texts by their digests."""
         return dict(self.send(sql.PIECES, (list(references),)).fetchall())
+
+    def drop_pieces(self, rows: Iterable[Row]) -> None:
+        """Delete pieces; no other process writes while one compacts."""
+        self.executemany(DROP_PIECE, rows)
 
     def shrink(self) -> None:
         """Rewrite the tables."""

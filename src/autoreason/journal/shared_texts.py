@@ -72,17 +72,21 @@ class PieceWriter:
 
 
 class JournalConnection(PieceWriter, sqlite3.Connection):
-    """A connection to a file; it remembers the numbers of pieces while no other process writes."""
+    """A connection to a file; it remembers the numbers of pieces until pieces are dropped."""
 
-    _version: int | None = None
+    _generation: int | None = None
 
     def begin(self) -> None:
-        """Begin a transaction; remembered numbers are dropped if another process has written meanwhile."""
+        """Begin a transaction; remembered numbers are forgotten if another process has dropped pieces."""
         self._wait_for_lock()
-        (version,) = self.execute(sql.DATA_VERSION).fetchone()
-        if version != self._version or self._remembers_too_much:
+        generation = self._read_generation()
+        if generation != self._generation or self._remembers_too_much:
             self._forget()
-            self._version = version
+            self._generation = generation
+
+    def _read_generation(self) -> int:
+        (generation,) = self.execute(sql.GET_GENERATION).fetchone()
+        return int(generation)
 
     def _wait_for_lock(self) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -147,6 +151,11 @@ class JournalConnection(PieceWriter, sqlite3.Connection):
             rows = self.execute(sql.PIECES.format(",".join("?" * len(some))), some)
             found.update((str(number), text) for number, text in rows)
         return found
+
+    def drop_pieces(self, rows: Iterable[Row]) -> None:
+        """Delete pieces by their numbers, which may be given to others then: every process forgets what it knows."""
+        self.executemany(sql.DROP_PIECE, rows)
+        self.execute(sql.SET_GENERATION.format(self._read_generation() + 1))
 
     def shrink(self) -> None:
         """Rewrite the file."""

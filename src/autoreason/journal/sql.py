@@ -253,7 +253,9 @@ CALLS = f"""
 
 # Long texts, stored once.
 
-DATA_VERSION = "PRAGMA data_version"
+# SQLite counts it up where tables change or the file is rewritten, which `compact` does too.
+GET_GENERATION = "PRAGMA schema_version"
+SET_GENERATION = "PRAGMA schema_version = {}"
 FIND_PIECE = "SELECT id FROM pieces WHERE digest = ?"
 INSERT_PIECE = "INSERT INTO pieces (digest, text) VALUES (?, ?)"
 PIECES = "SELECT id, text FROM pieces WHERE id IN ({})"
