@@ -26,9 +26,14 @@ def in_markdown(text: str) -> str:
     return escaped.replace("&", "&amp;").replace("<", "&lt;")
 
 
+def for_xml(text: str) -> str:
+    """The text without what no XML may have; a writer of XML escapes the rest."""
+    return _NOT_IN_XML.sub("", without_controls(text))
+
+
 def in_markup(text: str) -> str:
     """The text for HTML and SVG, where nothing in it acts."""
-    return _NOT_IN_XML.sub("", without_controls(text)).translate(_MARKUP)
+    return for_xml(text).translate(_MARKUP)
 
 
 def in_csv(text: str) -> str:

@@ -306,6 +306,8 @@ def test_a_page_has_every_trial_and_a_picture_and_nothing_acts_there() -> None:
     assert page.count("idea") >= 6
     markdown = report_of(*SEARCH, wicked, FRESH, DONE).to_markdown()
     assert "## Every trial" in markdown
+    for number in ("± 0.0091", "End test, start: 0.702375", "End test, result: 0.725\n"):
+        assert number in markdown, "the numbers behind the plot"
 
 
 def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from rich.console import Console
 from tests.browser import browser as browser
 
-from autoreason.report.plot import colours, frame, legend
+from autoreason.report.plot import Chart, Point, Series, plot_charts
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 
@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 WIDE = "9" * 30
+OVERLAPS = """() => {
+  const edge = document.querySelector('svg').getBoundingClientRect();
+  const found = [...document.querySelectorAll('svg text')].map(
+    text => ({words: text.textContent, box: text.getBoundingClientRect()}));
+  const cut = found.filter(({box}) => box.left < edge.left || box.right > edge.right
+    || box.top < edge.top || box.bottom > edge.bottom).map(({words}) => words);
+  const onto = found.flatMap((one, at) => found.slice(at + 1).filter(({box}) =>
+    box.left < one.box.right && one.box.left < box.right
+    && box.top < one.box.bottom && one.box.top < box.bottom)
+    .map(other => one.words + ' and ' + other.words));
+  return [...cut, ...onto];
+}"""
+"""Texts of the first plot that are cut off or lie on each other."""
 
 
 class Sample(Report, Struct, frozen=True):
@@ -35,7 +48,8 @@ class Sample(Report, Struct, frozen=True):
     def sections(self) -> list[Section]:
         columns = [Column("text", figures=False), *(Column(f"c{at}") for at in range(4))]
         table = Table(columns, [("draft", *[WIDE] * 4)])
-        plot = frame("Dots", 100, 40, legend(colours(["<one>"])))
+        line = Series("<one>", "#0b6e99", [Point(1, 2, "first"), Point(2, 1200, "last")])
+        plot = plot_charts("Dots", Chart([line], "pass", "Words"))
         return [
             Section(tables=[table], plots=[plot]),
             Section("Notes", [("Agreement", "none \x1b[31mat all"), ("", "A word.")]),
@@ -128,12 +142,19 @@ def test_a_page_opens_without_a_network_light_and_dark(
     page.on("console", lambda message: errors.append(message.text))
     page.goto(path.as_uri())
     background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    text = page.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
+    text = page.evaluate("getComputedStyle(document.querySelector('svg .legend text')).fill")
     assert asked == [path.as_uri()]
     assert errors == []
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     assert (text == "rgb(34, 34, 34)") == (scheme == "light")
     assert page.inner_text(".conclusion") == "No winner: 7 judges see no difference."
     assert page.inner_text("h1") == "A <sample>"
-    assert page.text_content("svg text") == "<one>"
+    assert page.text_content("svg .legend text") == "<one>"
+    assert page.text_content("svg > title") == "Dots"
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('svg text')).userSelect") != "none"
+    )
+    for width in (400, 900):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(OVERLAPS) == []
     page.close()

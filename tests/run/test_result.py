@@ -107,11 +107,12 @@ def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> Non
 
 
 @given(st.lists(SLOTS, min_size=1, max_size=60))
-def test_every_pass_is_a_row_and_a_bar(winners: list[str | None]) -> None:
+def test_every_pass_is_a_row_and_two_dots(winners: list[str | None]) -> None:
     first = passes_of(build_story(made_up.whole_run()))[0]
     passes: list[PassDecided] = [
         replace(first, number=at, winner=winner, verdict=first.verdict if at % 3 else None)
         for at, winner in enumerate(winners, 1)
     ]
     assert [row[0] for row in passes_table(passes).rows] == [str(each.number) for each in passes]
-    assert plot_passes(passes).svg.count("<rect") == 1 + len(passes)
+    dots = plot_passes(passes).svg.count("<title>pass ")
+    assert dots == 2 * len(passes), "one for the margin, one for the words"

@@ -12,7 +12,7 @@ from autoreason.artifacts import research_statements as statements
 from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.research_history import ResearchHistory
 from autoreason.artifacts.research_task import Better
-from autoreason.artifacts.search_plot import plot_search
+from autoreason.artifacts.search_plot import end_means, interval_reach, plot_search, show_mean
 from autoreason.artifacts.trial_events import (
     Effect,
     EndTested,
@@ -102,8 +102,11 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
             sections.append(Section("Kept changes", tables=[_kept_table(self.kept)]))
         if self.trials and self.noise:
             plots = [plot_search(self)]
+            table = _table(self.trials, self.noise.spread)
+            means = end_means(self.end).items() if self.end else ()
+            tested = [(f"End test, {name}", statements.figure(mean)) for name, mean in means]
             sections.append(
-                Section("Every trial", tables=[_table(self.trials)], plots=plots, detail=True)
+                Section("Every trial", tested, tables=[table], plots=plots, detail=True)
             )
         return sections
 
@@ -209,11 +212,12 @@ def _kept_row(trial: TrialRow) -> tuple[str, ...]:
     )
 
 
-def _table(trials: Sequence[TrialRow]) -> Table:
+def _table(trials: Sequence[TrialRow], spread: float) -> Table:
     columns = [
         Column("trial"),
         Column("on", figures=False),
         Column("status", figures=False),
+        Column("mean (95 %)"),
         Column("gain as measured"),
         Column("evaluations"),
         Column("hypothesis", figures=False),
@@ -224,6 +228,9 @@ def _table(trials: Sequence[TrialRow]) -> Table:
             str(trial.number),
             statements.artifact(trial.incumbent),
             trial.status,
+            UNKNOWN
+            if trial.mean is None or trial.effect is None
+            else show_mean(trial.mean, interval_reach(spread, trial.effect.looks)),
             statements.effect(trial.effect) if trial.effect else UNKNOWN,
             str(trial.evaluations),
             trial.hypothesis or UNKNOWN,

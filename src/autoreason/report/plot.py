@@ -1,20 +1,46 @@
-"""What every plot shares: the frame, the legend, the axes and the colours."""
+"""Plots of lines and dots by pygal, in the page's colours, light or dark; drawn when they are looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autoreason.characters import in_markup
+from autoreason.characters import for_xml
 
-LEGEND = 20
-"""Height of a line of the legend."""
-_COLOURS = ("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#7a7a7a", "#c2559a")
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_COLOURS = (
+    *("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#7a7a7a", "#c2559a"),
+    *("#2a9d8f", "#a0522d", "#5c6bc0"),
+)
+_WIDTH, _HEIGHT, _LEGEND_LINE, _FONT, _MOST_TICKS = 480, 220, 18, 12, 8
+_LAYOUT: dict[str, Any] = {
+    "width": _WIDTH,
+    "margin": 8,
+    "margin_right": 16,
+    "spacing": 6,
+    "legend_at_bottom": True,
+    "legend_at_bottom_columns": 1,
+    "truncate_legend": -1,
+    "min_scale": 3,
+    "max_scale": _MOST_TICKS,
+    "x_value_formatter": "{:,.6g}".format,
+    "allow_interruptions": True,
+}
+_FLAT = 1e-9
+"""Less of a difference, beside the numbers themselves, is less than a pixel."""
 _STYLE = (
-    "text{font:11px sans-serif;fill:var(--ink,#333)}.title{font-weight:bold}"
-    ".axis{fill:var(--muted,#777)}.grid{stroke:var(--line,#ddd);stroke-width:1}"
-    ".line{fill:none;stroke-width:2;stroke-linejoin:round}.paper{fill:var(--paper,#fff)}"
-    ".mark{fill:#fff;font-size:8px;font-weight:bold}"
+    ".chart text{font:12px sans-serif;fill:var(--ink,#333)}.chart .background{fill:var(--paper,#fff)}"
+    ".chart .title,.chart .axis text{fill:var(--muted,#666)}.chart .axis.y text{text-anchor:end}"
+    ".chart .title,.chart .axis.x text{text-anchor:middle}.chart .axis path{stroke:var(--line,#ddd)}"
+    ".chart .axis.x .guides path{stroke:none}.chart .plot_title{font-weight:bold;fill:var(--ink,#333)}"
+    ".chart .color{fill:currentColor;stroke:currentColor}"
+    ".chart .line.reactive{fill:none;stroke-width:2;stroke-linejoin:round}"
 )
 
 
@@ -22,20 +48,50 @@ class Plot(NamedTuple):
     """A picture as an SVG document; on a page it takes the page's colours, light or dark."""
 
     title: str
-    svg: str
+    draw: Callable[[], str]
+
+    @property
+    def svg(self) -> str:
+        """The document; only here is anything loaded and drawn."""
+        return self.draw()
 
 
-class Scale(NamedTuple):
-    """Numbers to pixels."""
+class Point(NamedTuple):
+    """A place that a line goes through; with words about it, a dot."""
 
-    low: float
-    high: float
-    start: float
-    end: float
+    x: float
+    y: float
+    about: str = ""
 
-    def __call__(self, value: float) -> float:
-        """Where a number lies."""
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+class Series(NamedTuple):
+    """Dots and lines of one colour."""
+
+    name: str
+    colour: str
+    points: Sequence[Point | None]
+    """None interrupts the line."""
+    dashed: bool = False
+
+
+class Chart(NamedTuple):
+    """Series on two axes."""
+
+    series: Sequence[Series]
+    x_title: str
+    heading: str = ""
+    show: Callable[[float], str] = "{:,.6g}".format
+    """Heights in words."""
+    names: Mapping[float, str] = {}
+    """Places on the axis across that have names instead of numbers."""
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    """None for what the points need."""
+
+    @property
+    def height(self) -> int:
+        """In pixels, with a line beneath for each name."""
+        return _HEIGHT + _LEGEND_LINE * sum(1 for each in self.series if each.name)
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
@@ -43,29 +99,98 @@ def colours(names: Sequence[str]) -> dict[str, str]:
     return {name: _COLOURS[at % len(_COLOURS)] for at, name in enumerate(names)}
 
 
-def frame(title: str, width: int, height: int, parts: Iterable[str]) -> Plot:
-    """The picture around its parts."""
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-        f"<title>{in_markup(title)}</title>",
-        f"<style>{_STYLE}</style>",
-        f'<rect class="paper" width="{width}" height="{height}"/>',
-        *parts,
-        "</svg>",
-    ]
-    return Plot(title, "\n".join(lines) + "\n")
+def plot_charts(title: str, *charts: Chart) -> Plot:
+    """Charts beneath each other: no script, no ids, nothing from a network, and always the same bytes."""
+    return Plot(title, partial(_svg, title, charts))
 
 
-def legend(found: Mapping[str, str]) -> Iterator[str]:
-    """The name of each colour."""
-    for at, (name, colour) in enumerate(found.items()):
-        y = 16 + LEGEND * at
-        yield f'<circle cx="16" cy="{y - 4}" r="4" fill="{colour}"/>'
-        yield label(name, 28, y)
+def _svg(title: str, charts: Sequence[Chart]) -> str:
+    from xml.etree.ElementTree import Element, SubElement, tostring
+
+    height = sum(chart.height for chart in charts)
+    size = {"width": str(_WIDTH), "height": str(height), "viewBox": f"0 0 {_WIDTH} {height}"}
+    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", **size})
+    root.set("role", "img")
+    SubElement(root, "title").text = for_xml(title)
+    SubElement(root, "style").text = _STYLE
+    top = 0
+    for chart in charts:
+        SubElement(root, "g", transform=f"translate(0 {top})").append(_draw(chart))
+        top += chart.height
+    return tostring(root, "unicode") + "\n"
 
 
-def label(text: str, x: float, y: float, kind: str = "", anchor: str = "") -> str:
-    """A text at a place; what it says acts on no page."""
-    named = f' class="{kind}"' if kind else ""
-    end = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text{named} x="{x:.1f}" y="{y:.1f}"{end}>{in_markup(text)}</text>'
+def _draw(chart: Chart) -> Element:
+    from pygal import XY, PluginImportFixer
+    from pygal.etree import etree
+    from pygal.style import Style
+
+    # It serves maps, which are not drawn here, and makes Python 3.11 warn at every later import.
+    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, PluginImportFixer)]
+    # With lxml, where that is installed, the same chart would be other bytes.
+    etree.to_etree()
+    points = [point for each in chart.series for point in each.points if point]
+    across = chart.x_range or _limits([point.x for point in points])
+    up = chart.y_range or _limits([point.y for point in points])
+    named = [{"value": at, "label": for_xml(name)} for at, name in chart.names.items()]
+    drawn = XY(
+        style=Style(label_font_size=_FONT, legend_font_size=_FONT, title_font_size=_FONT),
+        height=chart.height,
+        title=for_xml(chart.heading) or None,
+        x_title=chart.x_title,
+        show_legend=any(each.name for each in chart.series),
+        # Names are shortened where there is no room; there are never too many numbers for it.
+        truncate_label=None if named else -1,
+        value_formatter=chart.show,
+        x_labels=named or _whole_numbers([point.x for point in points], *across),
+        y_labels=_whole_numbers([point.y for point in points], *up),
+        xrange=across,
+        range=up,
+        **_LAYOUT,
+    )
+    for each in chart.series:
+        dot = 5 if len(each.points) == 1 else 3
+        drawn.add(for_xml(each.name), list(map(_value, each.points)), dots_size=dot)
+    root: Element = drawn.render_tree()
+    _clean(root, chart.series)
+    return root[-1]
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """From the least to the most; around a number that is alone."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    # Nearer to each other, pygal would look for ticks between them for ever.
+    if high - low > _FLAT * max(1.0, abs(low), abs(high)):
+        return low, high
+    room = abs(low) / 10 if abs(low) > _FLAT else 1.0
+    return low - room, high + room
+
+
+def _whole_numbers(values: Sequence[float], low: float, high: float) -> list[int] | None:
+    """Ticks a round number apart where there is nothing in between, such as half a pass."""
+    if any(value % 1 for value in values):
+        return None
+    steps = (part * 10**power for power in count() for part in (1, 2, 5))
+    step = next(step for step in steps if (high - low) / step <= _MOST_TICKS)
+    return list(range(ceil(low / step) * step, floor(high) + 1, step))
+
+
+def _value(point: Point | None) -> dict[str, Any] | None:
+    if point is None:
+        return None
+    about = {"tooltip": for_xml(point.about)} if point.about else {"node": {"r": 0}}
+    return {"value": (point.x, point.y), **about}
+
+
+def _clean(root: Element, series: Sequence[Series]) -> None:
+    """Leave out what only pygal's script needs, ids that other charts have too, and its colours."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag == "desc" or "tooltip-overlay" in child.get("class", ""):
+                parent.remove(child)
+        parent.attrib.pop("id", None)
+        _, found, number = parent.get("class", "").partition("color-")
+        if found:
+            each = series[int(number.split()[0])]
+            dashes = ";stroke-dasharray:4 3" if each.dashed and parent.tag == "g" else ""
+            parent.attrib.update({"class": "color", "style": f"color:{each.colour}{dashes}"})

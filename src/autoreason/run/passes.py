@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import UNKNOWN, percent
-from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
+from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.table import Column, Table
 from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 from autoreason.tournament.statements import code_voters, scores
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from autoreason.events import PassDecided
     from autoreason.story import Story
 
-_WIDTH, _HEIGHT = 640, 130
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 26, 22
 _OPEN = "inconclusive"
 
 
@@ -43,60 +41,33 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
 
 
 def plot_passes(passes: Sequence[PassDecided]) -> Plot:
-    """Margins as bars in the winner's colour, and the length of the text beneath."""
-    winners = dict.fromkeys(each.winner or _OPEN for each in passes)
+    """The margin of each pass in its winner's colour, and the length of the text beneath."""
     shades = colours(slots_and(_OPEN))
-    named = {SLOT_NAMES.get(name, name): shades[name] for name in shades if name in winners}
-    top = LEGEND * len(named)
-    margins = [each.verdict.margin if each.verdict else 0 for each in passes]
-    words = [each.words for each in passes]
-    across = Scale(0.5, len(passes) + 0.5, _LEFT, _WIDTH - _RIGHT)
-    parts = [
-        *legend(named),
-        f'<g transform="translate(0 {top})">',
-        *_axes("Margin, in points", max(1, *margins), across, passes),
-        *_bars(margins, across, [shades[each.winner or _OPEN] for each in passes]),
-        "</g>",
-        f'<g transform="translate(0 {top + _HEIGHT})">',
-        *_axes("Words after the pass", max(1, *words), across, passes),
-        *_line(words, across),
-        "</g>",
+    bars: dict[str, list[Point | None]] = {name: [] for name in shades}
+    words: list[Point] = []
+    for each in passes:
+        won, margin = each.winner or _OPEN, max(0, each.verdict.margin) if each.verdict else 0
+        about = f"pass {each.number}: {won}, margin {margin}"
+        # A pass without a lead is still there to be seen, as a dot.
+        bars[won] += [Point(each.number, 0), Point(each.number, margin, about), None]
+        words.append(Point(each.number, each.words, f"pass {each.number}: {each.words:,} words"))
+    won_by = [
+        Series(SLOT_NAMES.get(name, name), shades[name], bars[name])
+        for name in shades
+        if bars[name]
     ]
-    return frame("Margin and length, pass by pass", _WIDTH, top + 2 * _HEIGHT, parts)
-
-
-def _up(highest: int) -> Scale:
-    return Scale(0, highest, _HEIGHT - _BOTTOM, _TOP)
-
-
-def _axes(title: str, highest: int, across: Scale, passes: Sequence[PassDecided]) -> Iterator[str]:
-    yield label(title, _LEFT, 16, "title")
-    for value in (0, highest):
-        y = _up(highest)(value)
-        yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-        yield label(f"{value:,}", _LEFT - 5, y + 4, "axis", "end")
-    step = -(-len(passes) // 20)
-    for at in range(0, len(passes), step):
-        yield label(str(passes[at].number), across(at + 1), _HEIGHT - 6, "axis", "middle")
-
-
-def _bars(margins: Sequence[int], across: Scale, fills: Sequence[str]) -> Iterator[str]:
-    up, half = _up(max(1, *margins)), (across(2) - across(1)) * 0.35
-    for at, (margin, fill) in enumerate(zip(margins, fills, strict=True), 1):
-        # A pass without a lead is still there to be seen.
-        height = max(2.0, up(0) - up(max(0, margin)))
-        yield (
-            f'<rect x="{across(at) - half:.1f}" y="{up(0) - height:.1f}" width="{2 * half:.1f}" '
-            f'height="{height:.1f}" fill="{fill}"/>'
-        )
-
-
-def _line(words: Sequence[int], across: Scale) -> Iterator[str]:
-    up, shade = _up(max(1, *words)), colours([""])[""]
-    points = [(across(at), up(each)) for at, each in enumerate(words, 1)]
-    corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    yield f'<path class="line" stroke="{shade}" d="M{corners}"/>'
-    yield from (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{shade}"/>' for x, y in points)
+    across = passes[0].number - 0.5, passes[-1].number + 0.5
+    most = max(1, *(point.y for bar in bars.values() for point in bar if point))
+    margins = Chart(won_by, "pass", "Margin, in points", x_range=across, y_range=(0, most))
+    longest = max(1, *(point.y for point in words))
+    length = Chart(
+        [Series("", shades["A"], words)],
+        "pass",
+        "Words after the pass",
+        x_range=across,
+        y_range=(0, longest),
+    )
+    return plot_charts("Margin and length, pass by pass", margins, length)
 
 
 def passes_of(story: Story) -> list[PassDecided]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 from hypothesis import example, given
@@ -11,6 +12,7 @@ from autoreason.studies.simulate.outcomes import Interval, Summary
 from autoreason.studies.simulate.simulation_plot import draw
 from autoreason.studies.simulate.study import Cell
 
+NUMBERS = re.compile(r"(-?[\d.]+) (-?[\d.]+)")
 SVG = "{http://www.w3.org/2000/svg}"
 NONE = Interval(0.0, 0.0, 0.0)
 SUMMARY = Summary(
@@ -36,18 +38,24 @@ def test_every_line_stays_within_its_chart(
     one: list[tuple[float, float]], other: list[tuple[float, float]]
 ) -> None:
     root = ElementTree.fromstring(draw([cell("w", "p", one), cell("w", "q", other)]).svg)
-    (chart,) = root.iter(f"{SVG}g")
-    lines = [path.attrib["d"] for path in chart.iter(f"{SVG}path") if "stroke" in path.attrib]
+    (plot,) = (each for each in root.iter(f"{SVG}g") if each.get("class") == "plot")
+    paper = plot[0].attrib
+    lines = [
+        path.attrib["d"] for path in plot.iter(f"{SVG}path") if "nofill" in path.get("class", "")
+    ]
     assert len(lines) == 2
     for line in lines:
-        corners = [corner.split() for corner in line[1:].split("L")]
-        assert all(40 <= float(x) <= 288.1 for x, _ in corners)
-        assert all(29.9 <= float(y) <= 176.1 for _, y in corners)
+        x, y = (list(map(float, numbers)) for numbers in zip(*NUMBERS.findall(line), strict=True))
+        assert min(x) >= 0
+        assert max(x) <= float(paper["width"])
+        assert min(y) >= 0
+        assert max(y) <= float(paper["height"])
 
 
 def test_names_are_escaped_and_worlds_kept_apart() -> None:
     drawn = draw([cell(f"w<{at}", "p & q", [(5.0, 1.0)]) for at in range(5)])
     root = ElementTree.fromstring(drawn.svg)
-    assert len(list(root.iter(f"{SVG}g"))) == 5
-    titles = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "title"]
+    texts = list(root.iter(f"{SVG}text"))
+    titles = [text.text for text in texts if "plot_title" in text.get("class", "")]
     assert titles == [f"w<{at}" for at in range(5)]
+    assert [text.text for text in texts].count("p & q") == 5

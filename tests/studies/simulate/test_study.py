@@ -68,7 +68,10 @@ def test_a_single_protocol_is_described_without_a_winner() -> None:
 
 
 def test_a_page_has_the_curves_where_they_were_asked_for() -> None:
-    assert "<svg" in study("paper", curves=True).to_html()
+    drawn = study("paper", curves=True)
+    assert "<svg" in drawn.to_html()
+    calls, quality = (drawn.cells[0].curve or [])[-1]
+    assert f"{quality:.2f} for {calls:.0f}" in drawn.to_markdown(), "the numbers behind the plot"
     assert "<svg" not in study("paper").to_html()
 
 

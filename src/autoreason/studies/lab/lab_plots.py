@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.report.numbers import percent
-from autoreason.report.plot import LEGEND, Plot, Scale, colours, frame, label, legend
+from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.studies.lab.lab_trees import TrajectoryTree, TreeNode, drift_of
 from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import LabReport
 
-_WIDTH, _HEIGHT = 640, 240
+_WIDTH, _LEGEND = 640, 20
+"""Of a tree, and the height of a line of its legend."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 44
 _STEP, _HIGHEST = 40, 400
 """Pixels for a drift of 1, and for all of it at most."""
@@ -24,32 +25,31 @@ _MAX_REPEATS = 40
 """More would be a thicket."""
 _DOT, _LETTERS = 7, 17
 """The radius of a winner, and the room between two from which on their letters are legible."""
+_STYLE = (
+    ".tree text{font:11px sans-serif;fill:var(--ink,#333)}.tree .title{font-weight:bold}"
+    ".tree .axis{fill:var(--muted,#777)}.tree .grid{stroke:var(--line,#ddd);stroke-width:1}"
+    ".tree .line{fill:none;stroke-width:2;stroke-linejoin:round}.tree .paper{fill:var(--paper,#fff)}"
+    ".tree .mark{fill:#fff;font-size:8px;font-weight:bold}"
+)
 
 
 def draw_frontier(found: LabReport) -> Plot:
     """One dot per arm: what it took, and how good it was; a line joins those that none surpasses."""
+    unit = "US dollars" if found.costs == "cost" else "calls"
     dots = [
-        (each.arm, price, each.quality, each.frontier)
+        (each, Point(price, each.quality, f"{each.arm}: {each.quality:.2f} for {price:.3g} {unit}"))
         for each in found.arms
         if (price := each.means.get(found.costs)) is not None and each.quality is not None
     ]
-    shades = colours([arm for arm, *_ in dots])
-    across = _scale([price for _, price, *_ in dots], _LEFT, _WIDTH - _RIGHT)
-    up = _scale([quality for *_, quality, _ in dots], _HEIGHT - _BOTTOM, _TOP)
-    unit = "US dollars" if found.costs == "cost" else "calls"
-    best = sorted((price, quality) for _, price, quality, on in dots if on)
-    parts = [*legend(shades), f'<g transform="translate(0 {LEGEND * len(shades)})">']
-    parts += _axes(across, up, f"{unit} for a cell, with its draft", "{:.3g}", "{:.2f}")
+    shades = colours([each.arm for each, _ in dots])
+    series = [Series(each.arm, shades[each.arm], [dot]) for each, dot in dots]
+    best = sorted(Point(dot.x, dot.y) for each, dot in dots if each.frontier)
     if len(best) > 1:
-        parts.append(_path([(across(x), up(y)) for x, y in best], "#7a7a7a", dashed=True))
-    for arm, price, quality, _ in dots:
-        about = in_markup(f"{arm}: {quality:.2f} for {price:.3g} {unit}")
-        parts.append(
-            f'<circle cx="{across(price):.1f}" cy="{up(quality):.1f}" r="5" '
-            f'fill="{shades[arm]}"><title>{about}</title></circle>'
-        )
-    height = LEGEND * len(shades) + _HEIGHT
-    return frame("Quality for what it takes", _WIDTH, height, [*parts, "</g>"])
+        series.append(Series("no arm is better for as much", "#7a7a7a", best, dashed=True))
+    highest = max((dot.x for _, dot in dots), default=0.0) or 1.0
+    about = f"{unit} for a cell, with its draft"
+    chart = Chart(series, about, "Quality", x_range=(0, highest))
+    return plot_charts("Quality for what it takes", chart)
 
 
 def draw_lines(
@@ -57,32 +57,19 @@ def draw_lines(
 ) -> Plot:
     """A line for each arm, pass by pass."""
     shades = colours(list(lines))
-    longest = max(map(len, lines.values()))
-    across = Scale(first - 0.5, first + longest - 0.5, _LEFT, _WIDTH - _RIGHT)
     highest = 1.0 if share else max(1.0, *(value for line in lines.values() for value in line))
-    up = Scale(0, highest, _HEIGHT - _BOTTOM, _TOP)
-    parts = [*legend(shades), f'<g transform="translate(0 {LEGEND * len(shades)})">']
-    for value in (0.0, highest / 2, highest):
-        y = up(value)
-        parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>')
-        shown = percent(value) if share else f"{value:,.0f}"
-        parts.append(label(shown, _LEFT - 5, y + 4, "axis", "end"))
-    for n in range(0, longest, -(-longest // 20)):
-        parts.append(label(str(first + n), across(first + n), _HEIGHT - 26, "axis", "middle"))
-    parts.append(label("pass", (_LEFT + _WIDTH) / 2, _HEIGHT - 8, "axis", "middle"))
-    for name, line in lines.items():
-        corners = [(across(first + n), up(value)) for n, value in enumerate(line)]
-        parts.append(_path(corners, shades[name]))
-        parts += [
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{shades[name]}"/>' for x, y in corners
-        ]
-    height = LEGEND * len(shades) + _HEIGHT
-    return frame(title, _WIDTH, height, [*parts, "</g>"])
+    show = percent if share else "{:,.0f}".format
+    series = [
+        Series(name, shades[name], [Point(n, y, f"{name}, pass {n}: {show(y)}") for n, y in line])
+        for name, line in ((name, enumerate(line, first)) for name, line in lines.items())
+    ]
+    return plot_charts(title, Chart(series, "pass", show=show, y_range=(0, highest)))
 
 
 def draw_tree(tree: TrajectoryTree) -> Plot:
     """Passes across, more drift from the first draft up; repeats part where different candidates win."""
-    return _TreeDrawing(tree).draw()
+    title = f"Trajectories of {tree.arm} on {tree.task}"
+    return Plot(title, lambda: _TreeDrawing(tree).draw(title))
 
 
 class _TreeDrawing:
@@ -99,32 +86,31 @@ class _TreeDrawing:
         longest = max(len(node.way) for node in nodes)
         top = max(node.drift for node in nodes) + 1
         self._height = min(_HIGHEST, top * _STEP)
-        self._across = Scale(0, longest, _LEFT, _WIDTH - _RIGHT - 60)
-        self._up = Scale(0, top, self._height + _TOP, _TOP)
+        self._across = _Scale(0, longest, _LEFT, _WIDTH - _RIGHT - 60)
+        self._up = _Scale(0, top, self._height + _TOP, _TOP)
         self._letters = (self._across(1) - self._across(0)) >= _LETTERS
         self._found = dict(self._places())
 
-    def draw(self) -> Plot:
+    def draw(self, title: str) -> str:
         """Losers beneath, then lines, then winners."""
         tree = self._tree
-        legend_height = LEGEND * len(self._named) + 12
-        heading = label(f"{tree.arm}, {tree.task}", _WIDTH - _RIGHT, 16, "title", "end")
-        parts = [heading, *legend(self._named), f'<g transform="translate(0 {legend_height})">']
+        legend_height = _LEGEND * len(self._named) + 12
+        heading = _label(f"{tree.arm}, {tree.task}", _WIDTH - _RIGHT, 16, "title", "end")
+        parts = [heading, *_legend(self._named), f'<g transform="translate(0 {legend_height})">']
         parts += [*self._axes(), *(line for node in self._nodes for line in self._losers(node))]
         parts += [self._line(node) for node in self._nodes if node.way]
         parts += [line for node in self._nodes for line in self._dot(node)]
-        title = f"Trajectories of {tree.arm} on {tree.task}"
         height = int(legend_height + self._height + _TOP + _BOTTOM)
-        return frame(title, _WIDTH, height, [*parts, "</g>"])
+        return _frame(title, _WIDTH, height, [*parts, "</g>"])
 
     def _axes(self) -> Iterator[str]:
         bottom = self._height + _TOP + 22
         longest = int(self._across.high)
         for n in range(0, longest + 1, -(-longest // 20)):
-            yield label(str(n), self._across(n), bottom, "axis", "middle")
-        yield label("pass", (_LEFT + _WIDTH) / 2, bottom + 16, "axis", "middle")
+            yield _label(str(n), self._across(n), bottom, "axis", "middle")
+        yield _label("pass", (_LEFT + _WIDTH) / 2, bottom + 16, "axis", "middle")
         # Without numbers: where ways would lie on each other they are drawn apart.
-        yield label("more drift ↑", 10, _TOP - 4, "axis")
+        yield _label("more drift ↑", 10, _TOP - 4, "axis")
 
     def _places(self) -> Iterator[tuple[tuple[str, ...], tuple[float, float]]]:
         """Ways with the same drift lie beside each other, as near to it as there is room."""
@@ -176,11 +162,11 @@ class _TreeDrawing:
             f"<title>{in_markup(about)}</title></circle>"
         )
         if self._letters and node.way:
-            yield label(winner, x, y + 3, "mark", "middle")
+            yield _label(winner, x, y + 3, "mark", "middle")
         if node.ended:
             star = " ★" if node.converged else ""
             numbers = ", ".join(map(str, node.ended))
-            yield label(f"{numbers}{star}", x + radius + 4, y + 4, "axis")
+            yield _label(f"{numbers}{star}", x + radius + 4, y + 4, "axis")
 
 
 def _apart(wanted: Sequence[float], room: float) -> list[float]:
@@ -190,26 +176,42 @@ def _apart(wanted: Sequence[float], room: float) -> list[float]:
     return [y - aside for y in heights]
 
 
-def _scale(values: Sequence[float], start: float, end: float) -> Scale:
-    """From a little below the least to a little above the most."""
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    room = (high - low) * 0.08 or max(abs(high), 1.0) * 0.1
-    return Scale(low - room, high + room, start, end)
+class _Scale(NamedTuple):
+    """Numbers to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Where a number lies."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
-def _axes(across: Scale, up: Scale, title: str, x_form: str, y_form: str) -> Iterator[str]:
-    for part in (0.0, 0.5, 1.0):
-        y_value = up.low + part * (up.high - up.low)
-        y = up(y_value)
-        yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-        yield label(y_form.format(y_value), _LEFT - 5, y + 4, "axis", "end")
-        x_value = across.low + part * (across.high - across.low)
-        anchor = ("start", "middle", "end")[int(2 * part)]
-        yield label(x_form.format(max(0.0, x_value)), across(x_value), _HEIGHT - 26, "axis", anchor)
-    yield label(title, (_LEFT + _WIDTH) / 2, _HEIGHT - 8, "axis", "middle")
+def _frame(title: str, width: int, height: int, parts: Iterable[str]) -> str:
+    """The picture around its parts."""
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" class="tree">',
+        f"<title>{in_markup(title)}</title>",
+        f"<style>{_STYLE}</style>",
+        f'<rect class="paper" width="{width}" height="{height}"/>',
+        *parts,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _path(points: Sequence[tuple[float, float]], shade: str, *, dashed: bool = False) -> str:
-    corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    dash = ' stroke-dasharray="4 3"' if dashed else ""
-    return f'<path class="line" stroke="{shade}"{dash} d="M{corners}"/>'
+def _legend(found: Mapping[str, str]) -> Iterator[str]:
+    """The name of each colour."""
+    for at, (name, colour) in enumerate(found.items()):
+        y = 16 + _LEGEND * at
+        yield f'<circle cx="16" cy="{y - 4}" r="4" fill="{colour}"/>'
+        yield _label(name, 28, y)
+
+
+def _label(text: str, x: float, y: float, kind: str = "", anchor: str = "") -> str:
+    """A text at a place; what it says acts on no page."""
+    named = f' class="{kind}"' if kind else ""
+    end = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}"{end}>{in_markup(text)}</text>'

@@ -109,7 +109,10 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         sections.append(Section(sentences=notes))
         if self.plan.curves:
             plots = [draw(self.cells)]
-            sections.append(Section("Quality against calls", plots=plots, detail=True))
+            tables = [_curves(self.cells)]
+            sections.append(
+                Section("Quality against calls", tables=tables, plots=plots, detail=True)
+            )
         return sections
 
     def best_protocols(self) -> list[str]:
@@ -162,6 +165,18 @@ def _protocols(cells: Sequence[Cell]) -> Table:
         )
     heads = ("quality (95 %)", "calls", "passes", "worse", "claims", "wrongly")
     return Table([Column("protocol", figures=False), *map(Column, heads)], rows)
+
+
+def _curves(cells: Sequence[Cell]) -> Table:
+    """The points of each line of the plot."""
+    longest = max(len(cell.curve or []) for cell in cells)
+    rows = []
+    for cell in cells:
+        points = [f"{quality:.2f} for {calls:.0f}" for calls, quality in cell.curve or []]
+        rows.append((cell.world, cell.protocol, *points, *[""] * (longest - len(points))))
+    columns = [Column("world", figures=False), Column("protocol", figures=False)]
+    columns += [Column(str(passes)) for passes in range(1, longest + 1)]
+    return Table(columns, rows, "Quality and calls with at most so many passes")
 
 
 def run_study(
