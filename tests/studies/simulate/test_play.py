@@ -112,8 +112,8 @@ def test_several_revisers_write_texts_of_their_own_that_compete(revisers: int) -
         trajectory = tournament.story.trajectory
         assert cast.calls.total() == 1 + (5 + revisers) * len(trajectory)
         for one in tournament.story.passes:
-            written = {cast.quality(one.text(f"B{at + 1}")) for at in range(revisers)}
-            assert len(written) == revisers
+            written = {cast.quality(each.text) for each in one.candidates.values()}
+            assert len(written) == len(one.candidates) == revisers + 1
         winners |= {*trajectory}
     assert len(winners & {"B1", "B2", "B3"}) > 1
     with pytest.raises(InvalidInput, match=f"revisers is {revisers}; `fast`"):
