@@ -139,12 +139,18 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,
     `neither well nor badly`."""
     withheld: int = 0
-    """Private records that an earlier run showed and this one does not: texts it begins with were written with them."""
+    """Private records that an earlier run showed and this one does not: texts it begins with, or judges, were written
+    with them."""
 
     @property
     def shown(self) -> tuple[ShownRecord, ...]:
         """Every record that anybody is shown."""
         return (*self.facts, *self.style, *self.feedback, *self.critic.all, *self.judges.all)
+
+    def origin(self) -> Knowledge | None:
+        """What a panel over texts written with it has to know: private records, counted; None without."""
+        private = len({each.id for each in self.shown if each.private}) + self.withheld
+        return Knowledge(source=self.source, digest="", withheld=private) if private else None
 
     @property
     def words(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import example, given
@@ -220,3 +221,14 @@ def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
 def test_hostile_replies_are_read_in_linear_time(reply: str) -> None:
     with contextlib.suppress(ProposalError):
         read_proposal(reply, FILES)
+
+
+@pytest.mark.parametrize("unit", ["```\n", "~~~~\n", "pack.py\n```\n", "```\npack.py\n```\n\n"])
+def test_the_work_grows_with_the_number_of_fences_and_no_faster(unit: str) -> None:
+    def work(times: int) -> float:
+        started = time.process_time()
+        with contextlib.suppress(ProposalError):
+            read_proposal(unit * times, FILES)
+        return time.process_time() - started
+
+    assert min(work(16_000) for _ in range(3)) < 9 * min(work(4_000) for _ in range(3)) + 0.05

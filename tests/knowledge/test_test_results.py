@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from autoreason.knowledge.folder import read_folder
+from autoreason.knowledge.holdout import evaluate_predictor
 from autoreason.knowledge.test_results import (
     TestResult,
     judge_weights,
@@ -81,3 +83,20 @@ def test_tests_of_an_older_version_have_no_weights(tmp_path: Path) -> None:
     (found,) = read_tests(tmp_path)
     assert found.weight is None
     assert judge_weights(tmp_path, ["a/a", "a/a"], with_records=True) == {}
+
+
+def test_tests_of_a_single_table_are_kept_beside_it_and_are_none_of_the_folder(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "mails.csv"
+    table.write_text("subject,opens,sent,list\nA,9,90,x\nB,1,90,x\n")
+    evaluate_predictor(table, "words")
+    (found,) = read_tests(table)
+    assert found.judge == "words"
+    assert read_tests(tmp_path) == []
+    assert [each.file for each in read_folder(tmp_path).files] == ["mails.csv"]
+
+
+def test_nothing_is_kept_beside_a_folder_that_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        record_test(tmp_path / "kb", RESULT)

@@ -87,6 +87,8 @@ class BatchServer(ThreadingHTTPServer):
         """Why the next batches fail as a whole."""
         self.lost_answers = 0
         """So many answers to the creation of a batch are lost."""
+        self.late_listings = 0
+        """So many lists do not show a batch whose answer was lost: it is on its way."""
         self.refusals: deque[tuple[int, dict[str, str]]] = deque()
         """Status and headers of the next answers to anybody who looks at a batch."""
         self.seen: list[str] = []
@@ -184,6 +186,9 @@ def _created(server: BatchServer, batch: Batch, shown: Any, result: Any) -> Said
 def _page(server: BatchServer, limit: str | None, after: str | None) -> tuple[list[Batch], bool]:
     """The newest first, those after one."""
     batches = list(reversed(server.batches.values()))
+    if batches and server.late_listings:
+        server.late_listings -= 1
+        batches = []
     start = 1 + next((n for n, each in enumerate(batches) if each.id == after), -1)
     end = start + int(limit or 20)
     return batches[start:end], end < len(batches)

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 from tests.run.runs import go_on, scripted
 
-from autoreason import prepare_knowledge_test, prepare_refine
+from autoreason import (
+    prepare_judge,
+    prepare_knowledge_test,
+    prepare_refine,
+    prepare_rejudge,
+)
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
@@ -18,7 +23,7 @@ from autoreason.knowledge.test_results import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.run.fork import prepare_fork
-from autoreason.run.knowledge_choice import disclose, disclose_texts
+from autoreason.run.knowledge_choice import disclose, disclose_task
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async
 from autoreason.run.result import StopSwitch
@@ -254,6 +259,17 @@ def test_what_is_sent_where_is_one_sentence() -> None:
     )
 
 
+def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:
+    (folder / "kb.toml").write_text('private = ["style/*"]\n')
+    away, here = (prepare_knowledge_test(folder, model) for model in ("openai/gpt-5", "echo/echo"))
+    assert disclose_task(away.task, away.settings) == (
+        f"8 texts, 34 words of {folder} go to openai; 1 private record stays here"
+    )
+    assert disclose_task(here.task, here.settings) == (
+        f"8 texts, 34 words of {folder} stay on this machine"
+    )
+
+
 def test_a_folder_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="nowhere"):
         prepare_refine(BRIEF, "echo/echo", knowledge=tmp_path / "nowhere")
@@ -281,16 +297,24 @@ async def test_private_records_of_a_run_go_nowhere_with_other_models(
     assert not any(each.private for each in knowledge.shown)
     said = disclose(knowledge, prepared.settings.models)
     assert "2 private records stay here" in said
-    assert "its texts were written with 2 private records at hand" in said
-    assert "go to openai; they were written with 2 private records at hand" in disclose_texts(
-        ended.story.task, prepared.settings
-    )
-    assert disclose_texts(prepared.task, prepared.settings)
-    assert ended.story.settings is not None
-    assert not disclose_texts(ended.story.task, ended.story.settings)
-    here = prepare_fork(ended.run, journal=journal).task.knowledge
-    assert here is not None
-    assert len(here.facts) == len(here.style) == 1
+    assert f"its texts were written with 2 private records of {folder} at hand" in said
+    texts = f"the texts go to openai; they were written with 2 private records of {folder} at hand"
+    again = prepare_rejudge(ended.run, **away)  # type: ignore[arg-type]
+    assert texts in disclose_task(again.task, again.settings)
+    files = {"a": f"{ended.text}\n", "b": "Another text."}
+    judged = prepare_judge(BRIEF, files, **away)  # type: ignore[arg-type]
+    assert texts in disclose_task(judged.task, judged.settings)
+    strangers = {"a": "A third text.", "b": "Another text."}
+    judged = prepare_judge(BRIEF, strangers, **away)  # type: ignore[arg-type]
+    assert not disclose_task(judged.task, judged.settings)
+    for here in (
+        prepare_rejudge(ended.run, "echo/echo", journal=journal),
+        prepare_judge(BRIEF, files, "echo/echo", journal=journal),
+    ):
+        assert not disclose_task(here.task, here.settings)
+    known = prepare_fork(ended.run, journal=journal).task.knowledge
+    assert known is not None
+    assert len(known.facts) == len(known.style) == 1
     model = Watched()
     await prepare_fork(ended.run, model=model, journal=journal).run_async()
     assert not any("112 steps" in each for shown in model.shown.values() for each in shown)

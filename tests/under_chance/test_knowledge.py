@@ -96,6 +96,31 @@ def test_outcomes_that_mean_nothing_seldom_give_a_predictor_a_seat(tmp_path: Pat
     assert seated <= most_often(times, 0.025)
 
 
+@pytest.mark.parametrize(("length", "level"), [(0.5, 0.025), (0.25, 0.075)])
+def test_of_three_predictors_that_toss_coins_one_seldom_helps(length: float, level: float) -> None:
+    rng, times, helped = Random(length), 40, 0
+    for _ in range(times):
+        pairs = [
+            Pair(str(at), "", *[Record(text="", kind="outcome", group=str(at))] * 2)
+            for at in range(60)
+        ]
+        longer = [float(rng.random() < length) for _ in pairs]
+        verdicts = [
+            summarize(
+                "words",
+                [
+                    Answer(pair, float(rng.randint(0, 1)), (), by_length)
+                    for pair, by_length in zip(pairs, longer, strict=True)
+                ],
+                FoundPairs([], 0, 0),
+                Use(),
+            ).verdict
+            for _ in range(3)
+        ]
+        helped += "helps" in verdicts
+    assert helped <= most_often(times, level)
+
+
 def ask_judge(rng: Random, groups: int, pairs: int, *, skills: tuple[float, ...]) -> JudgeAnswers:
     """A judge that takes no notice of records; how often it is right about a pair, and so about its group, differs."""
     answers = []

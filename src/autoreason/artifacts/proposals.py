@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from autoreason.artifacts.artifact import Edit, ProposalError, file_meant
@@ -112,26 +111,33 @@ class _Blocks:
     def _fenced(self, mark: str, info: str, nameless: list[str]) -> Iterator[Edit]:
         """The whole file in a block; blocks of SEARCH and REPLACE are only entered."""
         # A path may be next to the language: ```python pack.py, ```python:pack.py or ```pack.py.
-        for word in (*info.split()[-1:], info.rpartition(":")[2]):
+        for word in (info.split()[-1], info.rpartition(":")[2]) if info else ():
             path = _bare(word.removeprefix("file=").removeprefix("title="))
             if self._is_path(path):
                 self._path = path
-        following = (self.lines[at] for at in range(self._at, len(self.lines)))
-        first, second, *_ = *islice(filter(str.strip, following), 2), "", ""
-        if _SEARCH.match(first) or (self._is_path(_bare(first)) and _SEARCH.match(second)):
+        first, at = self._next_line(self._at)
+        named = _bare(first)
+        if _SEARCH.match(first) or (self._is_path(named) and _SEARCH.match(self._next_line(at)[0])):
             self._fence = mark
             return
         body = self._body(mark)
-        if not self._path and self._is_path(_bare(body or "")) and self._has_more():
-            self._path = _bare(body or "")
+        if body and not self._path and self._is_path(alone := _bare(body)) and self._has_more():
+            self._path = alone
             return
-        if (at := file_meant(_bare(first), self.files)) and body is not None:
-            body = self._without_path(body, at)
+        if body and (meant := file_meant(named, self.files)):
+            body = self._without_path(body, meant)
         if self._path:
             yield self._whole_file(body, info)
             self._path = ""
         elif body is not None:
             nameless.append(body)
+
+    def _next_line(self, start: int) -> tuple[str, int]:
+        """The first line from there on that is not blank, and the number of the one after it."""
+        for at in range(start, len(self.lines)):
+            if self.lines[at].strip():
+                return self.lines[at], at + 1
+        return "", len(self.lines)
 
     def _has_more(self) -> bool:
         """Whether another block follows."""

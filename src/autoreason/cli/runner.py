@@ -131,18 +131,16 @@ def drive_run(
 
 def disclosure(task: Task, settings: Settings, *, quiet: bool) -> list[str]:
     """What is sent where of the user's own records; where all else is quiet, only what leaves this machine."""
-    knowledge = task.knowledge
-    if knowledge is None:
+    if task.knowledge is None and task.work is None:
         return []
-    from autoreason.run.knowledge_choice import destinations, disclose
+    from autoreason.run.knowledge_choice import destinations, disclose_task
     from autoreason.tournament.statements import predictor_seat
 
-    sent = [disclose(knowledge, settings.models, settings.base_url)]
+    sent, known = disclose_task(task, settings), task.knowledge
     if quiet:
         leaves = destinations(settings.models, settings.base_url)
-        return sent if leaves and (knowledge.shown or knowledge.withheld) else []
-    seat = predictor_seat(task, settings)
-    return [*sent, *([seat] if seat else [])]
+        return [sent] if sent and leaves and (not known or known.shown or known.withheld) else []
+    return [each for each in (sent, predictor_seat(task, settings)) if each]
 
 
 def _console() -> Console | None:

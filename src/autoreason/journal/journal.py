@@ -42,6 +42,7 @@ from autoreason.journal.writer import Writer
 from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
+from autoreason.task import Task
 from autoreason.type_hints import check_type
 
 T = TypeVar("T")
@@ -175,10 +176,19 @@ class Journal:
 
     def settings(self, run: str) -> Settings | None:
         """The settings a run last used; None where it was killed before anything was recorded."""
-        rows = self._read_texts(sql.SETTINGS, run)
+        event = self._only_event(sql.SETTINGS, run)
+        return event.settings if isinstance(event, _WITH_SETTINGS) else None
+
+    def task(self, run: str) -> Task | None:
+        """What a run was asked for; None where it was killed before anything was recorded."""
+        event = self._only_event(sql.STARTED, run)
+        return event.task if isinstance(event, RunStarted) else None
+
+    def _only_event(self, statement: str, run: str) -> AnyEvent | None:
+        rows = self._read_texts(statement, run)
         with journal_errors(self._store, run):
             events = [codec.read_event(payload, version) for version, payload in rows]
-        return next((each.settings for each in events if isinstance(each, _WITH_SETTINGS)), None)
+        return events[0] if events else None
 
     def delete_run(self, run: str) -> None:
         """Delete a run, its cells and the audit's cache of it; refused while another process has it locked."""

@@ -173,6 +173,7 @@ SETTINGS = """
     SELECT version, payload FROM events
     WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
 """
+STARTED = "SELECT version, payload FROM events WHERE run = ? AND type = 'RunStarted'"
 COUNT_RUNS = "SELECT count(*) FROM runs"
 DELETE_RUN = (
     *(f"DELETE FROM {table} WHERE run = ?" for table in ("commands", "asked", "replies", "events")),

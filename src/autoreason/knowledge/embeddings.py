@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 _MODEL = "l2_supercat"
+_NEEDED = ("numpy", "safetensors", "tokenizers")
 _PENALTY = 10.0
 
 
@@ -76,22 +77,24 @@ def _direction(text: str) -> Vector:
     return direction
 
 
-@cache
-def _embedder() -> Callable[[str], Vector]:
-    try:
-        import numpy as np
-        from safetensors.numpy import load_file
-        from tokenizers import Tokenizer
-
-        package = find_spec("wordllama")
-        if package is None or package.origin is None:
-            raise ModuleNotFoundError
-    except ImportError:
+def find_weights() -> Path:
+    """The folder of the weights; refused where what embeddings need is not installed."""
+    package = find_spec("wordllama")
+    if not (package and package.origin and all(map(find_spec, _NEEDED))):
         raise InvalidInput(
             'embeddings need more than is installed; run `pip install "autoreason[embeddings]"`, or use words'
-        ) from None
-    # Its files alone: what its code adds has to be compiled, and sets up logging for the whole process.
-    folder = Path(package.origin).parent
+        )
+    return Path(package.origin).parent
+
+
+@cache
+def _embedder() -> Callable[[str], Vector]:
+    # Files alone: what the code of its package adds has to be compiled, and sets up logging for the whole process.
+    folder = find_weights()
+    import numpy as np
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
     weights = load_file(folder / "weights" / f"{_MODEL}_256.safetensors")["embedding.weight"]
     names = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
     tokenizer = Tokenizer.from_file(str(names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import FileReading, KnowledgeFolder, read_folder
+from autoreason.knowledge.folder import CONFIG, FileReading, KnowledgeFolder, read_folder
 from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN
 from autoreason.knowledge.index import Index, IndexedRecord
 from autoreason.knowledge.retrieval import describe_figure
@@ -215,7 +215,7 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
         digest=content.digest,
         kinds=dict(Counter(record.kind for record in content.records)),
         files=content.files,
-        problems=content.problems,
+        problems=(*content.problems, *_missing_extra(content)),
         groups=len({record.group for record in outcomes if record.group}),
         ungrouped=sum(not record.group for record in outcomes),
         duplicates=len(content.records) - len(texts),
@@ -269,6 +269,17 @@ def _contradictions(records: Sequence[Record]) -> tuple[str, ...]:
         if (first.result, first.verdict) != (record.result, record.verdict):
             found.append(f"{first.source} and {record.source}")
     return tuple(found)
+
+
+def _missing_extra(content: KnowledgeFolder) -> Iterator[str]:
+    """What `kb.toml` asks for and is not installed: no run could use the folder."""
+    if content.retrieval == "embeddings":
+        from autoreason.knowledge.embeddings import find_weights
+
+        try:
+            find_weights()
+        except InvalidInput as error:
+            yield f'{CONFIG}: `retrieval = "embeddings"` is refused by searches and runs: {error}'
 
 
 def _lines_to_models(content: KnowledgeFolder) -> tuple[str, ...]:

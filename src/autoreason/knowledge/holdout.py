@@ -206,7 +206,7 @@ def evaluate_predictor(
 
     Returns:
         The report, with its `verdict`. That on a regression (`words`, `embeddings`, `both`) is kept
-        in the folder, and only where it is `helps` does the predictor get a seat on the panels of later runs.
+        in the folder, or beside the file; only where it is `helps` does the predictor get a seat in later runs.
 
     Raises:
         InvalidInput: There is no such folder, its `kb.toml` cannot be used, or a package is missing.
@@ -236,7 +236,7 @@ def evaluate_predictor(
         on_progress=on_progress,
         retrieval=content.retrieval,
     )
-    if predictor in FITTED and Path(folder).is_dir():
+    if predictor in FITTED:
         keep_test(
             folder,
             TestResult(

@@ -47,9 +47,15 @@ class TestResult(Struct, frozen=True, kw_only=True):
     """The same if it is shown none."""
 
 
+def _results_file(folder: str | Path) -> Path:
+    """Where the results of a folder are; those of a single table are beside it."""
+    path = Path(folder)
+    return path.with_name(f".{path.name}{_FILE}") if path.is_file() else path / _FILE
+
+
 def record_test(folder: str | Path, result: TestResult) -> None:
     """Append a result to the folder's own."""
-    with Path(folder, _FILE).open("ab") as file:
+    with _results_file(folder).open("ab") as file:
         file.write(msgspec.json.encode(result) + b"\n")
 
 
@@ -64,7 +70,7 @@ def keep_test(folder: str | Path, result: TestResult) -> None:
 def read_tests(folder: str | Path) -> list[TestResult]:
     """Every result, the oldest first; a line that cannot be read says nothing."""
     try:
-        lines = Path(folder, _FILE).read_bytes().splitlines()
+        lines = _results_file(folder).read_bytes().splitlines()
     except OSError:
         return []
     found = []

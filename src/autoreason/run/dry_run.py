@@ -83,7 +83,7 @@ class DryRun(Report):
             sentences=[*numbers.sentences, *_evaluations(self.task, self.settings, self.noise)]
         )
         sections = [numbers, Section("Settings", plan(self.task, self.settings))]
-        if self.task.knowledge:
+        if self.task.knowledge and self.task.knowledge.digest:
             sections.append(_shown_records(self.task.knowledge))
         if self.verbose:
             sections.append(Section("Every setting", list(every_setting(self.settings).items())))
@@ -146,11 +146,10 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 def _records(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What of the user's records is sent where."""
-    if task.knowledge is None:
-        return []
-    from autoreason.run.knowledge_choice import disclose
+    from autoreason.run.knowledge_choice import disclose_task
 
-    return [("knowledge", disclose(task.knowledge, settings.models, settings.base_url))]
+    sent = disclose_task(task, settings)
+    return [("knowledge", sent)] if sent else []
 
 
 def _writes_texts(settings: Settings) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import convert
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, JournalError
 from autoreason.knowledge_records import (
     FittedName,
     Knowledge,
@@ -19,9 +21,15 @@ from autoreason.knowledge_records import (
 )
 from autoreason.models.open import destination
 from autoreason.report.numbers import count
+from autoreason.run.parameters import JournalPlace
+from autoreason.run.record import use_journal
 from autoreason.settings import Models, Settings, provider_of, servers
 from autoreason.stats.results import Estimate
+from autoreason.story import Story
 from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs
 
 
 def add_knowledge(
@@ -140,35 +148,87 @@ def withhold_private(task: Task, settings: Settings, own: Collection[str] = ()) 
     return replace(task, knowledge=knowledge)
 
 
+def disclose_task(task: Task, settings: Settings) -> str:
+    """What of the user's records a run sends where, in one sentence; empty where it has none."""
+    from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs
+
+    known = task.knowledge
+    if isinstance(task.work, RecordedPairs):
+        return _disclose_pairs(task.work, settings)
+    stays = known and not known.shown and not destinations(settings.models, settings.base_url)
+    if known is None or (stays and known.withheld):
+        return ""
+    return disclose(known, settings.models, settings.base_url)
+
+
 def disclose(
     knowledge: Knowledge, models: Models, base_url: str | Mapping[str, str] | None = None
 ) -> str:
     """What is sent where, in one sentence."""
     number, away = len(knowledge.shown), destinations(models, base_url)
     shown = f"{count(number, 'record')}, {count(knowledge.words, 'word')} of {knowledge.source}"
-    goes, stays = ("goes", "stays") if number == 1 else ("go", "stay")
-    where = f"{goes} to {' and '.join(away)}" if away else f"{stays} on this machine"
+    texts = "its texts"
+    if not number and knowledge.withheld:
+        shown, number, texts = "the texts", 2, "they"
     private = knowledge.left_out.get("private", 0)
+    at_hand = f"{count(knowledge.withheld, 'private record')} of {knowledge.source} at hand"
+    written = f"; {texts} were written with {at_hand}, and may repeat what they say"
+    return (
+        f"{shown} {_where(number, away)}{_stays(private)}"
+        f"{written if away and knowledge.withheld else ''}"
+    )
+
+
+def _disclose_pairs(work: RecordedPairs, settings: Settings) -> str:
+    texts = {text for pair in work.pairs for text in (pair.better, pair.worse)}
+    texts |= {record.text for pair in work.pairs for record in pair.known.all}
+    words = sum(len(text.split()) for text in texts)
+    away = destinations(settings.models, settings.base_url)
+    number = len(texts)
+    shown = f"{count(number, 'text')}, {count(words, 'word')} of {work.source}"
+    return f"{shown} {_where(number, away)}{_stays(work.withheld)}"
+
+
+def _where(number: int, away: Collection[str]) -> str:
+    goes, stays = ("goes", "stays") if number == 1 else ("go", "stay")
+    return f"{goes} to {' and '.join(away)}" if away else f"{stays} on this machine"
+
+
+def _stays(private: int) -> str:
     left = f"; {count(private, 'private record')} {'stays' if private == 1 else 'stay'} here"
-    written = (
-        f"; its texts were written with {count(knowledge.withheld, 'private record')} at hand, "
-        "and may repeat what they say"
-    )
-    return (
-        f"{shown} {where}{left if private else ''}{written if away and knowledge.withheld else ''}"
-    )
+    return left if private else ""
 
 
-def disclose_texts(task: Task | None, settings: Settings) -> str:
-    """Where texts go that were written with private records at hand; empty where they stay, or were not."""
-    known, away = task and task.knowledge, destinations(settings.models, settings.base_url)
-    private = {each.id for each in known.shown if each.private} if known else set()
-    if not known or not away or not (number := len(private) + known.withheld):
-        return ""
-    return (
-        f"the texts of this run go to {' and '.join(away)}; they were written with "
-        f"{count(number, 'private record')} at hand, and may repeat what they say"
-    )
+def find_origin(texts: Collection[str], place: JournalPlace) -> Knowledge | None:
+    """Private records that runs of a journal were shown which wrote one of these texts, counted; None without."""
+    wanted = {text.strip() for text in texts}
+    found: list[Knowledge] = []
+    with use_journal(place) as journal:
+        for row in journal.iter_runs():
+            # A run that cannot be read is named by `journal check`, and must not keep others from being judged.
+            with suppress(JournalError):
+                task = journal.task(row.id)
+                known = task and task.knowledge
+                if known and known.origin() and wanted & _written(journal.story(row.id)):
+                    found.append(known)
+    return Knowledge(
+        source=" and ".join(dict.fromkeys(each.source for each in found)),
+        digest="",
+        facts=tuple(record for each in found for record in each.shown),
+        # Forks of one run left out the same.
+        withheld=max((each.withheld for each in found), default=0),
+    ).origin()
+
+
+def _written(story: Story) -> set[str]:
+    """Every text that a run wrote."""
+    texts = [
+        story.text,
+        *(each.text for each in story.drafts),
+        *(each.text for each in story.incumbents),
+        *(each.text for one in story.passes for each in one.candidates.values()),
+    ]
+    return {text.strip() for text in texts if text}
 
 
 def destinations(models: Models, base_url: str | Mapping[str, str] | None) -> list[str]:

@@ -121,6 +121,7 @@ def prepare_knowledge_test(
     records = [each for each in known if at_home or not each.private]
     work = _draw_pairs(folder, records, options, prepared.settings.seed, private=at_home)
     brief = f"Choose the text that does better{_measured_by(records)}."
+    work = replace(work, withheld=len(known) - len(records))
     return replace(prepared, task=Task(brief=brief, work=work))
 
 

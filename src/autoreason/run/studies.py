@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.prompts import load
+from autoreason.run.knowledge_choice import destinations, find_origin
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
     CertifyOptions,
@@ -111,9 +112,12 @@ def prepare_judge(
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
     choice = ModelChoice()
+    models = choice.judge(model, options)
+    if task.knowledge is None and destinations(models, options.get("base_url")):
+        task = replace(task, knowledge=find_origin(texts.values(), options.get("journal")))
     return prepare(
         task,
-        choice.judge(model, options),
+        models,
         choice,
         {"judges": PANEL_JUDGES, **options},
         strategy="judge_pairs" if options.get("pairwise") else "judge",

@@ -142,8 +142,12 @@ def test_a_gain_on_the_items_that_chose_it_is_not_status_0(inside: Inside, task:
     assert said.status == 1
 
 
-def test_a_result_that_the_end_test_finds_worse_is_not_written_and_handed_over_with_a_warning(
-    inside: Inside, task: str
+@pytest.mark.parametrize(
+    ("output", "nothing"),
+    [(("-o", "."), "nothing is written to ."), ((), "nothing is printed")],
+)
+def test_a_result_that_the_end_test_finds_worse_goes_nowhere_unless_it_is_exported(
+    inside: Inside, task: str, output: tuple[str, ...], nothing: str
 ) -> None:
     inside.write("items.jsonl", "1\n2\n3\n")
     inside.write("sealed.jsonl", "".join(f"{each}\n" for each in range(100, 108)))
@@ -151,13 +155,15 @@ def test_a_result_that_the_end_test_finds_worse_is_not_written_and_handed_over_w
     inside.write("evaluate.py", falls)
     front = "items: items.jsonl\nsealed: sealed.jsonl\nartifact:"
     inside.write("task.md", TASK.replace("artifact:", front))
-    terms = ("--evaluations", "20", "--patience", "3", "-o", ".")
+    terms = ("--evaluations", "20", "--patience", "3", *output)
     said = inside("research", task, *MODEL, *terms)
     assert said.status == 1
+    assert said.out == ""
     assert (inside.folder / "knob.py").read_text() == "def level():\n    return 0.0\n"
     told = one_line(said.err)
     assert "he result is worse than the start, keep that: result against start" in told
-    assert "nothing is written to ., because the end test found the result worse" in told
+    assert f"{nothing}, because the end test found the result worse than the start" in told
+    assert "--patch` has it all the same" in told
     assert "Use it" not in told
     patch = inside("export", "last", "--patch")
     assert patch.out.startswith("diff --git")

@@ -11,6 +11,7 @@ from autoreason.errors import InvalidInput
 from autoreason.studies.simulate.fast import play_fast
 from autoreason.studies.simulate.outcomes import Outcomes, summarise
 from autoreason.studies.simulate.play import play_all, tournament_of
+from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.random_draws import RandomDraws
 
 
@@ -100,3 +101,20 @@ def test_a_protocol_may_do_without_the_revision_or_the_synthesis(
         assert set(tournament.story.trajectory) <= {"A", *candidates.split("+")}
     with pytest.raises(InvalidInput, match=r"candidates is A?B; `fast`"):
         play_fast(world("help"), settings(candidates=candidates.split("+")[-1]), 2, 1)
+
+
+@pytest.mark.parametrize("revisers", [2, 3])
+def test_several_revisers_write_texts_of_their_own_that_compete(revisers: int) -> None:
+    chosen = named_protocol("paper", {"revisers": revisers, "passes": 4}).settings
+    luck, winners = RandomDraws(2, 6).cached(), set[str]()
+    for row in range(6):
+        cast, tournament = tournament_of(world("help"), chosen, luck, row)
+        trajectory = tournament.story.trajectory
+        assert cast.calls.total() == 1 + (5 + revisers) * len(trajectory)
+        for one in tournament.story.passes:
+            written = {cast.quality(each.text) for each in one.candidates.values()}
+            assert len(written) == len(one.candidates) == revisers + 1
+        winners |= {*trajectory}
+    assert len(winners & {"B1", "B2", "B3"}) > 1
+    with pytest.raises(InvalidInput, match=f"revisers is {revisers}; `fast`"):
+        play_fast(world("help"), chosen, 2, 1)

@@ -77,7 +77,7 @@ def test_a_page_has_the_curves_where_they_were_asked_for() -> None:
 
 def test_programs_get_plan_worlds_and_cells() -> None:
     fields = study("paper").to_dict()
-    assert list(fields) == ["conclusion", "plan", "worlds", "cells"]
+    assert list(fields) == ["conclusion", "plan", "worlds", "cells", "alike"]
     assert fields["plan"]["runs"] == 20
 
 

@@ -36,8 +36,6 @@ def rejudge(run: str | None, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.cli.views.message import print_message
-    from autoreason.run.knowledge_choice import disclose_texts
     from autoreason.run.studies import prepare_rejudge
 
     with open_journal(values["journal"]) as journal:
@@ -47,10 +45,7 @@ def rejudge(run: str | None, **values: Any) -> int:
             lambda row: not row.live and _has_panels(journal, row.id),
             "run with a panel",
         )
-        task = journal.story(row.id).task
     prepared = prepare_rejudge(row.id, **arguments.judge_options(values))
-    if sent := disclose_texts(task, prepared.settings):
-        print_message(sent)
     return run_prepared(prepared, values)
 
 

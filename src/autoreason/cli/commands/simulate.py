@@ -68,7 +68,7 @@ _how = options.group(
     options.option(
         "--fast",
         is_flag=True,
-        help="Thousands of runs side by side instead of the tournament's own loop.",
+        help="Thousands of runs side by side, not by the tournament's own loop: borda, one draft, B and AB only.",
     ),
 )
 _evaluations = options.option(

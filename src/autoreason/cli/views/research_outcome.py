@@ -29,7 +29,7 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
     usable = status in outcome.USABLE
     if options.as_json:
         outcome.print_json(result.to_dict())
-    elif usable and result.patch and not options.output:
+    elif usable and result.patch and not options.output and not result.worse:
         outcome.show_text(result.patch, bare=options.quiet)
     outcome.write_page(result, options.html)
     if not options.quiet:
@@ -38,7 +38,13 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
         steps = how_to_go_on(result.run, result.story, has_text=False)
         sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"
         print_message("\n".join(wrap(sentence, outcome.terminal_width())))
-    if usable and options.output:
+    if result.worse and (options.output or not options.as_json):
+        where = f"written to {options.output}" if options.output else "printed"
+        print_message(
+            f"nothing is {where}, because the end test found the result worse than the start; "
+            f"`autoreason export {result.run} --patch` has it all the same"
+        )
+    elif usable and options.output:
         # Last, so that a folder that cannot be written takes nothing else with it.
         _write(result, options.output)
     if options.output and not result.finished:
@@ -48,13 +54,7 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
 
 
 def _write(result: ResearchResult, folder: Path) -> None:
-    """Write the files that differ from the start, unless the end test found them worse."""
-    if result.worse:
-        print_message(
-            f"nothing is written to {folder}, because the end test found the result worse than the start; "
-            f"`autoreason export {result.run} --patch` has it all the same"
-        )
-        return
+    """Write the files that differ from the start."""
     changes = result.changes
     try:
         check_folder(folder, changes)

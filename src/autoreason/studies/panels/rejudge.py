@@ -194,6 +194,7 @@ def recorded_panels(story: Story, run: str) -> Task:
         facts=story.task.facts,
         contract=story.task.contract,
         entries=tuple(entries),
+        knowledge=story.task.knowledge and story.task.knowledge.origin(),
     )
 
 

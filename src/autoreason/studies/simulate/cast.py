@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.keys import Key
 from autoreason.prompts import PromptSet
@@ -71,7 +73,8 @@ class Cast:
                     shown[0], key.number("critic") or 0, quoted=bool(request.schema)
                 )
             case "reviser":
-                text = self._keep(revise(*self._writing, self._texts[shown[0]]))
+                luck = self._revising(key.number("reviser") or 1)
+                text = self._keep(revise(self.world, luck, self._number, self._texts[shown[0]]))
             case "synthesizer":
                 text = self._keep(synthesize(*self._writing, *map(self._texts.__getitem__, shown)))
             case _:
@@ -87,6 +90,12 @@ class Cast:
     @property
     def _writing(self) -> tuple[World, PassDraws, int]:
         return self.world, self._luck.of_pass(self._number).of_run(self._row), self._number
+
+    def _revising(self, reviser: int) -> PassDraws:
+        """The luck of one of the revisers of a pass."""
+        if reviser == 1:
+            return self._writing[1]
+        return self._luck.further_revision(self._number, reviser).of_run(self._row)
 
     def _keep(self, text: Texts) -> str:
         name = f"t{len(self._texts)}"
@@ -112,6 +121,9 @@ class Cast:
                 errors = self._luck.confirming_judge(seat)
             case _:
                 errors = self._luck.judge(self._number, seat)
+                if len(texts) > errors.shape[1]:
+                    more = self._luck.further_errors(self._number, seat)
+                    errors = np.hstack((errors, more))
         oldest_first = sorted(texts, key=lambda text: int(text[1:]))
         views = {}
         for position, (label, text) in enumerate(zip(labels, texts, strict=True)):

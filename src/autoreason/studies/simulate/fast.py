@@ -74,6 +74,10 @@ def check_fast(settings: Settings) -> None:
         raise InvalidInput(
             f"candidates is {settings.candidates}; `fast`, `plot` and `html` have both, leave them out"
         )
+    if revisers := len(settings.models.revisers):
+        raise InvalidInput(
+            f"revisers is {revisers}; `fast`, `plot` and `html` have one, leave them out"
+        )
     if settings.drafts > 1:
         raise InvalidInput(
             f"drafts is {settings.drafts}; `fast`, `plot` and `html` begin from one draft, leave them out"

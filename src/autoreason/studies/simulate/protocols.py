@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from autoreason.errors import InvalidInput
-from autoreason.settings import Models, Protocol, Settings, make_settings
+from autoreason.report.sentences import listed
+from autoreason.settings import MAX_REVISERS, Models, Protocol, Settings, make_settings
 
 NAMES: tuple[Protocol, ...] = ("paper", "robust")
 SETTINGS = (
@@ -28,9 +31,20 @@ SETTINGS = (
     "playoff_texts",
     "confirmation",
     "candidates",
+    "revisers",
 )
-"""What makes a difference to a simulated run."""
-_MODELS = Models.everywhere("simulated/cast")
+"""What makes a difference to a simulated run; `revisers` is how many there are."""
+NO_DIFFERENCE = {
+    "blind_revision": "nothing recorded says what an author who does not see A writes",
+    "subtractive_synthesis": "nothing recorded says what a synthesis that only cuts is worth",
+    "critic_facts": "nothing recorded says what a critic without facts overlooks",
+    "style": "nothing recorded says how judges see otherwise who are asked otherwise",
+    "plateau": "simulated texts have no words of which a share could change",
+    "plateau_change": "simulated texts have no words of which a share could change",
+    "strict_length": "a simulated brief has no limit of length",
+}
+"""Switches that are played like the default, and why."""
+_ADDRESS = "simulated/cast"
 
 
 class NamedProtocol(NamedTuple):
@@ -38,20 +52,40 @@ class NamedProtocol(NamedTuple):
 
     name: str
     settings: Settings
+    note: str = ""
+    """Which of its changes are played like the default, and why."""
 
 
 def named_protocol(protocol: Protocol, changes: Mapping[str, Any] | None = None) -> NamedProtocol:
     """A protocol with changes, named after them."""
     changes = changes or {}
     for name in changes:
-        if name not in SETTINGS:
+        if name not in (*SETTINGS, *NO_DIFFERENCE):
             raise InvalidInput(
                 f"`{name}` makes no difference to a simulated run; set one of {', '.join(SETTINGS)}"
             )
     label = " ".join(
         [protocol, *(f"{name}={_printable(value)}" for name, value in changes.items())]
     )
-    return NamedProtocol(label, make_settings(_MODELS, 0, protocol, **changes))
+    models, fields = _models(changes.get("revisers", 1)), {**changes}
+    fields.pop("revisers", None)
+    # All of them, to refuse what cannot be.
+    make_settings(models, 0, protocol, **fields)
+    played = {name: value for name, value in fields.items() if name not in NO_DIFFERENCE}
+    reasons: dict[str, list[str]] = {}
+    for name in fields.keys() - played.keys():
+        reasons.setdefault(NO_DIFFERENCE[name], []).append(f"`{name}`")
+    said = [f"{listed(sorted(names))}: {why}" for why, names in sorted(reasons.items())]
+    return NamedProtocol(label, make_settings(models, 0, protocol, **played), "; ".join(said))
+
+
+def _models(revisers: Any) -> Models:
+    if type(revisers) is not int or not 1 <= revisers <= MAX_REVISERS:
+        raise InvalidInput(
+            f"`revisers` is {revisers}; give how many there are, from 1 to {MAX_REVISERS}"
+        )
+    models = Models.everywhere(_ADDRESS)
+    return replace(models, revisers=(_ADDRESS,) * revisers) if revisers > 1 else models
 
 
 def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[NamedProtocol]:

@@ -15,6 +15,7 @@ Numbers = NDArray[np.float64]
 """One row per run."""
 MAX_FINALISTS = 10
 _DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
+_MORE_REVISIONS, _MORE_ERRORS = 8, 9
 PLAYOFF, CONFIRMATION = 0, MAX_PASSES + 1
 """Used as pass numbers when orders of the last two panels are drawn."""
 _UNIT = sqrt(6) / pi
@@ -50,7 +51,7 @@ class RandomDraws:
         luck = RandomDraws(self.seed, self.runs)
         for name in (
             *("draft_taste", "further_draft", "draft_judge", "of_pass", "judge"),
-            *("finalist_judge", "confirming_judge"),
+            *("finalist_judge", "confirming_judge", "further_revision", "further_errors"),
         ):
             setattr(luck, name, cache(getattr(self, name)))
         return luck
@@ -73,6 +74,18 @@ class RandomDraws:
         normal = source.standard_normal((self.runs, 5))
         silence = source.random((self.runs, 2))
         return PassDraws(silence, normal[:, 0:2], normal[:, 2], normal[:, 3:5])
+
+    def further_revision(self, number: int, reviser: int) -> PassDraws:
+        """The luck of another reviser of a pass, the second or the third; the rest of the pass is as it was."""
+        first = self.of_pass(number)
+        normal = self._source(_MORE_REVISIONS, number, reviser).standard_normal((self.runs, 3))
+        quality, taste = first.quality.copy(), first.taste.copy()
+        quality[:, 0], taste[:, 0] = normal[:, 0], normal[:, 2]
+        return first._replace(quality=quality, length=normal[:, 1], taste=taste)
+
+    def further_errors(self, number: int, seat: int) -> Numbers:
+        """The own error of one judge of a pass about a fourth text and a fifth."""
+        return self._errors(2, _MORE_ERRORS, number, seat)
 
     def judge(self, number: int, seat: int) -> Numbers:
         """The own error of one judge of a pass about A, B and AB."""

@@ -65,6 +65,8 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
     worlds: list[World]
     cells: list[Cell]
     """World by world, every protocol in each."""
+    alike: list[str] = []
+    """Switches that were played like the default, and why."""
 
     @property
     def conclusion(self) -> str:
@@ -106,6 +108,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
             ),
             ("Wrongly", "of the other runs, those whose confirmation says so too"),
         ]
+        notes += [("Like the default", each) for each in self.alike]
         sections.append(Section(sentences=notes))
         if self.plan.curves:
             plots = [draw(self.cells)]
@@ -187,24 +190,29 @@ def run_study(
 ) -> SimulationReport:
     """Every protocol in every world; `on_progress` hears how many cells of how many are done."""
     if plan.fast or plan.curves:
-        for _, settings in protocols:
-            check_fast(settings)
+        for each in protocols:
+            check_fast(each.settings)
     jobs = [(world, each, plan) for world, each in product(worlds, protocols)]
     little = plan.runs * len(jobs) < (_MIN_FAST_RUNS if plan.fast else _MIN_RUNS)
     cells = in_processes(fill_cell, jobs, on_progress, processes=1 if little else 2)
-    return SimulationReport(plan=plan, worlds=list(worlds), cells=cells)
+    return SimulationReport(
+        plan=plan,
+        worlds=list(worlds),
+        cells=cells,
+        alike=[each.note for each in protocols if each.note],
+    )
 
 
 def fill_cell(world: World, protocol: NamedProtocol, plan: Plan) -> Cell:
     """Play the runs of one protocol in one world."""
-    name, settings = protocol
+    settings = protocol.settings
     play = play_fast if plan.fast else play_all
     outcomes = play(world, settings, plan.runs, plan.seed, plan.budget)
     summary = summarise(outcomes, confirmed=settings.confirmation > 0)
     points = None
     if plan.curves:
         points = curve(world, settings, CURVE_RUNS, plan.seed, plan.budget)
-    return Cell(world=world.name, protocol=name, summary=summary, curve=points)
+    return Cell(world=world.name, protocol=protocol.name, summary=summary, curve=points)
 
 
 def in_processes(
