@@ -45,11 +45,16 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     folder = tmp_path / "report"
     report = inside("lab", "report", "--to", str(folder))
     assert report.status == 0
-    assert (folder / "report.html").read_text().count("<svg") >= 1
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") >= 1
+    assert "<h1>Suite tides</h1>" in page
+    about = page.partition("<h2>About</h2>")[2]
+    name = inside.runs()[0]
+    assert all(each in about for each in (name, "echo/echo", "<dd>1</dd>", " UTC"))
+    assert json.loads((folder / "report.json").read_text())["origin"]["Run"] == name
     runs = inside("runs")
     assert "1 run:" in runs.out
     assert "lab: Suite tides" in runs.out
-    name = json.loads(inside("runs", "--json").out)[0]["run"]
     cells = json.loads(inside("runs", "--suite", name, "-n", "100", "--json").out)
     assert {cell["run"].partition(".")[0] for cell in cells} == {name}
     assert (
@@ -98,7 +103,7 @@ def test_the_paper_is_set_beside_its_data(inside: Inside, tmp_path: Path) -> Non
     done = inside("lab", "reproduce", SAMPLE, "--html", str(tmp_path / "paper.html"))
     assert done.status == 0, done.err
     assert done.out.startswith("Of ")
-    assert max(map(len, done.out.splitlines())) <= 120
+    assert max(map(len, done.out.splitlines())) <= 80
     assert "Section 4: open tasks" in (tmp_path / "paper.html").read_text("utf-8")
 
 
