@@ -15,7 +15,7 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.jobs.job import read_options
 from autoreason.journal import Journal, RunRow
-from autoreason.journal.listing import select_runs
+from autoreason.journal.listing import SUITE_TITLE, select_runs
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.run.cell_service import open_cells
@@ -307,7 +307,7 @@ def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
 
 
 def _suite_task(suite: Suite) -> Task:
-    return Task(brief=f"Suite {suite.name}", work=SuiteWork(suite))
+    return Task(brief=f"{SUITE_TITLE}{suite.name}", work=SuiteWork(suite))
 
 
 def _terms(options: LabOptions) -> dict[str, Any]:

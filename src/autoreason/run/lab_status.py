@@ -13,6 +13,7 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal import Journal, RunRow
+from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
@@ -168,7 +169,7 @@ def origin_of(row: RunRow, story: Story) -> dict[str, str]:
 
 
 def _find(run: str | None, journal: Journal) -> tuple[RunRow, Suite]:
-    row = _newest_suite(journal) if run is None else journal.find(run)
+    row = _newest_suite(journal) if run is None else find_suite(journal, run)
     suite = suite_of(journal.outline(row.id).task)
     if suite is None:
         raise InvalidInput(f"run {row.id} is no suite; `autoreason show {row.id}` shows it")

@@ -57,6 +57,10 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert "lab: Suite tides" in runs.out
     cells = json.loads(inside("runs", "--suite", name, "-n", "100", "--json").out)
     assert {cell["run"].partition(".")[0] for cell in cells} == {name}
+    by_name = inside("runs", "--suite", "tides", "-n", "100", "--json")
+    assert by_name.json == cells
+    assert "no run 'winds'" in inside("runs", "--suite", "winds").err
+    assert inside("lab", "status", "tide").out == inside("lab", "status", name).out
     assert (
         sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
     )
@@ -77,6 +81,11 @@ def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
     assert said.status == 2
     assert "line 10, column 1: unknown key `repeat`" in said.err
     assert "no runs yet" in inside("runs").err
+    without = inside("lab", "plan", write(inside))
+    assert "no model is named; give --model" in " ".join(without.err.split())
+    batch = inside("lab", "plan", write(inside), "-m", "echo/echo", "--batch")
+    assert (batch.status, batch.out) == (2, "")
+    assert "echo/echo has no batch interface; leave --batch out" in " ".join(batch.err.split())
     twice = inside("lab", "run", write(inside), *FAST, "-m", "echo/echo")
     assert "-m is given twice" in twice.err
 
