@@ -12,7 +12,9 @@ from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
+from autoreason.cli.commands.watch import _look
 from autoreason.cli.views.live import Live
+from autoreason.cli.views.view import View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
@@ -23,6 +25,7 @@ from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
 from autoreason.run.result import StopSwitch
 from autoreason.run.resume import resume_async
+from autoreason.run.working_time import working_time
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -255,6 +258,11 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 assert status.conclusion.endswith(live.lab.so_far)
                 assert live.lab.spent == replace(status.spent, seconds=live.lab.spent.seconds)
                 assert live.lab.spent.calls > 0
+                watched = View(Live())
+                _look(journal, status.run, watched, working_time(status.run, journal=journal), 0)
+                assert watched.live.lab is not None
+                assert watched.live.lab[:4] == live.lab[:4]
+                assert watched.live.lab.spent == status.spent
             return reply
 
     result = await run_suite(
