@@ -230,8 +230,9 @@ from autoreason.studies.compare.comparison_report import ComparedStrategy as Com
 from autoreason.studies.compare.comparison_report import ComparisonReport as ComparisonReport
 from autoreason.studies.knowledge_test.knowledge_report import JudgeAnswers as JudgeAnswers
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
+from autoreason.studies.lab.added_repeats import AddedRepeats as AddedRepeats
+from autoreason.studies.lab.arm_pairs import ArmPair as ArmPair
 from autoreason.studies.lab.lab_failures import LabFailure as LabFailure
-from autoreason.studies.lab.lab_report import ArmPair as ArmPair
 from autoreason.studies.lab.lab_report import LabArm as LabArm
 from autoreason.studies.lab.lab_report import LabReport as LabReport
 from autoreason.studies.lab.lab_report import LeftOutCell as LeftOutCell

@@ -11,7 +11,7 @@ from autoreason.contract import Violation
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 5
+EVENTS_VERSION = 6
 """Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB", "B1", "B2", "B3"]

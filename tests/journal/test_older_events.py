@@ -133,7 +133,16 @@ async def test_a_run_whose_passes_were_unopposed_replays_to_the_same_end(tmp_pat
 
 
 @pytest.mark.parametrize("part", ["{}", '{{"type":"PartEvent","part":"p","event":{}}}'])
-def test_the_streak_that_ends_a_run_is_read_under_its_new_name(part: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "now", "then"),
+    [
+        (4, "survived a pass", "survived 1 passes in a row"),
+        (5, "survived a pass, on a tie", "survived a pass, 1 of them on a tie"),
+    ],
+)
+def test_a_run_that_ended_after_one_survival_is_read_in_todays_words(
+    part: str, version: int, now: str, then: str
+) -> None:
     survival = Survival(panels=3, survived=2, expected=1.0, chance=0.2, required_streak=2)
     evidence = Evidence(
         survival=survival,
@@ -150,16 +159,17 @@ def test_the_streak_that_ends_a_run_is_read_under_its_new_name(part: str) -> Non
     )
     delivered = Delivered(
         status="converged",
-        reason="A survived a pass",
+        reason=f"A {now}",
         text="x",
         origin="draft",
         words=1,
         violations=(),
         evidence=evidence,
     )
-    older = msgspec.json.encode(delivered).decode().replace("required_streak", "streak")
-    older = older.replace("survived a pass", "survived 1 passes in a row")
-    event = read_event(part.format(older), 4)
+    older = msgspec.json.encode(delivered).decode().replace(now, then)
+    if version == 4:
+        older = older.replace("required_streak", "streak")
+    event = read_event(part.format(older), version)
     assert (event.event if isinstance(event, PartEvent) else event) == delivered
 
 

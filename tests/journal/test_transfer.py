@@ -12,7 +12,7 @@ import pytest
 from tests.journal.samples import a_reply, a_request, change, create_run
 from tools.postgres import Server
 
-from autoreason.errors import InvalidInput, RunLocked
+from autoreason.errors import InvalidInput
 from autoreason.events import GuidanceGiven
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal, maintenance
@@ -69,7 +69,7 @@ def test_runs_and_their_cells_move_to_a_server_and_back(tmp_path: Path, postgres
         write(journal, "b", "a", "c", "c.0001", "c.0002")
     places = [first, *servers, last]
     for source, target in pairwise(places):
-        assert copied(source, target) == Copied(["b", "a", "c", "c.0001", "c.0002"], [], {})
+        assert copied(source, target) == Copied(["b", "a", "c", "c.0001", "c.0002"], [], {}, [])
     with Journal.open(first, create=False) as one, Journal.open(last, create=False) as other:
         assert everything(one) == everything(other)
         assert other.find("c").title == "\0 c"
@@ -91,9 +91,9 @@ def test_what_was_copied_before_is_left_as_it_is(tmp_path: Path) -> None:
     source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
     with Journal.open(source, create=True) as journal:
         write(journal, "a", "b")
-        assert copied(source, target) == Copied(["a", "b"], [], {})
+        assert copied(source, target) == Copied(["a", "b"], [], {}, [])
         write(journal, "c")
-    assert copied(source, target) == Copied(["c"], ["a", "b"], {})
+    assert copied(source, target) == Copied(["c"], ["a", "b"], {}, [])
 
 
 def test_interrupted_it_goes_on_with_the_next_run(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_interrupted_it_goes_on_with_the_next_run(tmp_path: Path) -> None:
         write(one, "a", "b", "c")
         with pytest.raises(KeyboardInterrupt):
             copy_runs(one, other, interrupt)
-        assert copy_runs(one, other, quietly) == Copied(["c"], ["a", "b"], {})
+        assert copy_runs(one, other, quietly) == Copied(["c"], ["a", "b"], {}, [])
 
 
 def test_another_run_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_damaged_run_is_named_and_the_others_are_copied(tmp_path: Path, damage
             f"a.0001 is not copied, and a lacks this cell: the record of a.0001 in {source} is damaged"
         )
         assert list(other.stamps()) == ["a", "b"]
-        assert copy_runs(one, other, quietly) == Copied([], ["a", "b"], result.damaged)
+        assert copy_runs(one, other, quietly) == Copied([], ["a", "b"], result.damaged, [])
 
 
 def test_a_run_that_was_damaged_after_it_was_copied_is_named(tmp_path: Path) -> None:
@@ -158,12 +158,15 @@ def test_a_run_that_was_damaged_after_it_was_copied_is_named(tmp_path: Path) -> 
         assert result.damaged["a"].startswith("a cannot be compared: the record of a in")
 
 
-def test_a_live_run_is_not_copied_nor_a_journal_to_itself(tmp_path: Path) -> None:
+def test_a_live_run_is_left_out_and_a_journal_is_not_copied_to_itself(tmp_path: Path) -> None:
     source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
     with Journal.open(source, create=True) as one, Journal.open(target, create=True) as other:
-        write(one, "a")
-        with one.lock("a"), pytest.raises(RunLocked, match="a is live; wait for it"):
-            copy_runs(one, other, quietly)
+        for name in ("a", "a.0001", "b"):
+            write(one, name)
+        with one.lock("a"):
+            found = copy_runs(one, other, quietly)
+        assert (found.copied, found.live) == (["b"], ["a", "a.0001"])
         with pytest.raises(InvalidInput, match="is both; name another journal"):
             copy_runs(one, one, quietly)
-        assert other.runs() == []
+        found = copy_runs(one, other, quietly)
+        assert (found.copied, found.there, found.live) == (["a", "a.0001"], ["b"], [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -45,6 +46,26 @@ async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:
     assert known.cost is not None
     assert 0 < known.cost.low < known.cost.likely < known.cost.high
     assert (await estimate_run(TASK, settings("acme/unheard-of"))).cost is None
+
+
+@pytest.mark.parametrize("changes", [{"style": "anchored"}, {"subtractive_synthesis": True}])
+async def test_switches_that_take_more_cost_more(changes: dict[str, Any]) -> None:
+    usual = await estimate_run(TASK, settings("openai/gpt-4.1"))
+    more = await estimate_run(TASK, replace(settings("openai/gpt-4.1"), **changes))
+    assert usual.cost is not None
+    assert more.cost is not None
+    assert more.cost.likely > usual.cost.likely
+
+
+async def test_small_changes_may_end_a_run_before_survivals_do() -> None:
+    chosen = replace(settings(), k=15, passes=15, playoff=0, confirmation=0)
+    usual = await estimate_run(TASK, chosen)
+    sooner = await estimate_run(TASK, replace(chosen, plateau=1))
+    assert usual.calls is not None
+    assert sooner.calls is not None
+    assert sooner.calls.low < usual.calls.low
+    never = await estimate_run(TASK, replace(settings(), plateau=9, k=1))
+    assert never.calls == (await estimate_run(TASK, replace(settings(), k=1))).calls
 
 
 async def test_the_first_request_is_the_real_one() -> None:

@@ -12,6 +12,9 @@ from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
+from autoreason.cli.commands.watch import _look
+from autoreason.cli.views.live import Live
+from autoreason.cli.views.view import View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
@@ -22,6 +25,7 @@ from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
 from autoreason.run.result import StopSwitch
 from autoreason.run.resume import resume_async
+from autoreason.run.working_time import working_time
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -196,7 +200,7 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     assert report.added == {"revising": 2, "length": 2}
     assert report.cells == 2 * CELLS
     assert len(model.asked) == 2 * before or len(model.asked) > before
-    assert "wider than 0.01, by the rule of the suite" in " ".join(report.to_text().split())
+    assert "wider than 0.01" in " ".join(report.to_text().split())
     old = {each.result.run for each in first.story.of(CellFinished) if each.result.run}
     new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
     assert old < new
@@ -212,7 +216,7 @@ async def test_a_suite_is_continued_once(tmp_path: Path, journal: Journal) -> No
     first = await run_suite(tmp_path, journal, text, model=model)
     prepared = [prepare_add(first.run, journal=journal, named_models={"": model}) for _ in range(2)]
     added = await prepared[0].run_async()
-    why = "1 repeat to revising, because it had no interval yet, by the rule of the suite"
+    why = "1 repeat to revising by the rule of the suite, because it had no interval yet"
     assert why in " ".join(added.report.to_text().split())
     asked = len(model.asked)
     again = f"{first.run} was continued as {added.run}; go on with `autoreason resume {added.run}`"
@@ -239,6 +243,7 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
     tmp_path: Path, journal: Journal
 ) -> None:
     seen: list[str] = []
+    live = Live()
 
     class Watched(CountedModel):
         async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
@@ -249,12 +254,53 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 seen.append(status.conclusion)
                 assert status.running
                 assert report_of(None, journal=journal).report.cells == status.done
+                assert live.lab is not None
+                assert status.conclusion.endswith(live.lab.so_far)
+                assert live.lab.spent == replace(status.spent, seconds=live.lab.spent.seconds)
+                assert live.lab.spent.calls > 0
+                watched = View(Live())
+                _look(journal, status.run, watched, working_time(status.run, journal=journal), 0)
+                assert watched.live.lab is not None
+                assert watched.live.lab[:4] == live.lab[:4]
+                assert watched.live.lab.spent == status.spent
             return reply
 
-    result = await run_suite(tmp_path, journal, model=Watched(), parallel=2)
+    result = await run_suite(
+        tmp_path,
+        journal,
+        model=Watched(),
+        parallel=1,
+        on_event=live.on_event,
+        on_signal=live.on_signal,
+    )
     assert "is live" in seen[0]
     status = lab_status(result.run, journal=journal)
     assert (status.done, status.left, status.running) == (CELLS, 0, ())
+
+
+async def test_a_cell_that_is_not_in_the_journal_is_not_done(
+    tmp_path: Path, journal: Journal
+) -> None:
+    result = await run_suite(tmp_path, journal, SMALL)
+    journal.delete_run(f"{result.run}.0002")
+    status = lab_status(result.run, journal=journal)
+    assert (status.done, status.missing, status.left) == (3, 1, 0)
+    assert "3 of 4 cells done, 1 not in this journal, 0 running, 0 left" in status.conclusion
+
+
+async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
+    tmp_path: Path, journal: Journal
+) -> None:
+    model, live = CountedModel(), Live()
+    text = SMALL + "add: {width: 0.01, repeats: 2}\n"
+    first = await run_suite(tmp_path, journal, text, model=model)
+    prepared = prepare_add(first.run, journal=journal, named_models={"": model})
+    added = await prepared.run_async(on_event=live.on_event, on_signal=live.on_signal)
+    status = lab_status(added.run, journal=journal)
+    assert status.spent.calls == len(model.asked) > added.calls
+    assert live.lab is not None
+    assert live.lab.spent.calls == status.spent.calls
+    assert status.base == first.run
 
 
 async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(

@@ -430,6 +430,9 @@ async def test_a_run_that_converges_on_ties_or_unopposed_says_so() -> None:
     alone = await play({"critic": '{"problems": []}'}, k=2)
     assert alone.delivered is not None
     assert alone.delivered.reason == "A survived 2 passes in a row, 2 of them unopposed"
+    once = await play({"critic": '{"problems": []}'}, k=1)
+    assert once.delivered is not None
+    assert once.delivered.reason == "A survived a pass, unopposed"
 
 
 async def test_without_a_second_reign_there_is_no_playoff() -> None:

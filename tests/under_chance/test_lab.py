@@ -12,7 +12,10 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.settings import Models, Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_report import compare_arms, lab_report, repeats_to_add
+from autoreason.studies.lab.added_repeats import repeats_to_add
+from autoreason.studies.lab.arm_pairs import compare_arms
+from autoreason.studies.lab.arm_values import ArmValues
+from autoreason.studies.lab.lab_report import lab_report
 from autoreason.studies.lab.lab_statements import answer
 from autoreason.studies.lab.lab_suite import (
     AddRule,
@@ -25,8 +28,8 @@ from autoreason.studies.lab.lab_suite import (
     SuitePanel,
     SuiteTask,
     SuiteWork,
-    groups,
 )
+from autoreason.studies.lab.suite_cells import groups
 from autoreason.task import Task
 
 TIMES = 60
@@ -92,7 +95,7 @@ def said(tasks: int, repeats: int, judges: int, alike: float) -> Counter[str]:
     suite = random_suite(tasks, repeats)
     found: Counter[str] = Counter()
     for _ in range(TIMES):
-        pairs = compare_arms(suite, random_cells(rng, suite, judges, alike))
+        pairs = compare_arms(suite, ArmValues(suite, random_cells(rng, suite, judges, alike)))
         assert len(pairs) == 4
         for each in pairs:
             assert each.shown == ("more than chance gives" in answer(each, "task"))
@@ -135,12 +138,12 @@ def test_repeats_that_are_added_by_the_width_of_an_interval_show_nothing_by_chan
     for _ in range(TIMES):
         suite = random_suite(2, 3)
         first = random_cells(rng, suite, 3, 1.0)
-        more = repeats_to_add(rule, compare_arms(suite, first))
+        more = repeats_to_add(rule, compare_arms(suite, ArmValues(suite, first)))
         later = replace(suite, added=more)
         known = {each.cell.part: each for each in first}
         # Cells that are there are not run again.
         cells = [known.get(each.cell.part) or each for each in random_cells(rng, later, 3, 1.0)]
         added += bool(more)
-        shown += any(each.shown for each in compare_arms(later, cells))
+        shown += any(each.shown for each in compare_arms(later, ArmValues(later, cells)))
     assert added > TIMES / 2
     assert shown <= most_often(TIMES)

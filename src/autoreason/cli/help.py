@@ -80,17 +80,25 @@ def with_flags(command: click.Command, sentence: str) -> str:
     # Keys of a brief or a task may stand in its front matter, where they are named as here.
     given = context and context.params.get("evaluate")
     keys = FRONT_MATTER if given else (*FRONT_MATTER, "evaluate")
-    flags = {
+    longest = {
         param.name: max(param.opts, key=len)
         for param in command.params
         if isinstance(param, click.Option) and param.name not in keys
     }
+    # An option may have a name of its own in the code.
+    flags = {flag.lstrip("-").replace("-", "_"): flag for flag in longest.values()} | longest
 
     def flag(name: re.Match[str]) -> str:
         _, budget, limit = name[1].rpartition("budget.")
         return flags.get(LIMITS.get(limit, limit) if budget else limit, name[0])
 
     return _SETTING.sub(flag, sentence)
+
+
+def with_own_flags(sentence: str) -> str:
+    """The same for the command that runs now."""
+    context = click.get_current_context(silent=True)
+    return with_flags(context.command, sentence) if context else sentence
 
 
 class HelpfulCommand(click.Command):

@@ -13,6 +13,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from autoreason.cli.embedded import model_notes, require_weights
+from autoreason.cli.help import with_own_flags
 from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
 from autoreason.cli.views.certificates import warn_of_failed_judges
@@ -66,6 +67,8 @@ def run_prepared(
     if values.get("dry_run"):
         from autoreason.cli.views.preview import dry_run
 
+        for line in _unused(prepared.settings):
+            print_message(f"autoreason: {line}")
         return dry_run(prepared, as_json=values["as_json"], html=values["html"], verbose=verbose)
     return start_run(prepared.run_async, prepared, values)
 
@@ -80,10 +83,18 @@ def start_run(
     require_weights(prepared.settings)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
-    notes += model_notes(prepared.settings)
+    notes += [*model_notes(prepared.settings), *_unused(prepared.settings)]
     output = OutputOptions.of(values)
     sent = disclosure(prepared.task, prepared.settings, quiet=output.quiet)
     return drive_run(drive, output, notes=notes, sent=sent)
+
+
+def _unused(settings: Settings) -> list[str]:
+    """That a switch which was given does nothing."""
+    from autoreason.strategies.registry import unused_setting
+
+    sentence = unused_setting(settings)
+    return [with_own_flags(sentence)] if sentence else []
 
 
 def drive_run(

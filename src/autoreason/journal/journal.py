@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -320,6 +321,17 @@ class Journal:
         """How many cells of a suite have ended, and how many of these without a result."""
         ((done, left_out),) = self._read(sql.CELLS_DONE, (suite,))
         return int(done), int(left_out)
+
+    def missing_cells(self, suite: str) -> set[str]:
+        """Cells of a suite that have ended and whose runs are not here."""
+        # Quotes within a text are escaped: only the name itself is found.
+        own = re.compile(rf'"run":"({re.escape(suite)}\.\d+)"')
+        ended = {
+            name
+            for (payload,) in self._read(sql.ENDED_CELLS, (suite,))
+            for name in own.findall(payload)
+        }
+        return ended - {run for (run,) in self._read(sql.CELL_IDS, (suite,))}
 
     # Requests and replies.
 

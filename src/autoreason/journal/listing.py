@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import takewhile
 
-from autoreason.errors import InvalidInput, JournalError
+from autoreason.errors import InvalidInput, JournalError, UnknownRun
 from autoreason.journal.journal import Journal
 from autoreason.journal.rows import RunRow
+from autoreason.journal.run_names import match_name
 from autoreason.plugins import short
 from autoreason.story import Story
 
+SUITE_TITLE = "Suite "
+"""What the title of a suite's run begins with, before the suite's name."""
 STATES = (
     *("live", "killed", "damaged", "converged", "capped", "done", "accepted"),
     *("budget", "stopped", "panel_failed", "provider_failed", "metric_failed"),
@@ -34,7 +37,7 @@ def select_runs(
     unknown = set(states) - set(STATES)
     if unknown:
         raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(STATES)}")
-    rows = journal.iter_runs(cells=cells, suite=journal.find(suite).id if suite else None)
+    rows = journal.iter_runs(cells=cells, suite=find_suite(journal, suite).id if suite else None)
     return (
         row
         for row in takewhile(lambda row: since is None or row.created >= since, rows)
@@ -43,6 +46,20 @@ def select_runs(
         and (not states or _is_in(journal, row, states))
         and ((strategy is None and model is None) or _has(journal, row.id, strategy, model))
     )
+
+
+def find_suite(journal: Journal, name: str) -> RunRow:
+    """The run of this name, or else the newest of the suite of this name or beginning."""
+    try:
+        return journal.find(name)
+    except UnknownRun:
+        newest: dict[str, RunRow] = {}
+        for row in journal.iter_runs():
+            if row.has_cells:
+                newest.setdefault(row.title.removeprefix(SUITE_TITLE), row)
+        if not any(each.startswith(name) for each in newest):
+            raise
+        return newest[match_name(name, [*newest])]
 
 
 def readable_story(journal: Journal, run: str) -> Story | None:

@@ -98,7 +98,17 @@ _SINGULAR = {
 }
 
 
-STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4, _to_5)
+def _to_6(fields: Fields) -> Fields:
+    """A single pass is not one of several."""
+    match fields:
+        case {"type": "PartEvent", "event": event}:
+            fields["event"] = _to_6(event)
+        case {"type": "Delivered", "reason": reason}:
+            fields["reason"] = re.sub(r"(?<=\bA survived a pass, )1 of them ", "", reason)
+    return fields
+
+
+STEPS: tuple[Step, ...] = (_to_2, _to_3, _to_4, _to_5, _to_6)
 """One step for every version but the newest."""
 
 

@@ -210,6 +210,8 @@ CELLS_DONE = """
     SELECT count(*), coalesce(sum(CASE WHEN payload LIKE '%"finished":false%' THEN 1 ELSE 0 END), 0)
     FROM events WHERE run = ? AND type = 'CellFinished'
 """
+ENDED_CELLS = "SELECT payload FROM events WHERE run = ? AND type = 'CellFinished'"
+CELL_IDS = f"SELECT id FROM runs WHERE {IS_CELL.format(column='id', suite='?1')}"
 
 # Requests and replies.
 

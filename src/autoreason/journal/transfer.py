@@ -12,19 +12,21 @@ from autoreason.journal import shared_texts, sql
 from autoreason.journal.connections import Change, Connection, Repeat, Row
 from autoreason.journal.databases import open_store
 from autoreason.journal.journal import Journal
-from autoreason.journal.maintenance import OnProgress, pack, refuse_live
+from autoreason.journal.maintenance import OnProgress, pack
 from autoreason.journal.rows import escape, unescape
 from autoreason.journal.run_names import suite_name
 from autoreason.journal.store import Source, Store, journal_errors
 
 
 class Copied(NamedTuple):
-    """Which runs were copied, oldest first, which were there already, and which are damaged."""
+    """Which runs were copied, oldest first, which were there already, and which were left out."""
 
     copied: list[str]
     there: list[str]
     damaged: dict[str, str]
     """For each run that could not be copied or compared, a sentence."""
+    live: list[str]
+    """Those that a process writes to, and the cells of such a suite."""
 
 
 class _Side(NamedTuple):
@@ -38,11 +40,17 @@ def copy_runs(
     on_progress: OnProgress,
     on_copied: Callable[[str], object] = lambda _: None,
 ) -> Copied:
-    """Copy every run that is sound; those that the target has already must be the same. It can be repeated."""
+    """Copy every run that is sound and not live; those that the target has already must be the same.
+
+    It can be repeated.
+    """
     if source.place == target.place:
         raise InvalidInput(f"{source.place} is both; name another journal to copy to")
-    refuse_live(source)
-    runs = list(source.stamps())
+    locked = source.locked_runs()
+    stamps = list(source.stamps())
+    live = [run for run in stamps if not locked.isdisjoint((run, suite_name(run)))]
+    left_out = set(live)
+    runs = [run for run in stamps if run not in left_out]
     known = set(target.stamps()).intersection(runs)
     new = [run for run in runs if run not in known]
     copied: list[str] = []
@@ -79,7 +87,8 @@ def copy_runs(
                 copied.append(run)
                 on_copied(run)
     on_progress("copying runs", len(new), len(new))
-    return Copied(copied, [run for run in runs if run in known and run not in damaged], damaged)
+    there_already = [run for run in runs if run in known and run not in damaged]
+    return Copied(copied, there_already, damaged, live)
 
 
 def _not_copied(run: str) -> str:

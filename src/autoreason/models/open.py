@@ -49,8 +49,8 @@ def open_model(
 ) -> Model:
     """The model behind an address; with `batch`, one that is asked in batches."""
     name, _ = _parts(address)
-    if batch and (name not in PROVIDERS or PROVIDERS[name].batch is None):
-        raise no_batches(address)
+    if batch:
+        require_batches(address)
     if name == "local":
         from autoreason.models.local import LocalModel
 
@@ -75,6 +75,13 @@ def open_model(
 
         transport = BatchTransport(provider.batch, name, base)
     return WireModel(address, provider, base=base, key=key, transport=transport, batch=batch)
+
+
+def require_batches(address: str) -> None:
+    """Refuse a model that cannot be asked in batches."""
+    name, _ = _parts(address)
+    if name not in PROVIDERS or PROVIDERS[name].batch is None:
+        raise no_batches(address)
 
 
 def no_batches(address: str) -> InvalidInput:

@@ -38,9 +38,9 @@ class Column(NamedTuple):
     title: str
     figures: bool = True
     spare: int = 0
-    """The first that a narrow terminal leaves out is 1; 0 is always shown."""
+    """What a narrow terminal leaves out first is 1, together with others of the same number; 0 is always shown."""
     least: int = 0
-    """Columns that long words get before spare columns do."""
+    """Columns that it gets before spare columns do, and where there is room."""
 
 
 class Fragment(NamedTuple):
@@ -169,21 +169,22 @@ class _Layout:
             )
             for title, col, column in zip(titles, table.columns, cells, strict=True)
         ]
-        self._narrow = [
-            max(narrow, min(wide, col.least))
+        self._least = [
+            max(0, min(wide, col.least) - narrow)
             for narrow, wide, col in zip(self._narrow, self._wide, table.columns, strict=True)
         ]
+        self._narrow = [sum(both) for both in zip(self._narrow, self._least, strict=True)]
         figures = [col.figures for col in table.columns]
         self._keys = figures.index(True) if True in figures else len(figures)
 
     def kept(self, room: int) -> list[int]:
         """The columns shown, without what a narrow terminal can do without."""
         kept = list(range(len(self._wide)))
-        spare = [at for at in kept if self._table.columns[at].spare]
-        for at in sorted(spare, key=lambda at: self._table.columns[at].spare):
+        columns = self._table.columns
+        for spare in sorted({column.spare for column in columns if column.spare}):
             if _total([self._narrow[each] for each in kept]) <= room:
                 break
-            kept.remove(at)
+            kept = [at for at in kept if columns[at].spare != spare]
         return kept
 
     def blocks(self, kept: Sequence[int], room: int) -> Iterator[list[int]]:
@@ -208,6 +209,8 @@ class _Layout:
 
     def _widths(self, columns: Sequence[int], room: int) -> dict[int, int]:
         widths = {at: self._narrow[at] for at in columns}
+        for at in columns:
+            widths[at] -= min(self._least[at], max(0, _total(list(widths.values())) - room))
         # Words first: a heading of two lines reads better than a sentence of ten.
         for at in sorted(columns, key=lambda at: self._table.columns[at].figures):
             wish = min(self._wide[at], max(_WIDEST_TEXT, self._narrow[at])) - widths[at]

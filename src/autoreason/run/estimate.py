@@ -224,12 +224,14 @@ def _sizes(
     prompt += unseen_tokens(task, requests, kind)
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
     document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
+    # Next to the candidates an anchored judge reads the first draft.
+    judged = ballot_size(settings) + (settings.style == "anchored")
     return {
         "author": (prompt, document),
         "critic": (prompt + document, _CRITIQUE),
         "reviser": (prompt + _CRITIQUE + (not settings.blind_revision) * document, document),
         "synthesizer": (prompt + 2 * document, document),
-        "judge": (prompt + (0 if shown else ballot_size(settings) * document), _BALLOT),
+        "judge": (prompt + (0 if shown else judged * document), _BALLOT),
     }
 
 

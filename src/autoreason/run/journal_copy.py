@@ -24,12 +24,14 @@ class CopyResult(NamedTuple):
     """For each run that cannot be replayed, a sentence."""
     damaged: dict[str, str]
     """For each run that could not be copied, a sentence."""
+    live: list[str]
+    """Those that are left out because a process writes to them."""
 
 
 def copy_journal(
     source: Journal, target: Journal, on_progress: OnProgress, *, check: bool = True
 ) -> CopyResult:
-    """Copy every run that is sound; each that is finished is replayed as soon as it is there."""
+    """Copy every run that is sound and not live; each that is finished is replayed as soon as it is there."""
     replayed: list[str] = []
     differences: dict[str, str] = {}
     failed: dict[str, str] = {}
@@ -46,7 +48,7 @@ def copy_journal(
             if not result.same:
                 differences[run] = result.conclusion
 
-    copied, there, damaged = copy_runs(
+    copied, there, damaged, live = copy_runs(
         source, target, on_progress, *([replay_copy] if check else [])
     )
-    return CopyResult(copied, there, replayed, differences, failed, damaged)
+    return CopyResult(copied, there, replayed, differences, failed, damaged, live)

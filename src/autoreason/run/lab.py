@@ -15,7 +15,7 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.jobs.job import read_options
 from autoreason.journal import Journal, RunRow
-from autoreason.journal.listing import select_runs
+from autoreason.journal.listing import SUITE_TITLE, select_runs
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.run.cell_service import open_cells
@@ -32,8 +32,9 @@ from autoreason.run.resume import change_budget
 from autoreason.run.suite_tasks import read_tasks
 from autoreason.run.sync import wait_for
 from autoreason.settings import Models, Settings
+from autoreason.studies.lab.added_repeats import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
-from autoreason.studies.lab.lab_report import LabReport, lab_report, repeats_to_add
+from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
 from autoreason.studies.panels.panel_report import require_statistics
@@ -262,7 +263,6 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
             f"or has {suite.add.repeats} repeats"
         )
     _check_results(row.id, report, more)
-    added = {name: suite.added.get(name, 0) + extra for name, extra in more.items()}
     terms = {**settings.strategy_options, **_terms(options), "base": row.id}
     settings = replace(
         settings,
@@ -273,7 +273,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     for each in (options.get("named_models") or {}).values():
         choice.address(each)
     return PreparedLab(
-        task=_suite_task(replace(suite, added={**suite.added, **added})),
+        task=_suite_task(add_repeats(suite, more)),
         settings=settings,
         prompts=PromptSet({}),
         models=choice.objects,
@@ -307,7 +307,7 @@ def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
 
 
 def _suite_task(suite: Suite) -> Task:
-    return Task(brief=f"Suite {suite.name}", work=SuiteWork(suite))
+    return Task(brief=f"{SUITE_TITLE}{suite.name}", work=SuiteWork(suite))
 
 
 def _terms(options: LabOptions) -> dict[str, Any]:

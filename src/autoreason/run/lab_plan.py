@@ -16,12 +16,8 @@ from autoreason.run.cells import cell_prompts
 from autoreason.run.estimate import Number, RunEstimate, Span, estimate_run
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.studies.lab.lab_suite import (
-    Suite,
-    draft_settings,
-    groups,
-    job_settings,
-)
+from autoreason.studies.lab.lab_suite import Suite, draft_settings, job_settings
+from autoreason.studies.lab.suite_cells import groups
 from autoreason.task import Entry
 
 _SAMPLE_WORDS = 700
@@ -90,7 +86,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str:
-        """Why running it would be in vain; empty where it may show something."""
+        """Why it is not run; empty where it may show something."""
         if not self.tests or any(each.detectable.value is not None for each in self.tests):
             return ""
         each = self.tests[0]
@@ -123,15 +119,15 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         rows = [
             (
                 "Test",
-                f"signs flipped by {self.clusters}; the share is that of the exact sign test at "
-                f"{self.alpha:.2g}, for {count(len(self.tests), 'planned test')}, four times out of five",
+                f"permutation of signs by {self.clusters}; the share is what an exact sign test at level "
+                f"{self.alpha:.2g} (for {count(len(self.tests), 'planned test')}) shows four times out of five",
             ),
-            ("Speaks of", speaks),
+            ("Applies to", speaks),
         ]
         if self.share_paid < 1:
             rows.append(("Budget", f"pays for about {percent(self.share_paid)} of the suite"))
         if self.refusal:
-            rows.append(("In vain", self.refusal))
+            rows.append(("Refused", self.refusal))
         return rows
 
 

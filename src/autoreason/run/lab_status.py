@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -12,14 +13,17 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal import Journal, RunRow
+from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import suite_name
-from autoreason.report.numbers import count, duration
+from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
 from autoreason.run.working_time import working_time
-from autoreason.studies.lab.lab_progress import seconds_left
-from autoreason.studies.lab.lab_suite import CellFinished, Suite, count_cells, suite_of
+from autoreason.studies.lab.lab_progress import LabProgress
+from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
+from autoreason.studies.lab.suite_cells import count_cells
 
 if TYPE_CHECKING:
+    from autoreason.story import Story
     from autoreason.studies.lab.lab_report import LabReport
 
 
@@ -35,21 +39,27 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     """Runs of cells that a process drives now."""
     left_out: int
     left: int
+    missing: int = 0
+    """Cells that have ended and whose runs are not in this journal, as after a copy that left them out."""
     spent: Spent
+    """Also what the suite spent that this one adds repeats to, whose cells it has."""
     seconds: float
     seconds_left: float | None
+    base: str = ""
+    """The suite that this one adds repeats to."""
 
     heading = "A suite so far"
 
     @property
     def conclusion(self) -> str:
         """Cells done, running and left."""
-        failed = f", {self.left_out} of them left out" if self.left_out else ""
         state = f"paused ({self.status})" if self._paused else self.status
-        return (
-            f"{self.run} ({self.suite}) is {state}: {self.done:,} of "
-            f"{count(self.cells, 'cell')} done{failed}, {len(self.running)} running, {self.left:,} left"
-        )
+        return f"{self.run} ({self.suite}) is {state}: {self._progress.so_far}"
+
+    @property
+    def _progress(self) -> LabProgress:
+        counted = (self.cells, self.done, self.left_out, len(self.running))
+        return LabProgress(*counted, self.spent, self.seconds, self.missing)
 
     @property
     def _paused(self) -> bool:
@@ -62,6 +72,8 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     def sections(self) -> list[Section]:
         """What it took, and how long the rest may take."""
         rows = [("Took", spending(self.spent, self.seconds))]
+        if self.base:
+            rows.append(("Adds to", f"{self.base}, whose cells are counted"))
         if self.seconds_left is not None:
             rows.append(("Left", f"about {duration(self.seconds_left)} at the same pace"))
         if self.running:
@@ -74,7 +86,6 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
 class FoundReport(NamedTuple):
     """The report of a suite, and the cells it rests on."""
 
-    run: str
     report: LabReport
     cells: Sequence[CellFinished]
 
@@ -82,29 +93,52 @@ class FoundReport(NamedTuple):
         """All files of the report."""
         from autoreason.studies.lab.lab_tables import report_files
 
-        return report_files(self.report, self.cells, {"Run": self.run})
+        return report_files(self.report, self.cells)
 
 
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
     row, suite = _find(run, journal)
     done, left_out = journal.cells_done(row.id)
-    total, seconds = count_cells(suite), working_time(row.id, journal=journal).seconds
-    running = tuple(sorted(each for each in journal.locked_runs() if suite_name(each) == row.id))
-    finished = row.finished
+    missing = len(journal.missing_cells(row.id))
+    running = tuple(sorted(running_cells(row.id, journal)))
+    progress = LabProgress(
+        total=count_cells(suite),
+        done=done - missing,
+        left_out=left_out,
+        running=len(running),
+        spent=_spent(row, journal),
+        seconds=working_time(row.id, journal=journal).seconds,
+        missing=missing,
+    )
     return LabStatus(
         run=row.id,
         suite=suite.name,
         status=row.state,
-        cells=total,
-        done=done,
+        cells=progress.total,
+        done=progress.done,
         running=running,
         left_out=left_out,
-        left=0 if finished else total - done - len(running),
-        spent=row.spent,
-        seconds=seconds,
-        seconds_left=None if finished else seconds_left(seconds, done, total),
+        left=progress.left,
+        missing=missing,
+        spent=progress.spent,
+        seconds=progress.seconds,
+        seconds_left=progress.seconds_left,
+        base=row.forked_from or "",
     )
+
+
+def running_cells(suite: str, journal: Journal) -> Iterator[str]:
+    """Runs of a suite's cells that a process drives now."""
+    return (each for each in journal.locked_runs() if suite_name(each) == suite)
+
+
+def _spent(row: RunRow, journal: Journal) -> Spent:
+    """What a suite has spent, and the one that it adds repeats to."""
+    base = row.forked_from
+    if base is None or not journal.has(base):
+        return row.spent
+    return row.spent.joined(_spent(journal.row(base), journal))
 
 
 def report_of(run: str | None, *, journal: Journal) -> FoundReport:
@@ -119,11 +153,23 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
         raise InvalidInput(
             f"no cell of {row.id} has ended yet; see `autoreason lab status {row.id}`"
         )
-    return FoundReport(row.id, lab_report(story), cells)
+    return FoundReport(lab_report(story, origin_of(row, story)), cells)
+
+
+def origin_of(row: RunRow, story: Story) -> dict[str, str]:
+    """The run of a report, as its page shows it."""
+    settings = story.settings
+    assert settings is not None
+    return {
+        "Run": row.id,
+        "Models": ", ".join(settings.models.all()),
+        "Seed": str(settings.seed),
+        "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+    }
 
 
 def _find(run: str | None, journal: Journal) -> tuple[RunRow, Suite]:
-    row = _newest_suite(journal) if run is None else journal.find(run)
+    row = _newest_suite(journal) if run is None else find_suite(journal, run)
     suite = suite_of(journal.outline(row.id).task)
     if suite is None:
         raise InvalidInput(f"run {row.id} is no suite; `autoreason show {row.id}` shows it")

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.jobs.runner import check_job, user_code_errors
 from autoreason.models.budget import require_prices
+from autoreason.models.open import require_batches
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
@@ -35,6 +36,9 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
 def check_settings(task: Task, settings: Settings) -> None:
     """Refuse what no model and no machine could run."""
     check_job(task, settings, job_class(settings))
+    if settings.batch:
+        for address in settings.models.all():
+            require_batches(address)
     check_rule(settings.voting)
     lens_of(settings.style, 0)
     chosen_rules(settings)

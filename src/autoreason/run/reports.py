@@ -62,6 +62,10 @@ class StudyResult(Result, Generic[AnyReport]):
         """Those of the report."""
         return self.final_report.names() if self.final_report else ()
 
+    def about(self) -> dict[str, str]:
+        """How the run worked, and what the report says of it."""
+        return super().about() | dict(self.final_report.about() if self.final_report else {})
+
     def sections(self) -> list[Section]:
         """Those of the report, then what the run took, and on a page what was to be written."""
         if self.final_report is None:
@@ -148,10 +152,11 @@ def _rules(_run: str, story: Story, _journal: Journal) -> Report:
     return rule_comparison_report(story)
 
 
-def _lab(_run: str, story: Story, _journal: Journal) -> Report:
+def _lab(run: str, story: Story, journal: Journal) -> Report:
+    from autoreason.run.lab_status import origin_of
     from autoreason.studies.lab.lab_report import lab_report
 
-    return lab_report(story)
+    return lab_report(story, origin_of(journal.row(run), story))
 
 
 _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import installed, load
+from autoreason.settings import Settings, make_settings
 from autoreason.tournament.strategy import Strategy
 
 BUILT_IN = {
@@ -17,6 +18,11 @@ BUILT_IN = {
     "self_refine": "autoreason.strategies.self_refine:SelfRefine",
 }
 """Built-in strategies by name, each imported when it is used."""
+_OF_TOURNAMENTS = (
+    *("candidates", "blind_revision", "subtractive_synthesis", "required_lead"),
+    *("k", "rivals", "plateau", "stop_rules"),
+)
+"""Settings that the other built-in strategies never look at."""
 
 
 def find_strategy(
@@ -29,6 +35,22 @@ def find_strategy(
     if kind.run is Strategy.run:
         raise InvalidInput(f"{name} does not define `run`; add it")
     return kind
+
+
+def unused_setting(settings: Settings) -> str:
+    """A sentence about a setting that this strategy never looks at; empty where there is none, or that is not known."""
+    usual = make_settings(settings.models, settings.seed, settings.protocol)
+    if settings.plateau_change != usual.plateau_change and not settings.plateau:
+        return "`plateau_change` does nothing without `plateau`; give both or leave it out"
+    if settings.strategy == "autoreason" or settings.strategy not in BUILT_IN:
+        return ""
+    changed = [
+        *(name for name in _OF_TOURNAMENTS if getattr(settings, name) != getattr(usual, name)),
+        *(["reviser_models"] if settings.models.revisers else []),
+    ]
+    if not changed:
+        return ""
+    return f"`{changed[0]}` does nothing in {settings.strategy}, only in a tournament; leave it out"
 
 
 def installed_strategies() -> list[str]:

@@ -136,7 +136,8 @@ class Tournament(Strategy):
             (sum(each.verdict is not None and each.verdict.tied for each in streak), "on a tie"),
             (sum(each.outcome == "unopposed" for each in streak), "unopposed"),
         )
-        return "".join(f", {number} of them {how}" for number, how in kinds if number)
+        some = "" if len(streak) == 1 else "{} of them "
+        return "".join(f", {some.format(number)}{how}" for number, how in kinds if number)
 
     async def _run_pass(self, number: int) -> None:
         incumbent = self.incumbent

@@ -19,18 +19,32 @@ from autoreason.tournament.panel_size import PanelSize
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
 CALLS_PER_TEXT = 2
-"""A text that breaks the contract: the text itself, and a request to fix it."""
+"""A text that breaks the contract, or a synthesis that adds what it may not: the text, and a request to fix it."""
 MAX_CALLS_PER_TEXT = TRIES + 2
 """The most a text can take: one more call to fix a leak and one to fix a breach of contract."""
 
 
 def min_plan(settings: Settings) -> Plan:
-    """Critics find nothing from the start."""
-    return {
+    """Critics find nothing from the start, or small changes end it sooner."""
+    found_nothing = {
         "author": settings.drafts,
         "critic": CRITICS * min(settings.k, settings.passes),
         "judge": 0,
     }
+    if not 0 < settings.plateau <= settings.passes:
+        return found_nothing
+    judges, playoff = (
+        number // 2 + 1 if settings.early_stop and number else number
+        for number in (settings.judges, settings.playoff)
+    )
+    small_changes = {
+        "author": settings.drafts,
+        "critic": settings.plateau,
+        "reviser": settings.plateau * len(revisers_by_slot(settings)),
+        "synthesizer": settings.plateau * writes_synthesis(settings),
+        "judge": settings.plateau * judges + playoff,
+    }
+    return min(found_nothing, small_changes, key=lambda plan: sum(plan.values()))
 
 
 def likely_plan(settings: Settings) -> Plan:
@@ -46,7 +60,9 @@ def likely_plan(settings: Settings) -> Plan:
         "author": settings.drafts,
         "critic": passes,
         "reviser": passes * len(revisers_by_slot(settings)),
-        "synthesizer": passes * writes_synthesis(settings),
+        "synthesizer": passes
+        * writes_synthesis(settings)
+        * (CALLS_PER_TEXT if settings.subtractive_synthesis else 1),
         "judge": (passes * settings.judges + _other_judges(settings)) * seat_calls(settings).usual,
     }
 

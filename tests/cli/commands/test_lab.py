@@ -45,13 +45,22 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     folder = tmp_path / "report"
     report = inside("lab", "report", "--to", str(folder))
     assert report.status == 0
-    assert (folder / "report.html").read_text().count("<svg") >= 1
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") >= 1
+    assert "<h1>Suite tides</h1>" in page
+    about = page.partition("<h2>About</h2>")[2]
+    name = inside.runs()[0]
+    assert all(each in about for each in (name, "echo/echo", "<dd>1</dd>", " UTC"))
+    assert json.loads((folder / "report.json").read_text())["origin"]["Run"] == name
     runs = inside("runs")
     assert "1 run:" in runs.out
     assert "lab: Suite tides" in runs.out
-    name = json.loads(inside("runs", "--json").out)[0]["run"]
     cells = json.loads(inside("runs", "--suite", name, "-n", "100", "--json").out)
     assert {cell["run"].partition(".")[0] for cell in cells} == {name}
+    by_name = inside("runs", "--suite", "tides", "-n", "100", "--json")
+    assert by_name.json == cells
+    assert "no run 'winds'" in inside("runs", "--suite", "winds").err
+    assert inside("lab", "status", "tide").out == inside("lab", "status", name).out
     assert (
         sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
     )
@@ -72,6 +81,11 @@ def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
     assert said.status == 2
     assert "line 10, column 1: unknown key `repeat`" in said.err
     assert "no runs yet" in inside("runs").err
+    without = inside("lab", "plan", write(inside))
+    assert "no model is named; give --model" in " ".join(without.err.split())
+    batch = inside("lab", "plan", write(inside), "-m", "echo/echo", "--batch")
+    assert (batch.status, batch.out) == (2, "")
+    assert "echo/echo has no batch interface; leave --batch out" in " ".join(batch.err.split())
     twice = inside("lab", "run", write(inside), *FAST, "-m", "echo/echo")
     assert "-m is given twice" in twice.err
 
@@ -98,7 +112,7 @@ def test_the_paper_is_set_beside_its_data(inside: Inside, tmp_path: Path) -> Non
     done = inside("lab", "reproduce", SAMPLE, "--html", str(tmp_path / "paper.html"))
     assert done.status == 0, done.err
     assert done.out.startswith("Of ")
-    assert max(map(len, done.out.splitlines())) <= 120
+    assert max(map(len, done.out.splitlines())) <= 80
     assert "Section 4: open tasks" in (tmp_path / "paper.html").read_text("utf-8")
 
 

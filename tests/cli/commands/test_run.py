@@ -215,6 +215,14 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: 
     assert re.search(r"^author_temperature +0\.8$", long, re.MULTILINE)
 
 
+def test_a_switch_that_does_nothing_is_named(inside: Inside) -> None:
+    said = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "--candidates", "B")
+    assert said.status == 0
+    assert "--candidates does nothing in single, only in a tournament" in " ".join(said.err.split())
+    dry = inside("run", BRIEF, "-m", "echo/echo", "--plateau-change", "0.2", "--dry-run")
+    assert "--plateau-change does nothing without --plateau" in " ".join(dry.err.split())
+
+
 def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Inside) -> None:
     refused = inside("run", BRIEF, *FAST, "--judges", "1")
     assert refused.sentence == (

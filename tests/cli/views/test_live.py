@@ -8,7 +8,8 @@ from time import process_time
 
 from tests.cli import made_up
 
-from autoreason.cli.views.live import Call, Live
+from autoreason.cli.views.live import Live
+from autoreason.cli.views.steps import Call
 from autoreason.contract import Violation
 from autoreason.events import DraftWritten, PassStarted
 from autoreason.exchange import (

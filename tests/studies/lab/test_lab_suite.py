@@ -7,7 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.studies.lab.test_suite_file import USUAL, read
 
-from autoreason.studies.lab.lab_suite import Suite, count_cells, groups
+from autoreason.studies.lab.lab_suite import Suite
+from autoreason.studies.lab.suite_cells import count_cells, groups
 
 
 def suite(folder: Path, text: str = USUAL) -> Suite:
@@ -26,7 +27,7 @@ def test_arms_of_a_repeat_share_a_draft_and_a_panel(tmp_path: Path) -> None:
 
 
 def test_a_draft_depends_on_its_author_alone(tmp_path: Path) -> None:
-    other = USUAL.replace("strategy: single", "strategy: single, critic_model: echo/b, k: 5")
+    other = USUAL.replace("strategy: single", "strategy: single, critic_model: echo/b, passes: 5")
     assert names(suite(tmp_path, other)) == names(suite(tmp_path))
     author = USUAL.replace("strategy: single", "strategy: single, author_model: echo/b")
     assert names(suite(tmp_path, author))[0][:2] == ["1/draft-1/1", "1/draft-2/1"]

@@ -124,6 +124,22 @@ WRONG = {
         "single: {strategy: single, calls: 3}",
         "line 6, column 30: `calls` goes with tasks for solve",
     ),
+    "  single: {strategy: single}\n": (
+        "  single: {strategy: single, candidates: B}\n",
+        "line 6, column 30: `candidates` does nothing in single, only in a tournament",
+    ),
+    "{strategy: single}\n": (
+        "{passes: 2, plateau_change: 0.2}\n",
+        "line 6, column 23: `plateau_change` does nothing without `plateau`",
+    ),
+    "{strategy: single}": (
+        "{<<: {strategy: single}}",
+        "line 6, column 12: keys cannot be merged with `<<`; write them out",
+    ),
+    "single: {strategy": (
+        "single: &it {strategy_options: *it, strategy",
+        "line 6, column 16: this contains itself; write out what is meant",
+    ),
 }
 
 
@@ -175,7 +191,7 @@ def test_briefs_and_facts_may_be_files_next_to_the_suite(tmp_path: Path) -> None
 def test_an_arm_may_have_other_candidates_and_revisers(tmp_path: Path) -> None:
     switched = USUAL.replace(
         "  single: {strategy: single}",
-        "  single: {strategy: single, reviser_models: [strong, acme/y]}\n"
+        "  single: {passes: 2, reviser_models: [strong, acme/y]}\n"
         "  other: {candidates: AB, blind_revision: true, subtractive_synthesis: true, critic_facts: false}",
     ).replace("seed: 3", "seed: 3\nmodels: [strong]")
     arms = read(switched, tmp_path, models={"strong": "acme/x"}).suite.arms

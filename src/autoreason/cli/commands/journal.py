@@ -145,13 +145,14 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     Both are files or PostgreSQL databases. Runs keep their names; one that TO has already is
     left as it is, and where the two differ nothing is copied. What has arrived is compared with
     what was sent, record by record, and each finished run is replayed from TO, offline, unless
-    --no-check is given. Interrupted, it goes on with the next run when it is repeated. No run of
-    FROM may be live.
+    --no-check is given. Interrupted, it goes on with the next run when it is repeated.
 
-    A damaged run is named and left out, and the others are copied. Exit status 0 where all were
-    copied and every replay gives the events of the record, 1 otherwise.
+    A run that is damaged, or live, is named and left out, and the others are copied; a live suite
+    with all its cells. Exit status 0 where all were copied and every replay gives the events of
+    the record, 1 otherwise.
     """
     from autoreason.cli.views.outcome import print_json
+    from autoreason.journal.run_names import suite_name
     from autoreason.run.journal_copy import copy_journal
     from autoreason.run.record import use_journal
 
@@ -164,9 +165,19 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
         result = copy_journal(book, other, progress, check=not no_check)
         destination = other.place
     wrong = {**result.damaged, **result.differences, **result.failed}
+    wrong |= {
+        run: f"{run} is live and is not copied; copy again when it has ended"
+        for run in result.live
+        if suite_name(run) not in result.live
+    }
     if as_json:
         ends = {"from": str(place), "to": str(destination)}
-        runs = {"copied": result.copied, "already_there": result.there, "damaged": result.damaged}
+        runs = {
+            "copied": result.copied,
+            "already_there": result.there,
+            "damaged": result.damaged,
+            "live": result.live,
+        }
         replays = {
             "replayed": result.replayed,
             "differences": {**result.differences, **result.failed},
@@ -182,8 +193,10 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
         differ = f", {len(result.differences):,} of them otherwise" if result.differences else ""
         failed = f", {len(result.failed):,} cannot be" if result.failed else ""
         damaged = f", {len(result.damaged):,} damaged" if result.damaged else ""
+        live = f", {len(result.live):,} live" if result.live else ""
         click.echo(
-            f"{place} to {destination}: {copies}{checks}{differ}{failed}{damaged}{more}", err=True
+            f"{place} to {destination}: {copies}{checks}{differ}{failed}{damaged}{live}{more}",
+            err=True,
         )
     return 1 if wrong else 0
 

@@ -65,7 +65,11 @@ _deleting = options.group(
     ),
     options.option("--until", type=Moment(), metavar="WHEN", help="Started before."),
     options.option("--search", metavar="TEXT", help="The title or the name contains this."),
-    options.option("--suite", metavar="RUN", help="The cells of this suite."),
+    options.option(
+        "--suite",
+        metavar="NAME",
+        help="The cells of this suite: its run, or its name for the newest.",
+    ),
     options.option("--all", "cells", is_flag=True, help="The cells of all suites, too."),
 )
 @options.journal_option

@@ -14,7 +14,8 @@ from autoreason.cli.lookup import find_run, open_journal, run_argument
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from autoreason.cli.views.live import Call, Live
+    from autoreason.cli.views.live import Live
+    from autoreason.cli.views.steps import Call
     from autoreason.cli.views.view import View
     from autoreason.journal import Journal, PendingRequest
     from autoreason.run.working_time import WorkingTime
@@ -95,13 +96,27 @@ def _look(book: Journal, run: str, view: View, times: WorkingTime, seen: int) ->
         seen = seq
     live.event_time = None
     live.started = live.clock() - times.until(datetime.now(UTC))
-    live.under_way({asked.key: _call(asked, live) for asked in book.in_flight(run)})
+    calls = {asked.key: _call(asked, live) for asked in book.in_flight(run)}
+    if live.lab:
+        calls |= _cells(book, run, live)
+    live.under_way(calls)
     live.spent = book.spent(run)
     return seen
 
 
+def _cells(book: Journal, run: str, live: Live) -> dict[str, Call]:
+    """The cells of a suite that are under way, by their runs, and what they have spent so far."""
+    from autoreason.cli.views.live import CELL
+    from autoreason.cli.views.steps import Call
+    from autoreason.run.lab_status import running_cells
+
+    cells = sorted(running_cells(run, book))
+    live.spent_by_part = {cell: book.spent(cell) for cell in cells}
+    return {cell: Call(cell, CELL, "", live.clock()) for cell in cells}
+
+
 def _call(asked: PendingRequest, live: Live) -> Call:
-    from autoreason.cli.views.live import Call
+    from autoreason.cli.views.steps import Call
 
     return Call(asked.key, asked.role, asked.model, live.clock() - _age(asked.at))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from autoreason.cli.views.steps import Call, State, Step
 from autoreason.events import AnyEvent, PassDecided, PassStarted, Slot
 from autoreason.exchange import (
     BatchWaiting,
@@ -24,7 +24,7 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.jobs import spending
-from autoreason.keys import PASS, Key, order_by_number, pass_key
+from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
 from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
@@ -35,69 +35,14 @@ from autoreason.tournament.candidates import written_slots
 if TYPE_CHECKING:
     from autoreason.artifacts.research_history import ResearchProgress
     from autoreason.programs.progress import SolveProgress
-    from autoreason.studies.lab.lab_progress import LabProgress
+    from autoreason.studies.lab.lab_progress import EndedCells, LabProgress
 
-State = Literal["waiting", "working", "done", "failed"]
-CHARACTERS_PER_TOKEN = 4
-"""Good enough to show that something moves; what counts is what the provider reports."""
 _TAIL = 240
+CELL = "cell"
+"""The kind of query that a cell of a suite is."""
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
 _MAX_PARTS = 12
 _MIN_PARTS = 3
-
-
-@dataclass
-class Call:
-    """One request under way, or one query that takes a while."""
-
-    key: str
-    role: str
-    """What a model is asked to be, or the kind of the query."""
-    model: str
-    """Empty where no model is asked."""
-    since: float
-    characters: int = 0
-    tail: str = ""
-    trouble: str = ""
-
-    @property
-    def stage(self) -> str:
-        """`draft`, `pass/3` or `playoff`."""
-        key = Key.parse(self.key)
-        number = key.number(PASS) if key.head == PASS else None
-        return key.head if number is None else pass_key(number)
-
-    @property
-    def within(self) -> str:
-        """What is done within a part: `pass 3 critic`, `judge`."""
-        number = Key.parse(self.key).number("pass")
-        return self.role if number is None else f"pass {number} {self.role}"
-
-    @property
-    def seat(self) -> int | None:
-        """The judge's seat."""
-        return Key.parse(self.key).number("judge")
-
-    @property
-    def slot(self) -> str | None:
-        """The revision it is for, where several models revise."""
-        number = Key.parse(self.key).number("reviser")
-        return None if number is None else f"B{number}"
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens have arrived."""
-        return self.characters // CHARACTERS_PER_TOKEN
-
-
-@dataclass
-class Step:
-    """What one role, one judge or one part does in the present stage."""
-
-    name: str
-    state: State
-    text: str = ""
-    calls: list[Call] = field(default_factory=list)
 
 
 class Live:
@@ -119,6 +64,8 @@ class Live:
         self.batches: dict[str, BatchWaiting] = {}
         """Batches that were sent, by name."""
         self.spent = Spent()
+        self.spent_by_part: dict[str, Spent] = {}
+        """What cells have spent before they ended; nothing where they run in other processes."""
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
 
@@ -157,6 +104,9 @@ class Live:
         # A call that brought no reply is not paid for.
         if signal.outcome not in _NO_REPLY:
             self.spent = self.spent.plus(signal)
+            if self._is_suite:
+                part = Key.parse(signal.key).group
+                self.spent_by_part[part] = self.spent_by_part.get(part, Spent()).plus(signal)
         if call and call.seat is not None:
             self.answered.add(call.seat)
 
@@ -232,14 +182,20 @@ class Live:
     @property
     def lab(self) -> LabProgress | None:
         """How far a suite is; None of any other run."""
-        settings = self.story.settings
-        return self._lab if settings and settings.strategy == "lab" else None
+        if not self._is_suite:
+            return None
+        running = sum(call.role == CELL for call in self.calls.values())
+        return self._ended.progress(running, self.spent_by_part, self.elapsed)
+
+    @property
+    def _is_suite(self) -> bool:
+        return self.story.settings is not None and self.story.settings.strategy == "lab"
 
     @cached_property
-    def _lab(self) -> LabProgress:
-        from autoreason.studies.lab.lab_progress import LabProgress
+    def _ended(self) -> EndedCells:
+        from autoreason.studies.lab.lab_progress import EndedCells
 
-        return LabProgress(self.story)
+        return EndedCells(self.story)
 
     @property
     def contest(self) -> bool:
@@ -304,8 +260,8 @@ class Live:
     def _parts(self, room: int) -> list[Step]:
         """What is under way, by the part or panel it belongs to, and what is counted already."""
         counted = self.research.so_far if self.researching else self._counted()
-        if self.lab:
-            counted = self.lab.so_far
+        if lab := self.lab:
+            counted = lab.so_far
         steps = self._solved() if self.solving else [Step("so far", "done", counted)]
         by_part: dict[str, list[Call]] = {}
         for key, call in self.calls.items():
@@ -409,8 +365,8 @@ class Live:
             return self.solved.remaining(self.elapsed)
         if self.researching:
             return self.research.needs
-        if self.lab:
-            return self.lab.remaining(self.elapsed)
+        if lab := self.lab:
+            return lab.remaining
         last = self.stage in ("playoff", CONFIRMATION)
         if story.settings is None or story.end or self.study or last:
             return ""
@@ -436,8 +392,7 @@ class Live:
     def budget(self) -> str:
         """What was spent, each against its limit where there is one."""
         limits = self.story.settings.budget if self.story.settings else Budget()
-        # Cells may run in other processes: what counts is what they had spent when they ended.
-        spent = self.lab.spent if self.lab else self.spent
+        spent = lab.spent if (lab := self.lab) else self.spent
         return " · ".join(
             (
                 spending.count_within(spent.calls, limits.calls, "call"),

@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import TextIO
 
 from autoreason.characters import without_controls
-from autoreason.cli.views.live import Call, Live
+from autoreason.cli.views.live import Live
 from autoreason.cli.views.outcome import terminal_width
+from autoreason.cli.views.steps import Call
 from autoreason.cli.views.view import View
 from autoreason.events import (
     LIFECYCLE,

@@ -11,7 +11,8 @@ from rich.live import Live as Redrawn
 from rich.text import Text
 
 from autoreason.characters import without_controls
-from autoreason.cli.views.live import Call, Live, State, Step
+from autoreason.cli.views.live import Live
+from autoreason.cli.views.steps import Call, State, Step
 from autoreason.cli.views.view import View
 from autoreason.report import numbers
 from autoreason.run.kinds import job_label

@@ -65,20 +65,28 @@ class ArmValues:
     def preferences(self, one: str, other: str, arms: Sequence[str]) -> dict[Unit, float]:
         """How far judges prefer one arm to another, from 1 to -1, over the panels of these arms."""
         found: dict[Unit, float] = {}
-        for each in self.panels:
-            names = each.judged_as
-            if set(each.cell.arms) != set(arms) or one not in names or other not in names:
-                continue
-            votes = list(_votes(each, names[one], names[other]))
-            if names[one] == names[other]:
-                votes = [0.0]
+        for each, first, second in self._judged(one, other, arms):
+            votes = [0.0] if first == second else list(_votes(each, first, second))
             if votes:
                 found[each.cell.task, each.cell.repeat] = fmean(votes)
         return found
+
+    def same_texts(self, one: str, other: str, arms: Sequence[str]) -> int:
+        """How often both arms delivered the same text, by the panels of these arms."""
+        return sum(first == second for _, first, second in self._judged(one, other, arms))
+
+    def _judged(
+        self, one: str, other: str, arms: Sequence[str]
+    ) -> Iterator[tuple[CellFinished, str, str]]:
+        """Panels of these arms, with the names under which the texts of two of them were judged."""
+        for each in self.panels:
+            names = each.judged_as
+            if set(each.cell.arms) == set(arms) and one in names and other in names:
+                yield each, names[one], names[other]
 
 
 def _votes(panel: CellFinished, one: str, other: str) -> Iterator[float]:
     for ballot in panel.result.ballots:
         ranking = ballot.ranking or ()
-        if one in ranking and other in ranking and one != other:
+        if one in ranking and other in ranking:
             yield 1.0 if ranking.index(one) < ranking.index(other) else -1.0

@@ -40,7 +40,7 @@ class FailureMode(Struct, frozen=True, kw_only=True):
     unknown: str
     """Why no cell of an arm can show it."""
     not_recorded: str = ""
-    """What no record says."""
+    """What the record does not say."""
     see: Callable[[Suite, str, ArmValues], _Seen]
 
 
@@ -126,23 +126,23 @@ MODES = (
     FailureMode(
         name="Self-correction unreliability",
         condition="no external signal",
-        sign="judges who had no part in it prefer the draft that a text began from",
-        unknown="no panel compares its texts with their drafts",
+        sign="independent judges prefer the draft that a text began from",
+        unknown="no panel compared texts with their drafts",
         see=_worse_than_draft,
     ),
     FailureMode(
         name="Drift / synthesis dominance",
         condition="unconstrained scope",
-        sign="a text less than half or more than one and a half times as long as its draft, or in other "
-        "words altogether; or A survives fewer than one pass in five while AB wins most",
-        unknown="no text of it was revised",
+        sign="a text less than half or more than one and a half times as long as its draft, or "
+        "with hardly any of its wording; or A survives fewer than one pass in five while AB wins most",
+        unknown="no text was revised",
         see=_drift,
     ),
     FailureMode(
         name="Overfitting to visible feedback",
         condition="shallow revision loop",
         sign="a program passes the public tests and fails private ones",
-        unknown="it writes no programs with private tests",
+        unknown="no programs with private tests",
         not_recorded="whether a revision loop was too shallow",
         see=_overfitting,
     ),
@@ -150,14 +150,14 @@ MODES = (
         name="No convergence",
         condition="broken judge pipeline",
         sign="the most passes were reached, or a panel failed",
-        unknown="it is no tournament",
+        unknown="not a tournament",
         see=_no_convergence,
     ),
     FailureMode(
         name="Model too weak",
         condition="insufficient generation diversity",
         sign="half of all challengers or more repeat another text",
-        unknown="it writes no challengers",
+        unknown="no challengers were written",
         not_recorded="whether a stronger model would have written other texts, or the task admits no others",
         see=_too_weak,
     ),

@@ -23,12 +23,11 @@ from autoreason.studies.lab.lab_suite import (
     CellFinished,
     CellQuery,
     CellResult,
-    Group,
     Suite,
-    groups,
     panel_texts,
     suite_of,
 )
+from autoreason.studies.lab.suite_cells import Group, groups
 from autoreason.studies.panels.entries import distinct, same_texts
 from autoreason.task import Task
 

@@ -1,62 +1,90 @@
-"""How far a suite is: cells done and left out, and about how long the rest takes."""
+"""How far a suite is: cells done, left out, running and left, and about how long the rest takes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property, reduce
+from typing import NamedTuple
 
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count, duration
 from autoreason.story import Story
-from autoreason.studies.lab.lab_suite import CellFinished, count_cells, suite_of
+from autoreason.studies.lab.lab_suite import CellFinished, suite_of
+from autoreason.studies.lab.suite_cells import count_cells
 
 
-class LabProgress:
-    """Counts over the cells of a suite that have ended so far."""
+class LabProgress(NamedTuple):
+    """Counts over the cells of a suite, those of the suite it adds to included."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
-
-    @cached_property
-    def total(self) -> int:
-        """How many cells there are."""
-        suite = suite_of(self._story.task)
-        return count_cells(suite) if suite else 0
-
-    @property
-    def done(self) -> int:
-        """How many have ended."""
-        return len(self._story.of(CellFinished))
+    total: int
+    done: int
+    left_out: int
+    """Those of them that have no result."""
+    running: int
+    spent: Spent
+    seconds: float
+    """How long it was worked on."""
+    missing: int = 0
+    """Those that have ended and whose runs are not in this journal."""
 
     @property
-    def left_out(self) -> int:
-        """How many of them have no result."""
-        return sum(not each.result.finished for each in self._story.of(CellFinished))
-
-    @property
-    def spent(self) -> Spent:
-        """What they have spent."""
-        return reduce(
-            Spent.joined, (each.result.spent for each in self._story.of(CellFinished)), Spent()
-        )
+    def left(self) -> int:
+        """Cells that have not begun."""
+        return max(0, self.total - self.done - self.missing - self.running)
 
     @property
     def so_far(self) -> str:
-        """`12 of 40 cells done, 1 left out`."""
-        failed = f", {self.left_out} left out" if self.left_out else ""
-        return f"{self.done:,} of {count(self.total, 'cell')} done{failed}"
+        """`12 of 40 cells done, 1 of them left out, 3 running, 25 left`."""
+        failed = f", {self.left_out} of them left out" if self.left_out else ""
+        missing = f", {self.missing} not in this journal" if self.missing else ""
+        return (
+            f"{self.done:,} of {count(self.total, 'cell')} done{failed}{missing}, "
+            f"{self.running} running, {self.left:,} left"
+        )
 
-    def remaining(self, elapsed: float) -> str:
-        """How much is done, and about how long the rest takes at the same pace."""
-        seconds = self.seconds_left(elapsed)
+    @property
+    def remaining(self) -> str:
+        """The same, and about how long the rest takes at the same pace."""
+        seconds = self.seconds_left
         return self.so_far + (f", about {duration(seconds)} left" if seconds is not None else "")
 
-    def seconds_left(self, elapsed: float) -> float | None:
+    @property
+    def seconds_left(self) -> float | None:
         """None where it is not known yet, and where nothing is left."""
-        return seconds_left(elapsed, self.done, self.total)
+        left = self.total - self.done - self.missing
+        if not self.done or not left or self.seconds < 1:
+            return None
+        return self.seconds / self.done * left
 
 
-def seconds_left(elapsed: float, done: int, total: int) -> float | None:
-    """How long the cells that are left take at the same pace; None where it is not known yet, or none is left."""
-    if not done or done >= total or elapsed < 1:
-        return None
-    return elapsed / done * (total - done)
+class EndedCells:
+    """The cells of a story that have ended, counted as they come."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+        self._parts: set[str] = set()
+        self._left_out = 0
+        self._spent = Spent()
+
+    @cached_property
+    def _total(self) -> int:
+        suite = suite_of(self._story.task)
+        return count_cells(suite) if suite else 0
+
+    def progress(
+        self, running: int, spent_by_part: Mapping[str, Spent], seconds: float
+    ) -> LabProgress:
+        """How far the suite is, with what the cells under way have spent."""
+        for each in self._story.of(CellFinished)[len(self._parts) :]:
+            self._parts.add(each.cell.part)
+            self._left_out += not each.result.finished
+            self._spent = self._spent.joined(each.result.spent)
+        under_way = (each for part, each in spent_by_part.items() if part not in self._parts)
+        return LabProgress(
+            total=self._total,
+            done=len(self._parts),
+            left_out=self._left_out,
+            running=running,
+            spent=reduce(Spent.joined, under_way, self._spent),
+            seconds=seconds,
+        )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from math import ceil
-from statistics import fmean, stdev
+from statistics import fmean
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,55 +12,16 @@ from msgspec.structs import replace
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count
-from autoreason.report.report import Report, Section
-from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
-from autoreason.stats.shares import cohens_h, holm
+from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.story import Story
-from autoreason.studies.lab.arm_values import ArmValues, Unit
+from autoreason.studies.lab.added_repeats import AddedRepeats, additions
+from autoreason.studies.lab.arm_pairs import ArmPair, compare_arms
+from autoreason.studies.lab.arm_values import ArmValues
 from autoreason.studies.lab.lab_failures import LabFailure, diagnose
-from autoreason.studies.lab.lab_suite import (
-    SHARES,
-    AddRule,
-    CellFinished,
-    CellResult,
-    Measure,
-    Suite,
-    SuiteComparison,
-    count_cells,
-    suite_of,
-)
+from autoreason.studies.lab.lab_suite import AddRule, CellFinished, CellResult, Suite, suite_of
 from autoreason.studies.lab.lab_trees import TrajectoryTree, trajectory_trees
+from autoreason.studies.lab.suite_cells import count_cells
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
-
-
-class ArmPair(Struct, frozen=True, kw_only=True):
-    """Two arms of a comparison."""
-
-    comparison: str
-    question: str
-    measure: Measure
-    first: str
-    second: str
-    first_mean: float | None
-    second_mean: float | None
-    """None for `preferred`, which only a pair has."""
-    difference: Estimate
-    """First less second; intervals are simultaneous for all that was planned. Preferences run from -1 to 1."""
-    effect: float | None
-    """Cohen's h of shares, else the difference in standard deviations of differences."""
-    test: Test
-    p_value_adjusted: float | None
-    """Corrected for every planned test (Holm)."""
-    units: int
-    """Tasks times repeats that both arms have a result of."""
-    missing: int
-    """Those that one of them, or their panel, has none of."""
-    repeats: int
-
-    @property
-    def shown(self) -> bool:
-        """Whether chance alone would seldom give as much."""
-        return self.p_value_adjusted is not None and self.p_value_adjusted <= BEYOND_CHANCE
 
 
 class LabArm(Struct, frozen=True, kw_only=True):
@@ -115,11 +75,17 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     """What quality is set against: `cost`, or `calls` where nothing costs anything or a price is not known."""
     added: dict[str, int] = {}
     """Repeats that were added to a comparison by the rule of the suite."""
-    added_without_interval: tuple[str, ...] = ()
-    """Comparisons that had no interval before repeats were added."""
+    additions: tuple[AddedRepeats, ...] = ()
+    """The same one after another, and why."""
     add: AddRule | None = None
 
-    heading = "A suite"
+    origin: dict[str, str] = {}
+    """Run, models, seed and start, as a page shows them."""
+
+    @property
+    def heading(self) -> str:  # type: ignore[override]
+        """The suite."""
+        return f"Suite {self.suite}"
 
     @property
     def conclusion(self) -> str:
@@ -143,6 +109,10 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         """That of the suite."""
         return [self.suite]
 
+    def about(self) -> Mapping[str, str]:
+        """The run it comes from."""
+        return self.origin
+
     def sections(self) -> list[Section]:
         """Answers first, then tables, then how the arms went about it."""
         from autoreason.studies.lab.lab_tables import sections
@@ -150,8 +120,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return sections(self)
 
 
-def lab_report(story: Story) -> LabReport:
-    """The report of a suite's story."""
+def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabReport:
+    """The report of a suite's story; `origin` is what else is known of its run."""
     suite = suite_of(story.task)
     assert suite is not None
     finished = sorted(story.of(CellFinished), key=lambda each: each.cell.number)
@@ -165,7 +135,7 @@ def lab_report(story: Story) -> LabReport:
         repeats=suite.repeats,
         cells=len(finished),
         planned=count_cells(suite),
-        pairs=tuple(_pairs(suite, values)),
+        pairs=tuple(compare_arms(suite, values)),
         arms=tuple(_with_frontier(arms, costs)),
         panels=_panels(suite, values),
         left_out=tuple(
@@ -178,95 +148,10 @@ def lab_report(story: Story) -> LabReport:
         clusters="task" if suite.many_tasks else "pair",
         costs=costs,
         added=suite.added,
-        added_without_interval=_added_without_interval(suite, finished),
+        additions=tuple(additions(suite, finished)),
         add=suite.add,
+        origin=dict(origin),
     )
-
-
-def compare_arms(suite: Suite, finished: Sequence[CellFinished]) -> list[ArmPair]:
-    """Every planned test of a suite."""
-    return _pairs(suite, ArmValues(suite, finished))
-
-
-def _added_without_interval(suite: Suite, finished: Sequence[CellFinished]) -> tuple[str, ...]:
-    if not suite.added:
-        return ()
-    first = [each for each in finished if each.cell.repeat <= suite.repeats]
-    pairs = compare_arms(replace(suite, added={}), first)
-    without = {each.comparison for each in pairs if each.difference.low is None}
-    return tuple(name for name in suite.added if name in without)
-
-
-def _pairs(suite: Suite, values: ArmValues) -> list[ArmPair]:
-    """Every planned test, corrected for all of them."""
-    from autoreason.stats.bootstrap import cluster_bootstrap
-    from autoreason.stats.paired import permutation_test
-
-    # As strict as the correction of the tests: a reader looks at the widest difference.
-    confidence = 1 - BEYOND_CHANCE / max(1, len(suite.pairs))
-    found = []
-    for comparison, second in suite.pairs:
-        first = comparison.arms[0]
-        known = [values.of(arm, comparison.measure) for arm in (first, second)]
-        if comparison.measure == "preferred":
-            differences = values.preferences(first, second, comparison.arms)
-        else:
-            both = known[0].keys() & known[1].keys()
-            differences = {u: known[0][u] - known[1][u] for u in sorted(both)}
-        repeats = suite.repeats_of(comparison)
-        clusters = _clusters(differences, together=suite.many_tasks)
-        bounded = comparison.measure in SHARES
-        interval = cluster_bootstrap(clusters, confidence, bounded=bounded)
-        test = permutation_test(list(map(fmean, clusters)))
-        means = [fmean(each.values()) if each else None for each in known]
-        planned = max(len(known[0]), len(known[1]), len(suite.tasks) * repeats)
-        found.append((comparison, second, means, interval, test, differences, planned, repeats))
-    corrected = holm([each[4].p_value for each in found])
-    return [
-        ArmPair(
-            comparison=comparison.name,
-            question=comparison.question,
-            measure=comparison.measure,
-            first=comparison.arms[0],
-            second=second,
-            first_mean=means[0],
-            second_mean=means[1],
-            difference=interval,
-            effect=_effect(comparison, means, list(differences.values())),
-            test=test,
-            p_value_adjusted=p,
-            units=len(differences),
-            missing=planned - len(differences),
-            repeats=repeats,
-        )
-        for (comparison, second, means, interval, test, differences, planned, repeats), p in zip(
-            found, corrected, strict=True
-        )
-    ]
-
-
-def _clusters(differences: Mapping[Unit, float], *, together: bool) -> list[list[float]]:
-    """Differences by task, or one by one where there are too few tasks to speak of others."""
-    if not together:
-        return [[value] for value in differences.values()]
-    by_task: dict[str, list[float]] = {}
-    for (task, _), value in differences.items():
-        by_task.setdefault(task, []).append(value)
-    return list(by_task.values())
-
-
-def _effect(
-    comparison: SuiteComparison, means: Sequence[float | None], differences: Sequence[float]
-) -> float | None:
-    if not differences:
-        return None
-    if comparison.measure == "preferred":
-        return cohens_h((1 + fmean(differences)) / 2, 0.5)
-    first, second = means
-    if comparison.measure in SHARES and first is not None and second is not None:
-        return cohens_h(first, second)
-    spread = stdev(differences) if len(differences) > 1 else 0.0
-    return fmean(differences) / spread if spread else None
 
 
 def _arm(suite: Suite, arm: str, values: ArmValues) -> LabArm:
@@ -382,20 +267,3 @@ def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
                 lengths=lengths,
             )
     return found
-
-
-def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
-    """Repeats for each comparison with an interval wider than the rule allows, or none, within the most in all.
-
-    The width of an interval shrinks with the root of the number of repeats.
-    """
-    more: dict[str, int] = {}
-    for pair in pairs:
-        low, high = pair.difference.low, pair.difference.high
-        width = None if low is None or high is None else high - low
-        needed = rule.repeats
-        if width is not None:
-            needed = min(needed, ceil(pair.repeats * (width / rule.width) ** 2))
-        if needed > pair.repeats:
-            more[pair.comparison] = max(more.get(pair.comparison, 0), needed - pair.repeats)
-    return more

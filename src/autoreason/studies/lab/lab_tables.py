@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from autoreason.report.numbers import (
-    UNKNOWN,
-    count,
-    decimal,
-    interval,
-    money,
-    p_value,
-    percent,
-    points,
-)
+from autoreason.report.numbers import UNKNOWN, count, decimal, p_value, percent
 from autoreason.report.report import Section
 from autoreason.report.table import Column, Table
 from autoreason.studies.lab.lab_failures import MODES, LabFailure
@@ -25,13 +16,13 @@ from autoreason.studies.lab.lab_plots import (
     draw_lines,
     draw_tree,
 )
-from autoreason.studies.lab.lab_statements import answer
-from autoreason.studies.lab.lab_suite import MANY_TASKS, SHARES, CellFinished
+from autoreason.studies.lab.lab_statements import answer, difference, number
+from autoreason.studies.lab.lab_suite import MANY_TASKS, CellFinished
 from autoreason.studies.lab.lab_trees import TrajectoryTree
 from autoreason.studies.panels.panel_tables import notes
 
 if TYPE_CHECKING:
-    from autoreason.studies.lab.lab_report import ArmPair, LabArm, LabReport
+    from autoreason.studies.lab.lab_report import LabArm, LabReport
 
 _MAX_TREES = 24
 _MAX_LEFT_OUT = 20
@@ -59,30 +50,32 @@ def _answers(found: LabReport) -> list[tuple[str, str]]:
 
 def comparisons_table(found: LabReport) -> Table:
     """One row per planned test."""
-    heads = ("first", "second", "difference (95 % for all)", "effect", "p", "corrected", "pairs")
     rows = [
         (
             each.comparison,
             f"{each.first} – {each.second}",
             each.measure.replace("_", " "),
-            _mean(each, each.first_mean),
-            _mean(each, each.second_mean),
-            points(each.difference) if each.measure in SHARES else interval(each.difference, 3),
+            _number(each.measure, each.first_mean),
+            _number(each.measure, each.second_mean),
+            difference(each.measure, each.difference),
             UNKNOWN if each.effect is None else f"{each.effect:+.2f}",
             p_value(each.test.p_value),
             p_value(each.p_value_adjusted),
-            str(each.units) + (f" ({each.missing} missing)" if each.missing > 0 else ""),
+            f"{each.units} of {each.units + each.missing}" if each.missing else str(each.units),
         )
         for each in found.pairs
     ]
     words = [Column(name, figures=False) for name in ("comparison", "arms", "measure")]
-    return Table([*words, *map(Column, heads)], rows)
+    columns = [
+        *(Column("first", spare=3), Column("second", spare=3), Column("difference")),
+        *(Column("effect", spare=2), Column("p alone", spare=1), Column("corrected p")),
+        Column("pairs"),
+    ]
+    return Table([*words, *columns], rows)
 
 
-def _mean(pair: ArmPair, value: float | None) -> str:
-    if value is None:
-        return UNKNOWN
-    return percent(value) if pair.measure in SHARES else f"{value:,.4g}"
+def _number(measure: str, value: float | None) -> str:
+    return UNKNOWN if value is None else number(measure, value)
 
 
 def arms_table(found: LabReport) -> Table:
@@ -94,13 +87,13 @@ def arms_table(found: LabReport) -> Table:
         Column("cells"),
         *(Column(name.replace("_", " ")) for name in measures),
         Column("quality"),
-        Column("frontier", figures=False),
+        Column("frontier", figures=False, spare=1),
     ]
     rows = [
         (
             each.arm,
             f"{each.finished} of {each.cells}" if each.finished < each.cells else str(each.cells),
-            *(_cell(name, each.means.get(name)) for name in measures),
+            *(_number(name, each.means.get(name)) for name in measures),
             UNKNOWN if each.quality is None else f"{each.quality:.2f}",
             "yes" if each.frontier else "",
         )
@@ -109,30 +102,19 @@ def arms_table(found: LabReport) -> Table:
     return Table(columns, rows)
 
 
-def _cell(measure: str, value: float | None) -> str:
-    if value is None:
-        return UNKNOWN
-    if measure == "cost":
-        from decimal import Decimal
-
-        return money(Decimal(str(round(value, 6))))
-    return percent(value) if measure in SHARES else decimal(value)
-
-
 def _method(found: LabReport) -> list[tuple[str, str]]:
     rows = []
     if found.pairs:
-        speaks = (
-            f"tasks like these: there are {MANY_TASKS} or more, and tasks were drawn again, then repeats"
-            if found.clusters == "task"
-            else f"these tasks only: fewer than {MANY_TASKS} cannot speak of others; every task in "
-            "every repeat was drawn again by itself"
+        many = found.clusters == "task"
+        scope = "tasks like these" if many else "these tasks only"
+        resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
+        rows.append(
+            ("Applies to", f"{scope}: with {MANY_TASKS} tasks or more, results extend to others")
         )
-        rows.append(("Speaks of", speaks))
         rows.append(
             (
                 "Intervals",
-                "cluster bootstrap with Student's t, 95 % for all that was planned together",
+                f"95 % for all planned tests together; bootstrap over {resampled}, with Student's t",
             )
         )
         rows += [
@@ -143,17 +125,16 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
         rows.append(
             (
                 "Tests",
-                f"signs flipped by {found.clusters}, corrected for {count(len(found.pairs), 'planned test')} "
-                "(Holm)",
+                f"permutation of signs by {found.clusters}, corrected for "
+                f"{count(len(found.pairs), 'planned test')} (Holm)",
             )
         )
-    if rule := found.add:
-        for name, number in found.added.items():
-            why = f"its interval was wider than {rule.width:g}"
-            if name in found.added_without_interval:
-                why = "it had no interval yet"
-            repeats = f"{count(number, 'repeat')} to {name}"
-            rows.append(("Added", f"{repeats}, because {why}, by the rule of the suite"))
+    for each in found.additions:
+        why = "it had no interval yet"
+        if each.width is not None and found.add:
+            why = f"its interval was {each.width:.3g} wide, wider than {found.add.width:g}"
+        repeats = f"{count(each.repeats, 'repeat')} to {each.comparison}"
+        rows.append(("Added", f"{repeats} by the rule of the suite, because {why}"))
     return rows
 
 
@@ -225,10 +206,11 @@ def _trees(found: LabReport) -> Iterator[Section]:
         [
             (
                 "",
-                "Each line is the text that stands after each pass, labelled at its end with its repeats; "
-                "lines part where another candidate won. B adds 1 to the drift from the first draft, AB "
-                f"0.5, as in the paper; equal ways are drawn apart, and the table has their numbers. "
-                f"Small circles lost; a star is a convergence.{rest}",
+                "Each line follows the current text from pass to pass and ends with the numbers of its "
+                "repeats; lines separate where different candidates won. A win of B adds 1 to the drift "
+                "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
+                "side by side; the table has the numbers. Small circles are candidates that lost; a star "
+                f"marks convergence.{rest}",
             )
         ],
         [_ways(shown)],
@@ -251,7 +233,7 @@ def _ways(trees: Sequence[TrajectoryTree]) -> Table:
         for node, parting in zip(tree.ways, tree.partings(), strict=True)
     ]
     words = [Column(name, figures=False) for name in ("task", "arm", "repeats", "winners")]
-    figures = ("drift", "words", "converged", "parts from others at pass")
+    figures = ("drift", "words", "converged", "separates at pass")
     return Table([*words, *map(Column, figures)], rows)
 
 
@@ -298,11 +280,15 @@ def _failures(found: LabReport) -> Section:
         if blank:
             rows.append((mode.name, f"no diagnosis for {', '.join(blank)}: {mode.unknown}"))
         if mode.not_recorded and len(blank) < len(found.arms):
-            rows.append((mode.name, f"no record says {mode.not_recorded}"))
+            rows.append((mode.name, f"the record does not say {mode.not_recorded}"))
     rows.append(
-        ("Counts", "cells with the sign, of those that can show it (with the condition, too)")
+        (
+            "Counts",
+            "cells that show the sign, of those that could; in brackets those that also meet the "
+            "paper's condition",
+        )
     )
-    rows.append(("Read with care", "a sign is no proof, and a cell may have several"))
+    rows.append(("Caution", "a sign is not proof, and a cell may show several"))
     return Section("Failure taxonomy", rows, [failures_table(found)], detail=True)
 
 
@@ -350,16 +336,14 @@ def _plain(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def report_files(
-    found: LabReport, cells: Sequence[CellFinished], about: dict[str, str]
-) -> dict[str, str]:
+def report_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
     """All files of a report, by name."""
     plots = {plot.title: plot for section in found.sections() for plot in section.plots}
     names = {title: f"plot-{at}.svg" for at, title in enumerate(plots, 1)}
     encoded = msgspec.json.encode(msgspec.to_builtins(found.to_dict()))
     return {
-        "report.html": found.to_html(about),
-        "report.md": found.to_markdown(about, names),
+        "report.html": found.to_html(found.about()),
+        "report.md": found.to_markdown(found.about(), names),
         "report.json": msgspec.json.format(encoded, indent=2).decode(),
         "comparisons.csv": comparisons_table(found).to_csv(),
         "arms.csv": arms_table(found).to_csv(),

@@ -18,6 +18,7 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `([^`]+)`")
 _NO_SUCH = re.compile(r"Invalid enum value '(.*)'")
 _KEY = re.compile(r"`(\w+)`")
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class MarkedYaml:
@@ -26,6 +27,8 @@ class MarkedYaml:
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._places: dict[Path, yaml.Mark] = {}
+        self._open: list[yaml.Node] = []
+        """Collections that are being read, from the outside in."""
         loader = yaml.SafeLoader(text)
         try:
             node = loader.get_single_node()
@@ -43,15 +46,29 @@ class MarkedYaml:
 
     def _read(self, loader: yaml.SafeLoader, node: yaml.Node, path: Path) -> Any:
         self._places.setdefault(path, node.start_mark)
+        if not isinstance(node, yaml.CollectionNode):
+            return loader.construct_object(node)
+        if node in self._open:
+            raise self.fault(path, "this contains itself; write out what is meant")
+        self._open.append(node)
+        try:
+            return self._read_collection(loader, node, path)
+        finally:
+            self._open.pop()
+
+    def _read_collection(
+        self, loader: yaml.SafeLoader, node: yaml.CollectionNode, path: Path
+    ) -> Any:
         if isinstance(node, yaml.SequenceNode):
             return [self._read(loader, each, (*path, at)) for at, each in enumerate(node.value)]
-        if not isinstance(node, yaml.MappingNode):
-            return loader.construct_object(node)
         found: dict[str, Any] = {}
         for key_node, each in node.value:
-            key = str(loader.construct_object(key_node))
+            merges = key_node.tag == _MERGE
+            key = "<<" if merges else str(loader.construct_object(key_node))
             below = (*path, key)
             self._places[below] = key_node.start_mark
+            if merges:
+                raise self.fault(below, "keys cannot be merged with `<<`; write them out")
             if key in found:
                 raise self.fault(below, f"`{key}` is given twice; remove one of them")
             found[key] = self._read(loader, each, below)

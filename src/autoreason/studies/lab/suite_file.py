@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute
-from autoreason.settings import PANEL_JUDGES, Budget, Models, Settings, limit_remedy, make_settings
+from autoreason.settings import Budget, Models, Settings, limit_remedy, make_settings
+from autoreason.strategies.registry import unused_setting
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
-    MAX_REPEATS,
     PANEL,
-    AddRule,
     Measure,
     Suite,
     SuiteArm,
@@ -28,6 +27,7 @@ from autoreason.studies.lab.lab_suite import (
 )
 from autoreason.studies.lab.marked_yaml import MarkedYaml
 from autoreason.studies.lab.marked_yaml import Path as KeyPath
+from autoreason.studies.lab.suite_keys import TASK_KEYS, SuiteKeys, TextKeys
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 
 _TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "parallel")}
@@ -70,75 +70,6 @@ class SuiteFile(NamedTuple):
     document: MarkedYaml
 
 
-class _TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task that is a text."""
-
-    brief: str
-    facts: str | None = None
-    draft: str | None = None
-    contract: dict[str, Any] = {}
-
-
-class _ProblemKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task that is a set of problems."""
-
-    problems: str
-    limit: Annotated[int, Meta(ge=1)] | None = None
-    ids: list[str] = []
-    difficulty: str | None = None
-
-
-class _ResearchKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task that has a number."""
-
-    research: str
-
-
-_TASKS: dict[str, type[Struct]] = {
-    "brief": _TextKeys,
-    "problems": _ProblemKeys,
-    "research": _ResearchKeys,
-}
-
-
-class _CellBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits of a cell."""
-
-
-class _WholeBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits of the whole, and under `cell` those of each."""
-
-    cell: _CellBudget = _CellBudget()
-
-
-class _PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The key `panel`."""
-
-    judges: int = PANEL_JUDGES
-    judge_models: str | list[str] = []
-    style: str = "reasoned"
-    judge_temperature: float | None = None
-    equal_length: bool = False
-    pairwise: bool = False
-
-
-class _Keys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file."""
-
-    name: str
-    tasks: dict[str, Any]
-    arms: dict[str, Any]
-    seed: Annotated[int, Meta(ge=0)] | None = None
-    model: str = ""
-    models: tuple[str, ...] = ()
-    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
-    panel: _PanelKeys = _PanelKeys()
-    measures: tuple[Measure, ...] = ()
-    comparisons: tuple[SuiteComparison, ...] = ()
-    budget: _WholeBudget = _WholeBudget()
-    add: AddRule | None = None
-
-
 def read_suite(
     source: Path,
     *,
@@ -165,7 +96,7 @@ def read_suite(
     value = document.value
     if repeats is not None and isinstance(value, dict):
         value = value | {"repeats": repeats}
-    keys = document.convert((), value, _Keys)
+    keys = document.convert((), value, SuiteKeys)
     servers = {"base_url": base_url, "allow_http": allow_http, "batch": batch}
     return _Reading(document, keys, source.resolve().parent, models, servers).read()
 
@@ -176,7 +107,7 @@ class _Reading:
     def __init__(
         self,
         document: MarkedYaml,
-        keys: _Keys,
+        keys: SuiteKeys,
         folder: Path,
         models: Mapping[str, str],
         servers: Mapping[str, Any],
@@ -269,11 +200,11 @@ class _Reading:
         path: KeyPath = ("tasks", name)
         self._check_name(path, name)
         keys = value if isinstance(value, dict) else {"brief": value}
-        kinds = [kind for kind in _TASKS if kind in keys]
+        kinds = [kind for kind in TASK_KEYS if kind in keys]
         if len(kinds) != 1:
-            raise self.document.fault(path, f"task {name} needs one of {', '.join(_TASKS)}")
-        found: Struct = self.document.convert(path, keys, _TASKS[kinds[0]])
-        if isinstance(found, _TextKeys):
+            raise self.document.fault(path, f"task {name} needs one of {', '.join(TASK_KEYS)}")
+        found: Struct = self.document.convert(path, keys, TASK_KEYS[kinds[0]])
+        if isinstance(found, TextKeys):
             try:
                 return SuiteTask(task=self._text(found))
             except InvalidInput as error:
@@ -283,7 +214,7 @@ class _Reading:
         self.sources[name] = TaskSource(job, self.folder / options.pop(kinds[0]), options)
         return SuiteTask(task=Task(brief=name), job=job)
 
-    def _text(self, keys: _TextKeys) -> Task:
+    def _text(self, keys: TextKeys) -> Task:
         """A text from words, or from files in the folder of the suite."""
         files = {
             name: self.folder / text.strip()
@@ -364,9 +295,14 @@ class _Reading:
         keys |= self.servers
         keys["base_url"] = servers_of(keys["base_url"], models)
         try:
-            return make_settings(models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell))
+            settings = make_settings(
+                models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell)
+            )
+            if unused := unused_setting(settings):
+                raise InvalidInput(unused)
         except InvalidInput as error:
             raise self.document.blame(path, error) from None
+        return settings
 
     # Comparisons.
 
