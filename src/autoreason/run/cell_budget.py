@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import monotonic
 
 from autoreason.errors import BudgetReached
 from autoreason.exchange import Reply, Spent
-from autoreason.journal import Journal
+from autoreason.journal import Journal, RunRow
 from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.prices import rates
 from autoreason.run.working_time import working_time
@@ -21,19 +22,30 @@ def open_tracker(journal: Journal, budget: Budget, suite: str) -> BudgetTracker 
     return BudgetTracker(budget, lambda: before + monotonic() - started)
 
 
-def open_budget(journal: Journal, budget: Budget, base: str, suite: str) -> BudgetTracker | None:
-    """The same with what earlier processes have used, in this suite and in the one it adds to."""
+def open_budget(journal: Journal, budget: Budget, suite: str) -> BudgetTracker | None:
+    """The same with what earlier processes have used."""
     tracker = open_tracker(journal, budget, suite)
     if tracker:
-        for each in filter(None, (base, suite)):
-            for used in usage_by_cell(journal, budget, each).values():
-                tracker.carry_used(used)
+        for used in usage_by_cell(journal, budget, suite).values():
+            tracker.carry_used(used)
     return tracker
 
 
 def usage_by_cell(journal: Journal, budget: Budget, suite: str) -> dict[str, CostBound]:
-    """What the record says the cells of a suite have used, by their runs."""
-    return {row.id: usage(journal, budget, row.id, row.spent) for row in journal.cells(suite)}
+    """What the record says the cells of a suite have used, and of those that it adds to, by their runs."""
+    return {
+        row.id: usage(journal, budget, row.id, row.spent)
+        for each in with_bases(journal.row(suite), journal)
+        for row in journal.cells(each.id)
+    }
+
+
+def with_bases(suite: RunRow, journal: Journal) -> Iterator[RunRow]:
+    """A suite, the one that it adds repeats to, and so on to the first, so far as they are in the journal."""
+    yield suite
+    while (base := suite.forked_from) and journal.has(base):
+        suite = journal.row(base)
+        yield suite
 
 
 def usage(journal: Journal, budget: Budget, run: str, spent: Spent) -> CostBound:

@@ -94,7 +94,7 @@ async def open_cells(
     suite = suite_of(task)
     assert suite is not None
     terms = read_options(settings, LabTerms)
-    budget_of = cache(partial(open_budget, journal, settings.budget, terms.base))
+    budget_of = cache(partial(open_budget, journal, settings.budget))
     executor: Executor
     if terms.ray:
         from autoreason.run.ray_cells import RayExecutor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
+from autoreason.run.cell_budget import with_bases
 from autoreason.run.working_time import working_time
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
@@ -134,11 +136,8 @@ def running_cells(suite: str, journal: Journal) -> Iterator[str]:
 
 
 def _spent(row: RunRow, journal: Journal) -> Spent:
-    """What a suite has spent, and the one that it adds repeats to."""
-    base = row.forked_from
-    if base is None or not journal.has(base):
-        return row.spent
-    return row.spent.joined(_spent(journal.row(base), journal))
+    """What a suite has spent, and those that it adds repeats to."""
+    return reduce(Spent.joined, [each.spent for each in with_bases(row, journal)])
 
 
 def report_of(run: str | None, *, journal: Journal) -> FoundReport:
