@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import inf
 
 import msgspec
 from aiohttp import web
@@ -29,6 +30,9 @@ class CountingServer:
         self.inside = 0
         self.most = 0
         """At once."""
+        self.answered = 0
+        self.answers = inf
+        """How many it gives; the callers of all others wait until there are more."""
         self.arrived: list[float] = []
 
     def has(self, number: int) -> bool:
@@ -68,6 +72,9 @@ class CountingServer:
         self.most = max(self.most, self.inside)
         try:
             await asyncio.sleep(self.delay)
+            while self.answered >= self.answers:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            self.answered += 1
             return web.json_response(await _echo(body))
         finally:
             self.inside -= 1

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -185,17 +186,25 @@ async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
     if not pytestconfig.getoption("--all"):
         pytest.skip("nodes that come and go take half a minute to minutes; --all kills them")
     first = nodes.add()
-    async with CountingServer(delay=0.1).serving() as server:
+    async with CountingServer(delay=0).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
             limit = Budget(calls=whole.asked.total())
             running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
-            await until(lambda: server.has(3) and len(nodes.actors("CellActor")) == 2, running)
+
+            async def answer(number: int) -> None:
+                """Let the suite come so far, with calls in flight."""
+                server.answers = number
+                await until(lambda: server.answered == number and server.inside, running)
+
+            await answer(3)
+            await until(lambda: len(nodes.actors("CellActor")) == 2, running)
             second = await asyncio.to_thread(nodes.add)
             await asyncio.to_thread(nodes.kill, first)
-            await until(partial(server.has, 20), running)
+            await answer(20)
             await asyncio.to_thread(nodes.drain, second)
-            await until(partial(server.has, 40), running)
+            await answer(40)
             await kill_one(nodes, "CellActor")
+            server.answers = inf
             result = await running
         assert result.status == "done"
         assert result.report.pairs == whole.pairs
@@ -205,7 +214,7 @@ async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
         assert server.beyond(whole.asked) <= 3 * server.most
 
 
-async def test_a_gate_that_is_killed_grants_no_place_and_no_call_beyond_the_limits(
+async def test_limits_hold_for_two_suites_whose_gate_is_killed_and_then_ends_with_one_of_them(
     tmp_path: Path,
     postgres_url: str,
     nodes: Nodes,
@@ -214,16 +223,32 @@ async def test_a_gate_that_is_killed_grants_no_place_and_no_call_beyond_the_limi
     monkeypatch.setattr(ray_cells, "GateActor", SmallGate)
     async with CountingServer(delay=0.1).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
-            running = asyncio.create_task(
-                run_on(nodes, server, tmp_path, journal, budget=Budget(calls=31))
-            )
-            for asked in (5, 20):
-                await until(partial(server.has, asked), running)
-                await kill_one(nodes, "SmallGate")
-            paused = await running
-        assert paused.status == "budget"
-        assert paused.calls == server.asked.total() == 31
-        assert server.most == 3
+
+            def start(calls: int) -> asyncio.Task[StudyResult[LabReport]]:
+                """Another suite, on one worker."""
+                work = run_on(
+                    nodes, server, tmp_path, journal, workers=1, budget=Budget(calls=calls)
+                )
+                return asyncio.create_task(work)
+
+            server.answers = 3
+            first = start(10)
+            await until(lambda: server.inside == 3, first)
+            second = start(31)
+            await until(lambda: len(journal.runs()) == 2 and all_have_cells(journal), second)
+            await kill_one(nodes, "SmallGate")
+            server.answers = inf
+            paused = await first
+            assert (paused.status, paused.calls) == ("budget", 10)
+            assert server.most == 3
+            paused = await second
+            assert (paused.status, paused.calls) == ("budget", 31)
+        assert server.asked.total() == 41
+
+
+def all_have_cells(journal: Journal) -> bool:
+    """Whether every suite has begun."""
+    return all(journal.cells(row.id) for row in journal.runs())
 
 
 async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from importlib import import_module
@@ -14,7 +14,7 @@ from uuid import uuid4
 import msgspec
 from msgspec import Struct
 
-from autoreason.errors import AutoreasonError, JournalError, WritingFailed
+from autoreason.errors import AutoreasonError, JournalError, RunLocked, WritingFailed
 from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
 from autoreason.models.concurrency import ConcurrencyLimiter
@@ -33,40 +33,51 @@ from autoreason.run.cell_messages import (
 from autoreason.run.cell_worker import CellWorker
 from autoreason.run.gate_client import GateClient
 from autoreason.settings import Budget
+from autoreason.studies.lab.lab_job import MAX_WORKERS
 
+_NAMESPACE = "autoreason"
 _POLL_SECONDS = 60.0
 """How long the gate keeps a worker waiting that it has nothing to tell."""
 _WATCH_SECONDS = 1.0
 _PAUSE = 0.2
 
 
-class SuiteOpening(Struct, frozen=True, kw_only=True):
-    """What every actor of a suite is created with, and again when Ray restarts it."""
+class Account(Struct, frozen=True, kw_only=True):
+    """A suite and the limits over all of its cells."""
 
     suite: str
     base: str
     budget: Budget
-    worker: Opening
 
     @property
     def limited(self) -> bool:
         """Whether calls are paid from a budget of all cells."""
         return self.budget != Budget()
 
+
+class SuiteOpening(Struct, frozen=True, kw_only=True):
+    """What every actor of a suite is created with, and again when Ray restarts it."""
+
+    account: Account
+    worker: Opening
+    cluster: str
+    """The same for all suites that share a gate: those of one cluster that record in one journal."""
+
     @property
     def gate(self) -> str:
         """The name of the gate's actor."""
-        return f"autoreason-gate-{self.suite}"
+        return f"autoreason-gate-{self.cluster}"
 
     @property
     def lock_prefix(self) -> str:
         """How the names begin under which workers are locked in the journal, which shows that they live."""
-        return f"{self.suite}-worker-"
+        return f"autoreason-worker-{self.cluster}-"
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
     """All that a worker has of a gate and wants of it, for one that knows nothing."""
 
+    account: Account
     granted: list[Enter | Reserve]
     waiting: list[Enter | Reserve]
     used: dict[str, CostBound]
@@ -80,18 +91,73 @@ _read_answers = msgspec.json.Decoder(list[FromGate]).decode
 _read_start = msgspec.json.Decoder(StartCell).decode
 
 
+class _SuiteGate:
+    """The gate of one suite: places of all, money of its own."""
+
+    def __init__(self, account: Account, journal: Journal, places: CallGate) -> None:
+        self.account = account
+        self._journal = journal
+        self.calls = places.beside(open_tracker(journal, account.budget, account.suite))
+        self._owners: dict[str, str] = {}
+        """Which worker last reserved money for a run."""
+        self._declared: set[str] = set()
+        """Runs of which a worker said what they have used."""
+
+    def declare(self, worker: str, used: Mapping[str, CostBound]) -> None:
+        """Count what the cells of a worker have used."""
+        for run, each in used.items():
+            self._owners[run] = worker
+            self._declared.add(run)
+            self.calls.recount(run, each)
+
+    def pay_for(self, worker: str, run: str) -> None:
+        """A worker reserves money for a run."""
+        if self._owners.get(run) != worker:
+            # The worker before is dead, and its last messages may be lost.
+            if run in self._owners:
+                self._recount(run)
+            self._owners[run] = worker
+
+    def close(self, worker: str) -> None:
+        """Of the cells of a dead worker the journal says what they have used."""
+        for run in [run for run, owner in self._owners.items() if owner == worker]:
+            self._recount(run)
+            del self._owners[run]
+
+    async def open(self) -> None:
+        """Count the cells that no worker has declared; then there are grants."""
+        account = self.account
+        for suite in filter(None, (account.base, account.suite) if account.limited else ()):
+            found = await asyncio.to_thread(usage_by_cell, self._journal, account.budget, suite)
+            for run, used in found.items():
+                if run not in self._declared:
+                    self.calls.recount(run, used)
+        self.calls.opened.set()
+
+    def _recount(self, run: str) -> None:
+        spent = self._journal.spent(run)
+        self.calls.recount(run, usage(self._journal, self.account.budget, run, spent))
+
+
 class _Mailbox:
     """A worker's session, and the answers for it."""
 
-    def __init__(self, gate: CallGate, epoch: int) -> None:
-        self.epoch = epoch
-        self.session = GateSession(gate, self._put)
+    def __init__(self, worker: str, suite: _SuiteGate, epoch: int) -> None:
+        self._worker = worker
+        self.suite, self.epoch = suite, epoch
+        self.session = GateSession(suite.calls, self._put)
         self._answers: list[FromGate] = []
         self._filled = asyncio.Event()
 
     def _put(self, answer: FromGate) -> None:
         self._answers.append(answer)
         self._filled.set()
+
+    def take(self, message: ToGate) -> None:
+        """Act on a message of the worker."""
+        if isinstance(message, Reserve):
+            self.suite.pay_for(self._worker, message.run)
+        self.session.take(message)
 
     async def wait(self) -> None:
         """Wait for an answer, or a while."""
@@ -108,10 +174,10 @@ class _Mailbox:
 
 
 class GateActor:
-    """The gate of a suite. Where it died, another takes its place and grants nothing before it knows what was granted.
+    """The gate of all suites of a cluster. Where it died, another takes its place, and first learns what was granted.
 
-    A worker lives while it is locked in the journal. A new gate waits until every worker that lives has declared what
-    it was granted; of all other cells the journal says what they have used.
+    A worker lives while it is locked in the journal. Nothing is granted to a suite before every worker that lives, of
+    any suite, has declared what it was granted; of all other cells the journal says what they have used.
     """
 
     def __init__(
@@ -120,13 +186,9 @@ class GateActor:
         limiter: Callable[[str], ConcurrencyLimiter] = provider_limiter,
     ) -> None:
         self._opening = opening
-        self._limiter = limiter
+        self._places = CallGate(limiter=limiter)
+        self._suites: dict[str, _SuiteGate] = {}
         self._mailboxes: dict[str, _Mailbox] = {}
-        self._owners: dict[str, str] = {}
-        """Which worker last reserved money for a run."""
-        self._declared: set[str] = set()
-        """Runs of which a worker said what they have used."""
-        self._gate: CallGate | None = None
         self._watching: asyncio.Task[None] | None = None
 
     @cached_property
@@ -137,17 +199,14 @@ class GateActor:
     async def declare(self, worker: str, epoch: int, data: bytes) -> None:
         """Open a worker's session, in place of the one it had."""
         declaration = _read_declaration(data)
-        gate = self._open()
+        suite = self._find_suite(declaration.account)
         if before := self._mailboxes.pop(worker, None):
             before.session.close()
-        mailbox = self._mailboxes[worker] = _Mailbox(gate, epoch)
+        mailbox = self._mailboxes[worker] = _Mailbox(worker, suite, epoch)
         mailbox.session.restore(declaration.granted)
-        for run, used in declaration.used.items():
-            self._owners[run] = worker
-            self._declared.add(run)
-            gate.recount(run, used)
+        suite.declare(worker, declaration.used)
         for message in declaration.waiting:
-            self._take(worker, mailbox, message)
+            mailbox.take(message)
 
     async def tell(self, worker: str, epoch: int, data: bytes) -> bytes | None:
         """Take messages in; what is granted at once, or None where the worker has to declare itself first."""
@@ -155,7 +214,7 @@ class GateActor:
         if mailbox is None or mailbox.epoch != epoch:
             return None
         for message in _read_messages(data):
-            self._take(worker, mailbox, message)
+            mailbox.take(message)
         # What waits for nothing is granted in the next rounds of the event loop.
         for _ in range(3):
             await asyncio.sleep(0)
@@ -169,63 +228,60 @@ class GateActor:
         await mailbox.wait()
         return _encode(mailbox.collect())
 
-    def _open(self) -> CallGate:
-        # Not when the actor is created, where there is no event loop yet.
-        if self._gate is None:
-            opening = self._opening
-            budget = open_tracker(self._journal, opening.budget, opening.suite)
-            self._gate = CallGate(budget, self._limiter)
-            self._gate.opened.clear()
-            self._watching = asyncio.create_task(self._watch(self._gate))
+    def _find_suite(self, account: Account) -> _SuiteGate:
+        suite = self._suites.get(account.suite)
+        # One that is resumed may have other limits.
+        if suite is None or suite.account != account:
+            suite = self._suites[account.suite] = _SuiteGate(account, self._journal, self._places)
+        if self._watching is None:
+            # Not when the actor is created, where there is no event loop yet.
+            self._watching = asyncio.create_task(self._watch())
             self._watching.add_done_callback(_leave_on_error)
-        return self._gate
+        return suite
 
-    def _take(self, worker: str, mailbox: _Mailbox, message: ToGate) -> None:
-        if isinstance(message, Reserve) and self._owners.get(message.run) != worker:
-            # The worker before is dead, and its last messages may be lost.
-            if message.run in self._owners:
-                self._recount(message.run)
-            self._owners[message.run] = worker
-        mailbox.session.take(message)
-
-    def _recount(self, run: str) -> None:
-        assert self._gate is not None
-        spent = self._journal.spent(run)
-        self._gate.recount(run, usage(self._journal, self._opening.budget, run, spent))
-
-    async def _watch(self, gate: CallGate) -> None:
-        """Open the gate when all is known, and give back what dead workers had."""
+    async def _watch(self) -> None:
+        """Open the gates of suites when all is known, and give back what dead workers had."""
         while True:
             with suppress(JournalError):
                 known = set(self._mailboxes)
                 alive = await asyncio.to_thread(self._live_workers)
-                if not gate.opened.is_set() and alive <= known:
-                    await self._count_others(gate)
-                    gate.opened.set()
+                if alive <= known:
+                    for suite in self._unopened():
+                        await suite.open()
                 for worker in known - alive:
                     self._close(worker)
-            await asyncio.sleep(_WATCH_SECONDS if gate.opened.is_set() else _PAUSE)
+            await asyncio.sleep(_PAUSE if self._unopened() else _WATCH_SECONDS)
+
+    def _unopened(self) -> list[_SuiteGate]:
+        return [each for each in self._suites.values() if not each.calls.opened.is_set()]
 
     def _live_workers(self) -> set[str]:
         prefix = self._opening.lock_prefix
         return {name for name in self._journal.locked_runs() if name.startswith(prefix)}
 
-    async def _count_others(self, gate: CallGate) -> None:
-        """Count the cells that no worker has declared."""
-        opening = self._opening
-        if not opening.limited:
-            return
-        for suite in filter(None, (opening.base, opening.suite)):
-            found = await asyncio.to_thread(usage_by_cell, self._journal, opening.budget, suite)
-            for run, used in found.items():
-                if run not in self._declared:
-                    gate.recount(run, used)
-
     def _close(self, worker: str) -> None:
-        for run in [run for run, owner in self._owners.items() if owner == worker]:
-            self._recount(run)
-            del self._owners[run]
+        suite = self._mailboxes[worker].suite
+        suite.close(worker)
         self._mailboxes.pop(worker).session.close()
+        if not any(each.suite is suite for each in self._mailboxes.values()):
+            self._suites.pop(suite.account.suite, None)
+
+
+def open_gate(opening: SuiteOpening, kind: type[GateActor] = GateActor) -> tuple[Any, bool]:
+    """The gate's actor, and whether it was created here: it ends with the process that created it."""
+    ray: Any = import_module("ray")
+    with suppress(ValueError):
+        return ray.get_actor(opening.gate, namespace=_NAMESPACE), False
+    options = ray.remote(kind).options(
+        name=opening.gate,
+        namespace=_NAMESPACE,
+        # Others may create it in this moment.
+        get_if_exists=True,
+        num_cpus=0,
+        max_restarts=-1,
+        max_concurrency=4 * MAX_WORKERS,
+    )
+    return options.remote(opening), True
 
 
 class GateLink:
@@ -233,7 +289,7 @@ class GateLink:
 
     def __init__(self, opening: SuiteOpening, name: str) -> None:
         self._opening, self._name = opening, name
-        self._gate: Any = import_module("ray").get_actor(opening.gate)
+        self._gate: Any = None
         self._outbox: list[ToGate] = []
         self._filled = asyncio.Event()
         self._epoch = 0
@@ -257,6 +313,8 @@ class GateLink:
                 await asyncio.sleep(_PAUSE)
 
     async def _declare(self, worker: CellWorker) -> None:
+        self._gate, _ = open_gate(self._opening)
+        account = self._opening.account
         settled = -1
         while settled != self.client.settled:
             settled = self.client.settled
@@ -264,11 +322,14 @@ class GateLink:
         self.client.return_spare()
         # Nothing is awaited from here on: what is paid for is recorded, and all else is granted or waiting.
         used = {
-            run: usage(worker.journal, self._opening.budget, run, worker.journal.spent(run))
-            for run in (worker.running if self._opening.limited else ())
+            run: usage(worker.journal, account.budget, run, worker.journal.spent(run))
+            for run in (worker.running if account.limited else ())
         }
         declaration = Declaration(
-            granted=self.client.granted, waiting=self.client.waiting, used=used
+            account=account,
+            granted=self.client.granted,
+            waiting=self.client.waiting,
+            used=used,
         )
         self._outbox.clear()
         await self._gate.declare.remote(self._name, self._epoch, _encode(declaration))
@@ -311,6 +372,17 @@ def _leave_on_error(task: asyncio.Task[None]) -> None:
         leave()
 
 
+async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
+    """Run a cell once no other worker has it; the one before may live on for a while without its node."""
+    # The run's own lock would come too late: after reading whether there is something to go on with.
+    claim = f"claim-{message.run}"
+    while True:
+        if not any(map(worker.journal.lock_owner, (claim, message.run))):
+            with suppress(RunLocked), worker.journal.lock(claim):
+                return await worker.run(message)
+        await asyncio.sleep(_PAUSE)
+
+
 class CellActor:
     """A worker: runs cells side by side, over its own journal and models."""
 
@@ -324,11 +396,7 @@ class CellActor:
         """Run a cell to its end or a pause, from where another worker left it."""
         message = _read_start(data)
         try:
-            worker = self._open()
-            # The worker before may be dead without its host's having noticed.
-            while worker.journal.lock_owner(message.run) and not worker.stopped:  # noqa: ASYNC110
-                await asyncio.sleep(_PAUSE)
-            return await worker.run(message)
+            return await run_alone(self._open(), message)
         except WritingFailed:
             leave()
         except AutoreasonError as error:
