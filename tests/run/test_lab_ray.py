@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import secrets
 import signal
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.patience import PATIENCE
 from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import run_suite
@@ -108,9 +110,11 @@ class Nodes:
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """A cluster with one node so far, to which this process is connected."""
     with pytest.MonkeyPatch.context() as patch:
+        # Like another machine, its nodes have a folder of their own.
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("nodes")))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         # Else Ray writes one into the user's folder.
@@ -122,6 +126,13 @@ def nodes() -> Iterator[Nodes]:
         finally:
             ray.shutdown()
             nodes.close()
+
+
+@pytest.fixture(scope="module")
+def all_tests(pytestconfig: pytest.Config) -> None:
+    """Skip what takes long, unless it was asked for."""
+    if not pytestconfig.getoption("--all"):
+        pytest.skip("starts many processes; --all runs it")
 
 
 class Whole(NamedTuple):
@@ -176,15 +187,13 @@ async def kill_one(nodes: Nodes, kind: str) -> None:
             os.kill(process, signal.SIGKILL)
 
 
+@pytest.mark.usefixtures("all_tests")
 async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
     tmp_path: Path,
     postgres_url: str,
     nodes: Nodes,
     whole: Whole,
-    pytestconfig: pytest.Config,
 ) -> None:
-    if not pytestconfig.getoption("--all"):
-        pytest.skip("nodes that come and go take half a minute to minutes; --all kills them")
     first = nodes.add()
     async with CountingServer(delay=0).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
@@ -249,6 +258,68 @@ async def test_limits_hold_for_two_suites_whose_gate_is_killed_and_then_ends_wit
 def all_have_cells(journal: Journal) -> bool:
     """Whether every suite has begun."""
     return all(journal.cells(row.id) for row in journal.runs())
+
+
+SOLUTION = "```python\nprint(2 * int(input()))\n```"
+PROPOSAL = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\nknob = 5\n```\n"
+PROGRAMS = """\
+name: programs
+tasks: {first: {problems: set.jsonl, ids: [p1]}, second: {problems: set.jsonl, ids: [p2]}}
+arms: {search: {strategy: search, calls: 3}}
+measures: [passed]
+"""
+KNOBS = """\
+name: knobs
+tasks: {knob: {research: task.md}}
+arms: {race: {strategy: race, evaluations: 12, patience: 2}}
+repeats: 2
+measures: [value]
+"""
+
+
+@needs_jail
+@pytest.mark.usefixtures("all_tests")
+@pytest.mark.parametrize(
+    ("text", "says", "measure", "mean"),
+    [(PROGRAMS, SOLUTION, "passed", 1.0), (KNOBS, PROPOSAL, "value", 5.0)],
+    ids=["problems", "research"],
+)
+async def test_sets_of_problems_and_research_need_nothing_from_the_machine_that_started_them(
+    tmp_path: Path,
+    postgres_url: str,
+    nodes: Nodes,
+    text: str,
+    says: str,
+    measure: str,
+    mean: float,
+) -> None:
+    files = write_programs(tmp_path)
+    async with CountingServer(delay=0, says=says).serving() as server:
+        with Journal.open(postgres_url, create=True) as journal:
+            server.answers = 0
+            running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, text=text))
+            await until(lambda: server.inside, running)
+            for each in files:
+                each.unlink()
+            server.answers = inf
+            result = await running
+        assert result.status == "done"
+        assert [(each.finished, each.means[measure]) for each in result.report.arms] == [(2, mean)]
+
+
+def write_programs(folder: Path) -> list[Path]:
+    """Two problems, and a research task that turns a knob."""
+    problem = {"statement": "Double it.", "public_tests": [["2", "4"]]}
+    contents = {
+        "set.jsonl": "\n".join(json.dumps({**problem, "id": f"p{n}"}) for n in (1, 2)),
+        "task.md": "---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n",
+        "knob.txt": "knob = 0\n",
+        "evaluate.py": "def score(artifact, seed, items):\n"
+        "    return {'score': float(artifact.text('knob.txt').split()[-1])}\n",
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(content)
+    return [folder / name for name in contents]
 
 
 async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(

@@ -8,17 +8,23 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 from uuid import uuid4
 
 import msgspec
 from msgspec import Struct
 
+from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
+from autoreason.artifacts.research_task import research_of
 from autoreason.errors import AutoreasonError, JournalError, RunLocked, WritingFailed
+from autoreason.files import write_atomically
 from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.pool import provider_limiter
+from autoreason.paths import data_folder
+from autoreason.programs.examiner.store import set_path
 from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_budget import open_tracker, usage, usage_by_cell
 from autoreason.run.cell_messages import (
@@ -34,6 +40,7 @@ from autoreason.run.cell_worker import CellWorker
 from autoreason.run.gate_client import GateClient
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_job import MAX_WORKERS
+from autoreason.studies.lab.lab_suite import Suite
 
 _NAMESPACE = "autoreason"
 _POLL_SECONDS = 60.0
@@ -372,6 +379,27 @@ def _leave_on_error(task: asyncio.Task[None]) -> None:
         leave()
 
 
+def saved_files(suite: Suite) -> dict[str, bytes]:
+    """Sets of problems and evaluators, which are saved beside the journal, by their paths in the data folder."""
+    paths: set[Path] = set()
+    for each in suite.tasks.values():
+        if digest := each.terms.get("set"):
+            paths.add(set_path(digest))
+        if (research := research_of(each.task)) and research.evaluation:
+            paths.add(evaluation_path(research.evaluation))
+    folder = data_folder()
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.exists()}
+
+
+def save_here(files: Mapping[str, bytes]) -> None:
+    """Save what another machine has saved, where it is missing; it is checked by its digest when it is read."""
+    for name, body in files.items():
+        path = data_folder() / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(path, body, private=True)
+
+
 async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
     """Run a cell once no other worker has it; the one before may live on for a while without its node."""
     # The run's own lock would come too late: after reading whether there is something to go on with.
@@ -386,8 +414,9 @@ async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
 class CellActor:
     """A worker: runs cells side by side, over its own journal and models."""
 
-    def __init__(self, opening: SuiteOpening) -> None:
+    def __init__(self, opening: SuiteOpening, files: Mapping[str, bytes]) -> None:
         self._opening = opening
+        self._files = files
         self._exits = ExitStack()
         self._worker: CellWorker | None = None
         self._linking: asyncio.Task[None] | None = None
@@ -409,6 +438,7 @@ class CellActor:
     def _open(self) -> CellWorker:
         # Not when the actor is created: one that cannot be created is not restarted.
         if self._worker is None:
+            save_here(self._files)
             name = f"{self._opening.lock_prefix}{uuid4().hex[:12]}"
             link = GateLink(self._opening, name)
             worker = CellWorker(self._opening.worker, link.client)

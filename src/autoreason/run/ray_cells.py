@@ -20,10 +20,18 @@ from autoreason.paths import ServerUrl, hide_password
 from autoreason.run.cell_messages import opening, start_cell
 from autoreason.run.cell_workers import pass_stop_on, read_outcome
 from autoreason.run.cells import CellOutcome, CellRun
-from autoreason.run.ray_actors import Account, CellActor, GateActor, SuiteOpening, open_gate
+from autoreason.run.ray_actors import (
+    Account,
+    CellActor,
+    GateActor,
+    SuiteOpening,
+    open_gate,
+    saved_files,
+)
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
+from autoreason.studies.lab.lab_suite import Suite
 
 _LOOK_SECONDS = 5.0
 """Between two looks at how large the cluster is."""
@@ -38,11 +46,18 @@ class RayExecutor:
     """Runs cells in actors on the nodes of a cluster; the gate is an actor, too."""
 
     def __init__(
-        self, terms: LabTerms, journal: Journal, settings: Settings, switch: StopSwitch
+        self,
+        suite: Suite,
+        terms: LabTerms,
+        journal: Journal,
+        settings: Settings,
+        switch: StopSwitch,
     ) -> None:
+        self._tasks = suite
         self._terms, self._settings, self._switch = terms, settings, switch
         self._opening = opening(journal, settings)
         self._ours = False
+        self._files: Any = None
         self._gate: Any = None
         self._gate_is_ours = False
         self._workers: list[Any] = []
@@ -52,7 +67,12 @@ class RayExecutor:
 
     @classmethod
     async def connect(
-        cls, terms: LabTerms, journal: Journal, settings: Settings, switch: StopSwitch
+        cls,
+        suite: Suite,
+        terms: LabTerms,
+        journal: Journal,
+        settings: Settings,
+        switch: StopSwitch,
     ) -> RayExecutor:
         """Connect to the cluster, or start one; refuses what cannot work there."""
         if not isinstance(journal.place, ServerUrl):
@@ -60,7 +80,7 @@ class RayExecutor:
                 "workers on a Ray cluster cannot share a file of SQLite; "
                 "give a journal on a server, `journal` postgresql://…"
             )
-        executor = cls(terms, journal, settings, switch)
+        executor = cls(suite, terms, journal, settings, switch)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.
         executor._ours = await asyncio.to_thread(connect, terms.ray)
         return executor
@@ -95,6 +115,7 @@ class RayExecutor:
         """Create the actors; more of them where the cluster has grown."""
         if self._gate is None:
             self._gate, self._gate_is_ours = open_gate(opening, GateActor)
+            self._files = _ray().put(saved_files(self._tasks))
             self._watching = asyncio.create_task(pass_stop_on(self._switch, self._stop))
         if self._workers and monotonic() < self._looked + _LOOK_SECONDS:
             return
@@ -115,7 +136,7 @@ class RayExecutor:
                     max_concurrency=2 * MAX_PARALLEL,
                 )
             )
-            self._workers.append(worker.remote(opening))
+            self._workers.append(worker.remote(opening, self._files))
 
     def _stop(self) -> None:
         for worker in self._workers:
