@@ -30,7 +30,7 @@ from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.run import ray_cells
 from autoreason.run.lab_status import lab_status
-from autoreason.run.ray_actors import GateActor
+from autoreason.run.ray_gate import GateActor
 from autoreason.run.reports import StudyResult
 from autoreason.run.result import StopSwitch
 from autoreason.run.resume import resume_async

@@ -20,14 +20,8 @@ from autoreason.paths import ServerUrl, hide_password
 from autoreason.run.cell_messages import opening, start_cell
 from autoreason.run.cell_workers import pass_stop_on, read_outcome
 from autoreason.run.cells import CellOutcome, CellRun
-from autoreason.run.ray_actors import (
-    Account,
-    CellActor,
-    GateActor,
-    SuiteOpening,
-    open_gate,
-    saved_files,
-)
+from autoreason.run.ray_gate import Account, GateActor, SuiteOpening, open_gate
+from autoreason.run.ray_worker import CellActor, saved_files
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,12 +28,8 @@ from autoreason.run.cell_messages import (
     Reserve,
     Settle,
     ToGate,
-    start_cell,
 )
-from autoreason.run.cell_worker import CellWorker
-from autoreason.run.cells import CellRun
-from autoreason.run.gate_client import GateClient
-from autoreason.run.ray_actors import Account, Declaration, GateActor, SuiteOpening, run_alone
+from autoreason.run.ray_gate import Account, Declaration, GateActor, SuiteOpening
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 
@@ -261,19 +256,3 @@ async def test_a_suite_that_is_resumed_has_its_new_limits(cluster: Cluster) -> N
     await after.declare(gate)
     await after.tell(gate, *map(money, (1, 2, 3)))
     assert [each.number for each in await after.granted(gate, 2)] == [1, 2]
-
-
-async def test_a_cell_that_two_workers_are_sent_is_run_once(tmp_path: Path) -> None:
-    url = str(tmp_path / "journal.db")
-    Journal.open(url, create=True).close()
-    settings = Settings(strategy="single", models=Models.everywhere("echo/echo"), seed=1)
-    cell = CellRun(run=CELL, part="a", task=Task(brief="Explain tides."), settings=settings)
-    message = start_cell(cell, limited=False)
-    workers = [CellWorker(opening(url).worker, GateClient(lambda _: None)) for _ in range(3)]
-    ended = await asyncio.gather(*(run_alone(worker, message) for worker in workers))
-    assert ended[0].result
-    assert ended[0].result.finished
-    assert ended[1:] == ended[:1] * 2
-    assert workers[0].journal.row(CELL).spent.calls == 1
-    for worker in workers:
-        worker.journal.close()

@@ -1,52 +1,34 @@
-"""What runs on the nodes of a Ray cluster: workers that run cells, and the one gate that all their calls pass."""
+"""The gate of a Ray cluster: one actor grants places to all suites that record in one journal, and money to each."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NoReturn
-from uuid import uuid4
 
 import msgspec
 from msgspec import Struct
 
-from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
-from autoreason.artifacts.research_task import research_of
-from autoreason.errors import AutoreasonError, JournalError, RunLocked, WritingFailed
-from autoreason.files import write_atomically
+from autoreason.errors import JournalError
 from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.pool import provider_limiter
-from autoreason.paths import data_folder
-from autoreason.programs.examiner.store import set_path
 from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_budget import open_tracker, usage, usage_by_cell
-from autoreason.run.cell_messages import (
-    CellEnded,
-    Enter,
-    FromGate,
-    Opening,
-    Reserve,
-    StartCell,
-    ToGate,
-)
-from autoreason.run.cell_worker import CellWorker
-from autoreason.run.gate_client import GateClient
+from autoreason.run.cell_messages import Enter, FromGate, Opening, Reserve, ToGate
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_job import MAX_WORKERS
-from autoreason.studies.lab.lab_suite import Suite
 
 _NAMESPACE = "autoreason"
 _POLL_SECONDS = 60.0
 """How long the gate keeps a worker waiting that it has nothing to tell."""
 _WATCH_SECONDS = 1.0
-_PAUSE = 0.2
+PAUSE = 0.2
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -94,8 +76,19 @@ class Declaration(Struct, frozen=True, kw_only=True):
 _encode = msgspec.json.encode
 _read_declaration = msgspec.json.Decoder(Declaration).decode
 _read_messages = msgspec.json.Decoder(list[ToGate]).decode
-_read_answers = msgspec.json.Decoder(list[FromGate]).decode
-_read_start = msgspec.json.Decoder(StartCell).decode
+
+
+def leave() -> NoReturn:
+    """End this process, which cannot go on: Ray starts another, and its cells go on there."""
+    os._exit(1)
+
+
+def leave_on_error(task: asyncio.Task[None]) -> None:
+    """A process whose background task has failed would keep all others waiting."""
+    if not task.cancelled():
+        with suppress(Exception):
+            task.print_stack()
+        leave()
 
 
 class _SuiteGate:
@@ -243,7 +236,7 @@ class GateActor:
         if self._watching is None:
             # Not when the actor is created, where there is no event loop yet.
             self._watching = asyncio.create_task(self._watch())
-            self._watching.add_done_callback(_leave_on_error)
+            self._watching.add_done_callback(leave_on_error)
         return suite
 
     async def _watch(self) -> None:
@@ -257,7 +250,7 @@ class GateActor:
                         await suite.open()
                 for worker in known - alive:
                     self._close(worker)
-            await asyncio.sleep(_PAUSE if self._unopened() else _WATCH_SECONDS)
+            await asyncio.sleep(PAUSE if self._unopened() else _WATCH_SECONDS)
 
     def _unopened(self) -> list[_SuiteGate]:
         return [each for each in self._suites.values() if not each.calls.opened.is_set()]
@@ -289,161 +282,3 @@ def open_gate(opening: SuiteOpening, kind: type[GateActor] = GateActor) -> tuple
         max_concurrency=4 * MAX_WORKERS,
     )
     return options.remote(opening), True
-
-
-class GateLink:
-    """Carries what a worker and the gate say to each other, many messages in one call."""
-
-    def __init__(self, opening: SuiteOpening, name: str) -> None:
-        self._opening, self._name = opening, name
-        self._gate: Any = None
-        self._outbox: list[ToGate] = []
-        self._filled = asyncio.Event()
-        self._epoch = 0
-        self.client = GateClient(self._send)
-
-    def _send(self, message: ToGate) -> None:
-        self._outbox.append(message)
-        self._filled.set()
-
-    async def run(self, worker: CellWorker) -> None:
-        """Talk to the gate; when it is gone, declare to the next one what was granted."""
-        lost = (import_module("ray").exceptions.RayError, _Unknown)
-        while True:
-            self._epoch += 1
-            try:
-                await self._declare(worker)
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(self._tell())
-                    group.create_task(self._poll())
-            except* lost:
-                await asyncio.sleep(_PAUSE)
-
-    async def _declare(self, worker: CellWorker) -> None:
-        self._gate, _ = open_gate(self._opening)
-        account = self._opening.account
-        settled = -1
-        while settled != self.client.settled:
-            settled = self.client.settled
-            await worker.journal.flush()
-        self.client.return_spare()
-        # Nothing is awaited from here on: what is paid for is recorded, and all else is granted or waiting.
-        used = {
-            run: usage(worker.journal, account.budget, run, worker.journal.spent(run))
-            for run in (worker.running if account.limited else ())
-        }
-        declaration = Declaration(
-            account=account,
-            granted=self.client.granted,
-            waiting=self.client.waiting,
-            used=used,
-        )
-        self._outbox.clear()
-        await self._gate.declare.remote(self._name, self._epoch, _encode(declaration))
-
-    async def _tell(self) -> None:
-        while True:
-            await self._filled.wait()
-            self._filled.clear()
-            messages, self._outbox = self._outbox, []
-            if not messages:
-                continue
-            data = _encode(messages)
-            self._take(await self._gate.tell.remote(self._name, self._epoch, data))
-
-    async def _poll(self) -> None:
-        while True:
-            self._take(await self._gate.poll.remote(self._name, self._epoch))
-
-    def _take(self, answers: bytes | None) -> None:
-        if answers is None:
-            raise _Unknown
-        for answer in _read_answers(answers):
-            self.client.take(answer)
-
-
-class _Unknown(Exception):
-    """The gate does not know this worker."""
-
-
-def leave() -> NoReturn:
-    """End this process, which cannot go on: Ray starts another, and its cells go on there."""
-    os._exit(1)
-
-
-def _leave_on_error(task: asyncio.Task[None]) -> None:
-    """A process whose background task has failed would keep all others waiting."""
-    if not task.cancelled():
-        with suppress(Exception):
-            task.print_stack()
-        leave()
-
-
-def saved_files(suite: Suite) -> dict[str, bytes]:
-    """Sets of problems and evaluators, which are saved beside the journal, by their paths in the data folder."""
-    paths: set[Path] = set()
-    for each in suite.tasks.values():
-        if digest := each.terms.get("set"):
-            paths.add(set_path(digest))
-        if (research := research_of(each.task)) and research.evaluation:
-            paths.add(evaluation_path(research.evaluation))
-    folder = data_folder()
-    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.exists()}
-
-
-def save_here(files: Mapping[str, bytes]) -> None:
-    """Save what another machine has saved, where it is missing; it is checked by its digest when it is read."""
-    for name, body in files.items():
-        path = data_folder() / name
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(path, body, private=True)
-
-
-async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
-    """Run a cell once no other worker has it; the one before may live on for a while without its node."""
-    # The run's own lock would come too late: after reading whether there is something to go on with.
-    claim = f"claim-{message.run}"
-    while True:
-        if not any(map(worker.journal.lock_owner, (claim, message.run))):
-            with suppress(RunLocked), worker.journal.lock(claim):
-                return await worker.run(message)
-        await asyncio.sleep(_PAUSE)
-
-
-class CellActor:
-    """A worker: runs cells side by side, over its own journal and models."""
-
-    def __init__(self, opening: SuiteOpening, files: Mapping[str, bytes]) -> None:
-        self._opening = opening
-        self._files = files
-        self._exits = ExitStack()
-        self._worker: CellWorker | None = None
-        self._linking: asyncio.Task[None] | None = None
-
-    async def run(self, data: bytes) -> CellEnded:
-        """Run a cell to its end or a pause, from where another worker left it."""
-        message = _read_start(data)
-        try:
-            return await run_alone(self._open(), message)
-        except WritingFailed:
-            leave()
-        except AutoreasonError as error:
-            return CellEnded(run=message.run, refusal=str(error))
-
-    async def stop(self) -> None:
-        """No new calls from now on."""
-        self._open().stop()
-
-    def _open(self) -> CellWorker:
-        # Not when the actor is created: one that cannot be created is not restarted.
-        if self._worker is None:
-            save_here(self._files)
-            name = f"{self._opening.lock_prefix}{uuid4().hex[:12]}"
-            link = GateLink(self._opening, name)
-            worker = CellWorker(self._opening.worker, link.client)
-            self._exits.enter_context(worker.journal.lock(name))
-            self._linking = asyncio.create_task(link.run(worker))
-            self._linking.add_done_callback(_leave_on_error)
-            self._worker = worker
-        return self._worker
