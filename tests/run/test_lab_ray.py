@@ -187,7 +187,6 @@ async def kill_one(nodes: Nodes, kind: str) -> None:
             os.kill(process, signal.SIGKILL)
 
 
-@pytest.mark.usefixtures("all_tests")
 async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
     tmp_path: Path,
     postgres_url: str,
@@ -322,6 +321,7 @@ def write_programs(folder: Path) -> list[Path]:
     return [folder / name for name in contents]
 
 
+@pytest.mark.usefixtures("all_tests")
 async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(
     tmp_path: Path, postgres_url: str, nodes: Nodes, whole: Whole
 ) -> None:
