@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import inf
 
 import msgspec
 from aiohttp import web
@@ -17,10 +18,11 @@ ADDRESS = "ollama/echo"
 
 
 class CountingServer:
-    """Speaks OpenAI's format. A caller that is gone is no longer counted."""
+    """Speaks OpenAI's format. A caller that is gone is no longer counted. What it says may be given."""
 
-    def __init__(self, delay: float) -> None:
+    def __init__(self, delay: float, says: str = "") -> None:
         self.delay = delay
+        self._says = says
         self.refusing: float | None = None
         """Seconds after which the next request may come again; that one is refused."""
         self.url = ""
@@ -29,6 +31,9 @@ class CountingServer:
         self.inside = 0
         self.most = 0
         """At once."""
+        self.answered = 0
+        self.answers = inf
+        """How many it gives; the callers of all others wait until there are more."""
         self.arrived: list[float] = []
 
     def has(self, number: int) -> bool:
@@ -68,13 +73,16 @@ class CountingServer:
         self.most = max(self.most, self.inside)
         try:
             await asyncio.sleep(self.delay)
-            return web.json_response(await _echo(body))
+            while self.answered >= self.answers:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            self.answered += 1
+            return web.json_response(_completion(body, self._says or await _echo(body)))
         finally:
             self.inside -= 1
 
 
-async def _echo(body: bytes) -> dict[str, object]:
-    """What the echo model says, in OpenAI's format."""
+async def _echo(body: bytes) -> str:
+    """What the echo model says."""
     asked = msgspec.json.decode(body)
     form = asked.get("response_format", {}).get("json_schema")
     request = Request(
@@ -85,7 +93,10 @@ async def _echo(body: bytes) -> dict[str, object]:
         max_tokens=1000,
         schema=Schema(form["name"], form["schema"], "") if form else None,
     )
-    reply = await EchoModel().ask(request)
-    choice = {"message": {"role": "assistant", "content": reply.text}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": len(body) // 4, "completion_tokens": len(reply.text) // 4}
+    return (await EchoModel().ask(request)).text
+
+
+def _completion(body: bytes, text: str) -> dict[str, object]:
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": len(body) // 4, "completion_tokens": len(text) // 4}
     return {"choices": [choice], "usage": usage}

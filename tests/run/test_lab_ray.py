@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import secrets
 import signal
@@ -13,10 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.patience import PATIENCE
 from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import run_suite
@@ -27,7 +30,7 @@ from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.run import ray_cells
 from autoreason.run.lab_status import lab_status
-from autoreason.run.ray_actors import GateActor
+from autoreason.run.ray_gate import GateActor
 from autoreason.run.reports import StudyResult
 from autoreason.run.result import StopSwitch
 from autoreason.run.resume import resume_async
@@ -107,9 +110,11 @@ class Nodes:
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """A cluster with one node so far, to which this process is connected."""
     with pytest.MonkeyPatch.context() as patch:
+        # Like another machine, its nodes have a folder of their own.
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("nodes")))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         # Else Ray writes one into the user's folder.
@@ -121,6 +126,13 @@ def nodes() -> Iterator[Nodes]:
         finally:
             ray.shutdown()
             nodes.close()
+
+
+@pytest.fixture(scope="module")
+def all_tests(pytestconfig: pytest.Config) -> None:
+    """Skip what takes long, unless it was asked for."""
+    if not pytestconfig.getoption("--all"):
+        pytest.skip("starts many processes; --all runs it")
 
 
 class Whole(NamedTuple):
@@ -180,22 +192,27 @@ async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
     postgres_url: str,
     nodes: Nodes,
     whole: Whole,
-    pytestconfig: pytest.Config,
 ) -> None:
-    if not pytestconfig.getoption("--all"):
-        pytest.skip("nodes that come and go take half a minute to minutes; --all kills them")
     first = nodes.add()
-    async with CountingServer(delay=0.1).serving() as server:
+    async with CountingServer(delay=0).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
             limit = Budget(calls=whole.asked.total())
             running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
-            await until(lambda: server.has(3) and len(nodes.actors("CellActor")) == 2, running)
+
+            async def answer(number: int) -> None:
+                """Let the suite come so far, with calls in flight."""
+                server.answers = number
+                await until(lambda: server.answered == number and server.inside, running)
+
+            await answer(3)
+            await until(lambda: len(nodes.actors("CellActor")) == 2, running)
             second = await asyncio.to_thread(nodes.add)
             await asyncio.to_thread(nodes.kill, first)
-            await until(partial(server.has, 20), running)
+            await answer(20)
             await asyncio.to_thread(nodes.drain, second)
-            await until(partial(server.has, 40), running)
+            await answer(40)
             await kill_one(nodes, "CellActor")
+            server.answers = inf
             result = await running
         assert result.status == "done"
         assert result.report.pairs == whole.pairs
@@ -205,7 +222,7 @@ async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
         assert server.beyond(whole.asked) <= 3 * server.most
 
 
-async def test_a_gate_that_is_killed_grants_no_place_and_no_call_beyond_the_limits(
+async def test_limits_hold_for_two_suites_whose_gate_is_killed_and_then_ends_with_one_of_them(
     tmp_path: Path,
     postgres_url: str,
     nodes: Nodes,
@@ -214,18 +231,97 @@ async def test_a_gate_that_is_killed_grants_no_place_and_no_call_beyond_the_limi
     monkeypatch.setattr(ray_cells, "GateActor", SmallGate)
     async with CountingServer(delay=0.1).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
-            running = asyncio.create_task(
-                run_on(nodes, server, tmp_path, journal, budget=Budget(calls=31))
-            )
-            for asked in (5, 20):
-                await until(partial(server.has, asked), running)
-                await kill_one(nodes, "SmallGate")
-            paused = await running
-        assert paused.status == "budget"
-        assert paused.calls == server.asked.total() == 31
-        assert server.most == 3
+
+            def start(calls: int) -> asyncio.Task[StudyResult[LabReport]]:
+                """Another suite, on one worker."""
+                work = run_on(
+                    nodes, server, tmp_path, journal, workers=1, budget=Budget(calls=calls)
+                )
+                return asyncio.create_task(work)
+
+            server.answers = 3
+            first = start(10)
+            await until(lambda: server.inside == 3, first)
+            second = start(31)
+            await until(lambda: len(journal.runs()) == 2 and all_have_cells(journal), second)
+            await kill_one(nodes, "SmallGate")
+            server.answers = inf
+            paused = await first
+            assert (paused.status, paused.calls) == ("budget", 10)
+            assert server.most == 3
+            paused = await second
+            assert (paused.status, paused.calls) == ("budget", 31)
+        assert server.asked.total() == 41
 
 
+def all_have_cells(journal: Journal) -> bool:
+    """Whether every suite has begun."""
+    return all(journal.cells(row.id) for row in journal.runs())
+
+
+SOLUTION = "```python\nprint(2 * int(input()))\n```"
+PROPOSAL = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\nknob = 5\n```\n"
+PROGRAMS = """\
+name: programs
+tasks: {first: {problems: set.jsonl, ids: [p1]}, second: {problems: set.jsonl, ids: [p2]}}
+arms: {search: {strategy: search, calls: 3}}
+measures: [passed]
+"""
+KNOBS = """\
+name: knobs
+tasks: {knob: {research: task.md}}
+arms: {race: {strategy: race, evaluations: 12, patience: 2}}
+repeats: 2
+measures: [value]
+"""
+
+
+@needs_jail
+@pytest.mark.usefixtures("all_tests")
+@pytest.mark.parametrize(
+    ("text", "says", "measure", "mean"),
+    [(PROGRAMS, SOLUTION, "passed", 1.0), (KNOBS, PROPOSAL, "value", 5.0)],
+    ids=["problems", "research"],
+)
+async def test_sets_of_problems_and_research_need_nothing_from_the_machine_that_started_them(
+    tmp_path: Path,
+    postgres_url: str,
+    nodes: Nodes,
+    text: str,
+    says: str,
+    measure: str,
+    mean: float,
+) -> None:
+    files = write_programs(tmp_path)
+    async with CountingServer(delay=0, says=says).serving() as server:
+        with Journal.open(postgres_url, create=True) as journal:
+            server.answers = 0
+            running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, text=text))
+            await until(lambda: server.inside, running)
+            for each in files:
+                each.unlink()
+            server.answers = inf
+            result = await running
+        assert result.status == "done"
+        assert [(each.finished, each.means[measure]) for each in result.report.arms] == [(2, mean)]
+
+
+def write_programs(folder: Path) -> list[Path]:
+    """Two problems, and a research task that turns a knob."""
+    problem = {"statement": "Double it.", "public_tests": [["2", "4"]]}
+    contents = {
+        "set.jsonl": "\n".join(json.dumps({**problem, "id": f"p{n}"}) for n in (1, 2)),
+        "task.md": "---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n",
+        "knob.txt": "knob = 0\n",
+        "evaluate.py": "def score(artifact, seed, items):\n"
+        "    return {'score': float(artifact.text('knob.txt').split()[-1])}\n",
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(content)
+    return [folder / name for name in contents]
+
+
+@pytest.mark.usefixtures("all_tests")
 async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(
     tmp_path: Path, postgres_url: str, nodes: Nodes, whole: Whole
 ) -> None:

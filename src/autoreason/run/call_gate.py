@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from copy import copy
 from typing import Any
 
 from autoreason.errors import AutoreasonError, BudgetReached
@@ -40,6 +41,12 @@ class CallGate:
         self.opened = asyncio.Event()
         """Whether anything is granted; a gate that replaces another waits for what that one had granted."""
         self.opened.set()
+
+    def beside(self, budget: BudgetTracker | None) -> CallGate:
+        """A gate of the same places with money of its own, which is not opened yet."""
+        gate = copy(self)
+        gate.budget, gate._used, gate.opened = budget, {}, asyncio.Event()
+        return gate
 
     def limiter(self, provider: str) -> ConcurrencyLimiter:
         """The places for calls to a provider."""

@@ -99,7 +99,7 @@ async def open_cells(
     if terms.ray:
         from autoreason.run.ray_cells import RayExecutor
 
-        executor = await RayExecutor.connect(terms, journal, settings, switch)
+        executor = await RayExecutor.connect(suite, terms, journal, settings, switch)
     elif terms.workers:
         from autoreason.run.cell_messages import opening
         from autoreason.run.cell_workers import WorkerExecutor

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 from collections import Counter
+from hashlib import sha256
 from importlib import import_module
 from time import monotonic
 from typing import Any
@@ -15,14 +16,16 @@ import msgspec
 
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.journal import Journal
-from autoreason.paths import ServerUrl
+from autoreason.paths import ServerUrl, hide_password
 from autoreason.run.cell_messages import opening, start_cell
 from autoreason.run.cell_workers import pass_stop_on, read_outcome
 from autoreason.run.cells import CellOutcome, CellRun
-from autoreason.run.ray_actors import CellActor, GateActor, SuiteOpening
+from autoreason.run.ray_gate import Account, GateActor, SuiteOpening, open_gate
+from autoreason.run.ray_worker import CellActor, saved_files
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
+from autoreason.studies.lab.lab_suite import Suite
 
 _LOOK_SECONDS = 5.0
 """Between two looks at how large the cluster is."""
@@ -37,13 +40,20 @@ class RayExecutor:
     """Runs cells in actors on the nodes of a cluster; the gate is an actor, too."""
 
     def __init__(
-        self, terms: LabTerms, journal: Journal, settings: Settings, switch: StopSwitch
+        self,
+        suite: Suite,
+        terms: LabTerms,
+        journal: Journal,
+        settings: Settings,
+        switch: StopSwitch,
     ) -> None:
+        self._tasks = suite
         self._terms, self._settings, self._switch = terms, settings, switch
-        self._base = terms.base
         self._opening = opening(journal, settings)
         self._ours = False
+        self._files: Any = None
         self._gate: Any = None
+        self._gate_is_ours = False
         self._workers: list[Any] = []
         self._load: Counter[int] = Counter()
         self._looked = 0.0
@@ -51,7 +61,12 @@ class RayExecutor:
 
     @classmethod
     async def connect(
-        cls, terms: LabTerms, journal: Journal, settings: Settings, switch: StopSwitch
+        cls,
+        suite: Suite,
+        terms: LabTerms,
+        journal: Journal,
+        settings: Settings,
+        switch: StopSwitch,
     ) -> RayExecutor:
         """Connect to the cluster, or start one; refuses what cannot work there."""
         if not isinstance(journal.place, ServerUrl):
@@ -59,17 +74,17 @@ class RayExecutor:
                 "workers on a Ray cluster cannot share a file of SQLite; "
                 "give a journal on a server, `journal` postgresql://…"
             )
-        executor = cls(terms, journal, settings, switch)
+        executor = cls(suite, terms, journal, settings, switch)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.
         executor._ours = await asyncio.to_thread(connect, terms.ray)
         return executor
 
     async def run(self, cell: CellRun) -> CellOutcome:
         """Run a cell in the worker that has the fewest."""
-        self._open(cell.suite)
+        opening = self._suite(cell.suite)
+        self._open(opening)
         number = min(range(len(self._workers)), key=self._load.__getitem__)
-        limited = self._suite(cell.suite).limited
-        data = msgspec.json.encode(start_cell(cell, limited=limited))
+        data = msgspec.json.encode(start_cell(cell, limited=opening.account.limited))
         self._load[number] += 1
         try:
             return read_outcome(await self._workers[number].run.remote(data))
@@ -81,42 +96,41 @@ class RayExecutor:
             self._load[number] -= 1
 
     def _suite(self, suite: str) -> SuiteOpening:
-        return SuiteOpening(
-            suite=suite, base=self._base, budget=self._settings.budget, worker=self._opening
-        )
+        account = Account(suite=suite, budget=self._settings.budget)
+        return SuiteOpening(account=account, worker=self._opening, cluster=self._cluster())
 
-    def _open(self, suite: str) -> None:
+    def _cluster(self) -> str:
+        address = _ray().get_runtime_context().gcs_address
+        # By whichever user.
+        database = hide_password(self._opening.journal).rpartition("@")[2]
+        return sha256(f"{address} {database}".encode()).hexdigest()[:12]
+
+    def _open(self, opening: SuiteOpening) -> None:
         """Create the actors; more of them where the cluster has grown."""
-        ray = _ray()
-        opening = self._suite(suite)
         if self._gate is None:
-            self._gate = (
-                ray.remote(GateActor)
-                .options(
-                    name=opening.gate,
-                    num_cpus=0,
-                    max_restarts=-1,
-                    max_concurrency=4 * MAX_WORKERS,
-                )
-                .remote(opening)
-            )
+            self._gate, self._gate_is_ours = open_gate(opening, GateActor)
+            self._files = _ray().put(saved_files(self._tasks))
             self._watching = asyncio.create_task(pass_stop_on(self._switch, self._stop))
         if self._workers and monotonic() < self._looked + _LOOK_SECONDS:
             return
         self._looked = monotonic()
         wanted = self._terms.workers or min(MAX_WORKERS, _processors())
         while len(self._workers) < wanted:
-            worker = ray.remote(CellActor).options(
-                # They wait for models, so that none needs a processor of its own; else
-                # one that lost its node could not begin again on a cluster that is full.
-                num_cpus=0,
-                scheduling_strategy="SPREAD",
-                max_restarts=_MAX_RESTARTS,
-                # Ray tries several times a second while a node is lost and not known to be.
-                max_task_retries=-1,
-                max_concurrency=2 * MAX_PARALLEL,
+            worker = (
+                _ray()
+                .remote(CellActor)
+                .options(
+                    # They wait for models, so that none needs a processor of its own; else
+                    # one that lost its node could not begin again on a cluster that is full.
+                    num_cpus=0,
+                    scheduling_strategy="SPREAD",
+                    max_restarts=_MAX_RESTARTS,
+                    # Ray tries several times a second while a node is lost and not known to be.
+                    max_task_retries=-1,
+                    max_concurrency=2 * MAX_PARALLEL,
+                )
             )
-            self._workers.append(worker.remote(opening))
+            self._workers.append(worker.remote(opening, self._files))
 
     def _stop(self) -> None:
         for worker in self._workers:
@@ -127,9 +141,9 @@ class RayExecutor:
         ray = _ray()
         if self._watching:
             self._watching.cancel()
-        for actor in (*self._workers, self._gate):
-            if actor is not None:
-                ray.kill(actor)
+        # Other suites that use our gate start another, as when it dies.
+        for actor in (*self._workers, *([self._gate] if self._gate_is_ours else [])):
+            ray.kill(actor)
         if self._ours:
             await asyncio.to_thread(ray.shutdown)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import secrets
 from pathlib import Path
 
+import pytest
 from tests.cli.inside import Inside
 from tests.conftest import DATA
-from tests.run.suites import SUITE
+from tests.run.suites import SMALL, SUITE
+from tests.run.test_lab_workers import children
 
 SAMPLE = str(DATA / "reproduce")
 FAST = ("-m", "echo/echo", "--anyway", "--seed", "1")
@@ -23,6 +26,23 @@ def test_a_suite_is_run_to_its_report(inside: Inside) -> None:
     assert "Answers" in said.out
     assert "Does revising help?" in said.out
     assert "20 of 20 cells" in said.err or "tides, single 1: " in said.err
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_suite_starts_a_ray_cluster_for_as_long_as_it_runs(
+    inside: Inside, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = pytest.importorskip("ray", reason="needs Ray; install autoreason[ray]")
+    # Else Ray writes one into the user's folder.
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    there = ("--ray", "local", "--workers", "1", "--journal", postgres_url)
+    before = set(children())
+    said = inside("lab", "run", write(inside, SMALL), *FAST, *there, "-q", "--json")
+    assert said.status == 0, said.err
+    assert not ray.is_initialized()
+    assert set(children()) <= before
+    here = inside("lab", "run", write(inside, SMALL), *FAST, "-q", "--json")
+    assert said.json["report"]["pairs"] == here.json["report"]["pairs"]
 
 
 def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:

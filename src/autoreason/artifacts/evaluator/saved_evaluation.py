@@ -37,7 +37,7 @@ def save_evaluation(source: EvaluationSource) -> str:
             raise InvalidInput(f"`mounts`: {mount} contains the sealed items; name less of it")
     body = _encode(source)
     digest = sha256(body).hexdigest()
-    path = _path(digest)
+    path = evaluation_path(digest)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(path, body, private=True)
@@ -62,7 +62,7 @@ class SavedEvaluation:
 
     def __init__(self, digest: str) -> None:
         self.digest = digest
-        self._path = _path(digest)
+        self._path = evaluation_path(digest)
         self._signature: tuple[int, ...] = ()
         self.source = self._load()
 
@@ -167,5 +167,6 @@ def _check_path(evaluation: str, start: Mapping[str, str]) -> Path:
     return data_folder() / "evaluations" / f"{digest}.checked"
 
 
-def _path(digest: str) -> Path:
+def evaluation_path(digest: str) -> Path:
+    """Where an evaluation is saved."""
     return data_folder() / "evaluations" / f"{digest}.msgpack"

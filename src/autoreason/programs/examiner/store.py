@@ -16,7 +16,7 @@ from autoreason.programs.problems.sets import set_digest
 def save_set(problems: Sequence[Problem]) -> str:
     """Save a set, readable by its owner alone, and return its digest."""
     digest = set_digest(problems)
-    path = _path(digest)
+    path = set_path(digest)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(path, encode_set(problems), private=True)
@@ -25,7 +25,7 @@ def save_set(problems: Sequence[Problem]) -> str:
 
 def load_set(digest: str) -> tuple[Problem, ...]:
     """A saved set, checked against its digest."""
-    path = _path(digest)
+    path = set_path(digest)
     try:
         problems = decode_set(path.read_bytes())
     except OSError:
@@ -37,5 +37,6 @@ def load_set(digest: str) -> tuple[Problem, ...]:
     return problems
 
 
-def _path(digest: str) -> Path:
+def set_path(digest: str) -> Path:
+    """Where a set is saved."""
     return data_folder() / "problems" / f"{digest}.jsonl"

@@ -29,11 +29,12 @@ from autoreason.run.cell_messages import (
     Settle,
     ToGate,
 )
-from autoreason.run.ray_actors import Declaration, GateActor, SuiteOpening
+from autoreason.run.ray_gate import Account, Declaration, GateActor, SuiteOpening
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 
 SUITE = "20260101-amber-fox"
+OTHER_SUITE = "20260101-blue-hare"
 CELL = f"{SUITE}.0001"
 REQUEST = Request(
     role="author",
@@ -44,11 +45,21 @@ REQUEST = Request(
 )
 
 
+def opening(url: str) -> SuiteOpening:
+    """Of the first suite, without limits."""
+    return SuiteOpening(
+        account=Account(suite=SUITE, budget=Budget()),
+        worker=Opening(journal=url, base_url=None, allow_http=False),
+        cluster="acme",
+    )
+
+
 class Worker:
     """A worker as the gate sees it: locked in the journal, in a session of its own."""
 
-    def __init__(self, name: str, url: str) -> None:
-        self.name = f"{SUITE}-worker-{name}"
+    def __init__(self, name: str, url: str, account: Account) -> None:
+        self.name = f"{opening(url).lock_prefix}{name}"
+        self.account = account
         self.journal = Journal.open(url, create=False)
         self._lock = self.journal.lock(self.name)
         self._lock.__enter__()
@@ -65,7 +76,9 @@ class Worker:
     ) -> None:
         self.epoch += 1
         by_run = {CELL: used} if used else {}
-        declaration = Declaration(granted=list(granted), waiting=[], used=by_run)
+        declaration = Declaration(
+            account=self.account, granted=list(granted), waiting=[], used=by_run
+        )
         await gate.declare(self.name, self.epoch, msgspec.json.encode(declaration))
 
     async def tell(self, gate: GateActor, *messages: ToGate) -> bool:
@@ -87,23 +100,22 @@ class Worker:
 
 
 class Cluster:
-    """Gates and workers of one suite, without Ray."""
+    """Gates and workers, without Ray."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._gates: list[GateActor] = []
         self._workers: list[Worker] = []
 
-    def worker(self, name: str) -> Worker:
+    def worker(self, name: str, suite: str = SUITE, **budget: Any) -> Worker:
         """Another worker."""
-        self._workers.append(Worker(name, self._url))
+        account = Account(suite=suite, budget=Budget(**budget))
+        self._workers.append(Worker(name, self._url, account))
         return self._workers[-1]
 
-    def gate(self, **budget: Any) -> GateActor:
+    def gate(self) -> GateActor:
         """A gate as Ray creates it."""
-        worker = Opening(journal=self._url, base_url=None, allow_http=False)
-        opening = SuiteOpening(suite=SUITE, base="", budget=Budget(**budget), worker=worker)
-        self._gates.append(GateActor(opening, small_limiter))
+        self._gates.append(GateActor(opening(self._url), small_limiter))
         return self._gates[-1]
 
     async def close(self) -> None:
@@ -165,8 +177,8 @@ async def test_a_gate_that_takes_anothers_place_waits_for_all_workers_that_live(
 async def test_a_dead_workers_places_are_free_again_and_what_it_recorded_counts(
     cluster: Cluster,
 ) -> None:
-    dead, other = cluster.worker("dead"), cluster.worker("other")
-    gate = cluster.gate(calls=3)
+    dead, other = cluster.worker("dead", calls=3), cluster.worker("other", calls=3)
+    gate = cluster.gate()
     await dead.declare(gate)
     await other.declare(gate)
     await dead.tell(gate, *map(place, (1, 2, 3)), *map(money, (4, 5, 6)))
@@ -183,8 +195,8 @@ async def test_a_dead_workers_places_are_free_again_and_what_it_recorded_counts(
 
 
 async def test_a_cell_that_goes_on_elsewhere_is_counted_from_the_record(cluster: Cluster) -> None:
-    one, other = cluster.worker("one"), cluster.worker("other")
-    gate = cluster.gate(calls=2)
+    one, other = cluster.worker("one", calls=2), cluster.worker("other", calls=2)
+    gate = cluster.gate()
     await one.declare(gate)
     await other.declare(gate)
     await one.tell(gate, money(1))
@@ -201,11 +213,46 @@ async def test_a_cell_that_goes_on_elsewhere_is_counted_from_the_record(cluster:
 async def test_a_new_gate_counts_cells_as_declared_and_the_others_as_recorded(
     cluster: Cluster,
 ) -> None:
-    worker = cluster.worker("one")
+    worker = cluster.worker("one", calls=4)
     await record(worker.journal)
     for used, left in ((CostBound(3, 10, Decimal(0)), 1), (None, 3)):
-        gate = cluster.gate(calls=4)
+        gate = cluster.gate()
         await worker.declare(gate, used=used)
         await worker.tell(gate, *map(money, range(left + 1)))
         granted = await worker.granted(gate, left)
         assert [each.number for each in granted] == list(range(left))
+
+
+async def test_suites_share_the_places_of_a_provider_and_have_money_of_their_own(
+    cluster: Cluster,
+) -> None:
+    one, other = cluster.worker("one", calls=1), cluster.worker("other", OTHER_SUITE, calls=1)
+    gate = cluster.gate()
+    await one.declare(gate, place(1), place(2), money(3))
+    await one.tell(gate, place(4), place(5))
+    polling = asyncio.create_task(one.granted(gate, 1))
+    await asyncio.sleep(0.5)
+    # What the other suite was granted is not known yet.
+    assert not polling.done()
+    await other.declare(gate, place(1))
+    await other.tell(gate, place(2), money(3))
+    assert await other.granted(gate, 1) == [Granted(number=3)]
+    await one.tell(gate, Release(number=1))
+    assert await polling == [Granted(number=4)]
+    one.die()
+    assert await other.granted(gate, 1) == [Granted(number=2)]
+
+
+async def test_a_suite_that_is_resumed_has_its_new_limits(cluster: Cluster) -> None:
+    before, other = cluster.worker("before", calls=1), cluster.worker("other", OTHER_SUITE)
+    gate = cluster.gate()
+    await other.declare(gate)
+    await before.declare(gate)
+    await before.tell(gate, money(1))
+    await before.granted(gate, 1)
+    await record(before.journal)
+    before.die()
+    after = cluster.worker("after", calls=3)
+    await after.declare(gate)
+    await after.tell(gate, *map(money, (1, 2, 3)))
+    assert [each.number for each in await after.granted(gate, 2)] == [1, 2]
