@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.journal.samples import create_run
 from tests.patience import PATIENCE
 from tests.run.test_call_gate import REPLY, small_limiter
 
@@ -132,8 +133,10 @@ class Cluster:
 
 @pytest.fixture
 async def cluster(postgres_url: str) -> AsyncIterator[Cluster]:
-    """On a journal of its own."""
-    Journal.open(postgres_url, create=True).close()
+    """On a journal of its own, with two suites."""
+    with Journal.open(postgres_url, create=True) as journal:
+        create_run(journal, SUITE)
+        create_run(journal, OTHER_SUITE)
     cluster = Cluster(postgres_url)
     yield cluster
     await cluster.close()
