@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,10 +47,9 @@ async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:
     assert (await estimate_run(TASK, settings("acme/unheard-of"))).cost is None
 
 
-@pytest.mark.parametrize("changes", [{"style": "anchored"}, {"subtractive_synthesis": True}])
-async def test_switches_that_take_more_cost_more(changes: dict[str, Any]) -> None:
+async def test_judges_who_see_the_first_draft_too_cost_more() -> None:
     usual = await estimate_run(TASK, settings("openai/gpt-4.1"))
-    more = await estimate_run(TASK, replace(settings("openai/gpt-4.1"), **changes))
+    more = await estimate_run(TASK, replace(settings("openai/gpt-4.1"), style="anchored"))
     assert usual.cost is not None
     assert more.cost is not None
     assert more.cost.likely > usual.cost.likely

@@ -100,7 +100,12 @@ def destination(address: str, base_url: str | None = None) -> str:
         return ""
     if name in THROUGH_LITELLM or _is_own(name, base_url):
         return name
-    return "" if is_loopback(_provider(name, address, base_url).base(base_url)) else name
+    try:
+        provider = _provider(name, address, base_url)
+    except InvalidInput:
+        # An object that the user brings, which may ask anybody, or an error that opening it explains.
+        return name
+    return "" if is_loopback(provider.base(base_url)) else name
 
 
 def _is_own(name: str, base_url: str | None) -> bool:

@@ -19,7 +19,7 @@ from autoreason.tournament.panel_size import PanelSize
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
 CALLS_PER_TEXT = 2
-"""A text that breaks the contract, or a synthesis that adds what it may not: the text, and a request to fix it."""
+"""A text that breaks the contract: the text itself, and a request to fix it."""
 MAX_CALLS_PER_TEXT = TRIES + 2
 """The most a text can take: one more call to fix a leak and one to fix a breach of contract."""
 
@@ -60,9 +60,7 @@ def likely_plan(settings: Settings) -> Plan:
         "author": settings.drafts,
         "critic": passes,
         "reviser": passes * len(revisers_by_slot(settings)),
-        "synthesizer": passes
-        * writes_synthesis(settings)
-        * (CALLS_PER_TEXT if settings.subtractive_synthesis else 1),
+        "synthesizer": passes * writes_synthesis(settings),
         "judge": (passes * settings.judges + _other_judges(settings)) * seat_calls(settings).usual,
     }
 
