@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoreason.errors import AutoreasonError, WritingFailed
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LINGER = 0.02
 """Seconds to wait for more work before writing what no caller waits for."""
+_LARGE, _GATHER = 16, 0.012
+"""After a batch as large as that many runs are under way: seconds to wait for more, for fewer and larger commits."""
 
 
 class _Work:
@@ -50,6 +53,10 @@ class Writer:
         self._hurry = False
         """A caller waits for work in the queue."""
         self._closed = False
+        self._gathers = False
+        """The last batch was large."""
+        self._second, self._touched = 0, set[str]()
+        """Runs that are noted as written to in this second; once is enough where many are under way."""
         self._bell = threading.Condition(threading.Lock())
         self._failure: AutoreasonError | None = None
         # A daemon: a program that ends by an exception must not hang here.
@@ -115,6 +122,9 @@ class Writer:
         with self._bell:
             self._bell.wait_for(lambda: self._queue or self._closed)
             self._bell.wait_for(lambda: self._hurry, timeout=_LINGER)
+            if self._gathers:
+                self._bell.wait_for(lambda: self._closed, timeout=_GATHER)
+            self._gathers = len(self._queue) >= _LARGE
             batch, self._queue = self._queue, []
             self._hurry = self._closed
             return batch, not self._closed
@@ -140,8 +150,12 @@ class Writer:
                 work.result = connection.apply(work.change)
             except AutoreasonError as error:
                 work.error = error
-        connection.touch(now(), {work.run for work in batch if work.error is None})
+        runs, second = {work.run for work in batch if work.error is None}, int(monotonic())
+        if second != self._second:
+            self._second, self._touched = second, set()
+        connection.touch(now(), runs - self._touched if len(batch) >= _LARGE else runs)
         connection.commit()
+        self._touched |= runs
 
     def _fail(self, batch: list[_Work], error: WritingFailed) -> None:
         with suppress(self._store.Error):
