@@ -54,6 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("all")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What takes long is left out unless it was asked for."""
+    if item.get_closest_marker("slow") and not item.config.getoption("--all"):
+        pytest.skip("takes long; --all runs it")
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector everything that stays until the end."""
     gc.collect()

@@ -157,6 +157,7 @@ def test_counting_characters_is_right_on_the_recorded_headlines_as_often_as_meas
     assert found.right.low < 0.572 < found.right.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("predictor", "measured"), [("retrieval", 0.588), ("words", 0.63)])
 def test_predictors_are_right_on_the_recorded_headlines_as_often_as_measured(
     headlines: tuple[Record, ...], predictor: PredictorName, measured: float

@@ -35,7 +35,7 @@ from autoreason.tournament.metric import Metric
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 
-RUNS = 60
+RUNS = 40
 FEW = 40
 SWITCHED = ["single", "lead", "runoff"]
 """Runs whose passes are decided by other rules; what comes after the passes is the same for all."""

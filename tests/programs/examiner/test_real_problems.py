@@ -40,7 +40,7 @@ SLOW = {
 OFTEN = 16
 """Of the tests of these, one in so many is run, unless pytest is given --all."""
 USUAL = 3
-"""And of the tests of all others."""
+"""And of the tests of all others, and of all problems."""
 SHORT = 0.02
 """Seconds after which a program that never ends is stopped."""
 T = TypeVar("T")
@@ -129,7 +129,8 @@ async def test_every_known_solution_is_accepted(
             held = trial.verdict is CodeVerdict.ACCEPTED and trial.number == len(tests)
             return "" if held else f"{problem.id}: {trial}"
 
-        assert await side_by_side(problems_of(sets / f"{name}.jsonl")[part::PARTS], try_one) == []
+        problems = problems_of(sets / f"{name}.jsonl")[part :: PARTS if every else USUAL * PARTS]
+        assert await side_by_side(problems, try_one) == []
 
 
 def test_where_several_answers_are_right_a_checker_of_ours_tells_which(folder: Path) -> None:

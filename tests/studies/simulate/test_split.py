@@ -26,6 +26,7 @@ def test_judges_who_choose_bring_quality_and_judges_who_confirm_bring_claims() -
     assert found[0].claimed["harm-new"] > found[7].claimed["harm-new"] > 0
 
 
+@pytest.mark.slow
 def test_the_best_split_is_the_default() -> None:
     worlds = [world(name) for name in ("help", "drift-new", "harm-lasting")]
     best, *_ = compare_splits(worlds, 14, 3000, seed=1).splits
