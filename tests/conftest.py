@@ -33,7 +33,7 @@ DATA = Path(__file__).parent / "data"
 
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=30
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=20
 )
 settings.register_profile("all", settings.get_profile("any machine"), max_examples=500)
 settings.load_profile("any machine")
