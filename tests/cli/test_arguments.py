@@ -52,10 +52,10 @@ def test_a_number_beyond_all_measure_is_refused_by_its_option(
         stderr=-1,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)),
     ) as command:
-        _, told = command.communicate(timeout=60)
+        _, recorded = command.communicate(timeout=60)
     assert command.returncode == 2
-    assert "give a number from" in told
-    assert "Traceback" not in told
+    assert "give a number from" in recorded
+    assert "Traceback" not in recorded
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,6 @@ def test_switches_of_a_run_are_those_of_its_fork_unless_it_has_others(inside: In
     switches = ("--blind-revision", "--no-critic-facts", "--candidates", "B")
     assert inside("run", "hi", "-m", "echo/echo", *quick, *switches).status == 0
     assert inside("fork", "last", *quick, "--critic-facts").status == 0
-    told = inside("show", "last", "--json").json["settings"]
-    assert (told["blind_revision"], told["critic_facts"]) == (True, True)
-    assert told["candidates"] == "B"
+    recorded = inside("show", "last", "--json").json["settings"]
+    assert (recorded["blind_revision"], recorded["critic_facts"]) == (True, True)
+    assert recorded["candidates"] == "B"

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,42 @@ async def test_many_writers_share_a_commit(journal: Journal, url: str) -> None:
     writer.close()
     assert committed(url, "commands") == 400
     assert writer.commits <= 40
+
+
+async def test_where_many_write_a_run_is_noted_as_written_to_once_a_second(
+    file_journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autoreason.journal.writer.monotonic", lambda: 5.0)
+    store = open_store(file_journal.place)
+    connection = open_for_writing(file_journal.path)
+    touched: list[list[str]] = []
+    touch = connection.touch
+
+    def note(at: str, runs: Collection[str]) -> None:
+        touched.append(sorted(runs))
+        touch(at, runs)
+
+    monkeypatch.setattr(connection, "touch", note)
+    writer = Writer(connection, store)
+
+    def nothing(_connection: Connection) -> None: ...
+
+    for _ in range(2):
+        begun, go_on = threading.Event(), threading.Event()
+
+        def block(_connection: Connection, begun: Any = begun, go_on: Any = go_on) -> None:
+            begun.set()
+            go_on.wait(PATIENCE)
+
+        first = asyncio.create_task(writer.commit("first", block))
+        await asyncio.to_thread(begun.wait, PATIENCE)
+        others = [asyncio.create_task(writer.commit(RUN, nothing)) for _ in range(40)]
+        await asyncio.sleep(0.1)
+        go_on.set()
+        await asyncio.gather(first, *others)
+    await writer.commit(RUN, nothing)
+    writer.close()
+    assert [runs for runs in touched if "first" not in runs] == [[RUN], [], [RUN]]
 
 
 async def test_what_no_caller_awaits_is_there_no_later_than_the_next_reply(

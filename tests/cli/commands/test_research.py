@@ -160,11 +160,11 @@ def test_a_result_that_the_end_test_finds_worse_goes_nowhere_unless_it_is_export
     assert said.status == 1
     assert said.out == ""
     assert (inside.folder / "knob.py").read_text() == "def level():\n    return 0.0\n"
-    told = one_line(said.err)
-    assert "he result is worse than the start, keep that: result against start" in told
-    assert f"{nothing}, because the end test found the result worse than the start" in told
-    assert "--patch` has it all the same" in told
-    assert "Use it" not in told
+    stated = one_line(said.err)
+    assert "he result is worse than the start, keep that: result against start" in stated
+    assert f"{nothing}, because the end test found the result worse than the start" in stated
+    assert "--patch` has it all the same" in stated
+    assert "Use it" not in stated
     patch = inside("export", "last", "--patch")
     assert patch.out.startswith("diff --git")
     assert patch.err == "the end test found this result worse than the start; keep that\n"
