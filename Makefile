@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
-WORKERS := -n 4 --dist worksteal
+WORKERS := -n 3 --dist worksteal
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--allow-unsafe --strip-extras --no-emit-options
 

@@ -19,7 +19,7 @@ from autoreason.artifacts.rule_study import WORLDS
 @pytest.fixture(scope="module")
 def report() -> RuleSearchReport:
     """A small search."""
-    return search_rules(40, 2, 4, 1, processes=1)
+    return search_rules(20, 2, 4, 1, processes=1)
 
 
 def test_the_best_of_every_family_and_the_default_are_shown(report: RuleSearchReport) -> None:

@@ -100,7 +100,7 @@ def test_a_killed_suite_ends_like_the_unbroken_one_and_pays_nothing_twice(
     write_suite(tmp_path)
     whole = results(run(tmp_path, str(tmp_path / "whole.db")))
     url = str(tmp_path / "killed.db")
-    longest = 0.08 if workers == 0 else 0.4
+    longest = 0.08 if workers == 0 else 0.6
     code, kills = run_with_kills(partial(run, tmp_path, url, workers), random.Random(5), longest)
     assert code == 0
     assert kills >= 2

@@ -264,7 +264,7 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
     inside: Inside, task: str
 ) -> None:
     inside.write("proposer.py", PROPOSER.replace("    shown = ", "    shown = None + "))
-    said = inside("research", task, *MODEL, "-o", "out", "-q")
+    said = inside("research", task, *MODEL, "--evaluations", "40", "-o", "out", "-q")
     assert said.status == 4
     assert "will write the files to out" in said.err
     folder = inside.folder / "out"

@@ -82,6 +82,11 @@ def some_of(path: Path, config: pytest.Config) -> Sequence[Problem]:
     return problems if config.getoption("--all") else problems[:: max(1, len(problems) // SOME)]
 
 
+def step(config: pytest.Config) -> int:
+    """Every one of so many is tried where all of them take long."""
+    return 1 if config.getoption("--all") else USUAL
+
+
 def is_slow(problem: Problem) -> bool:
     """Whether its known solution takes long."""
     return "_".join(problem.id.removeprefix("cc/").split("_")[:2]) in SLOW
@@ -154,7 +159,9 @@ async def test_beyond_the_limits_of_a_problem_its_solution_is_out_of_time_and_no
             assert trial.verdict in (CodeVerdict.ACCEPTED, CodeVerdict.TIME_LIMIT), trial
 
 
-async def test_a_checker_refuses_what_is_no_answer(sets: Path) -> None:
+async def test_a_checker_refuses_what_is_no_answer(
+    sets: Path, pytestconfig: pytest.Config
+) -> None:
     async with examining() as examiner:
 
         async def try_one(problem: Problem) -> str:
@@ -164,10 +171,13 @@ async def test_a_checker_refuses_what_is_no_answer(sets: Path) -> None:
                     return f"{problem.id}: {words!r} {trial}"
             return ""
 
-        assert await side_by_side(problems_of(sets / "stdio_special.jsonl"), try_one) == []
+        problems = problems_of(sets / "stdio_special.jsonl")[:: step(pytestconfig)]
+        assert await side_by_side(problems, try_one) == []
 
 
-async def test_every_given_breakage_gets_its_verdict_where_it_fails(sets: Path) -> None:
+async def test_every_given_breakage_gets_its_verdict_where_it_fails(
+    sets: Path, pytestconfig: pytest.Config
+) -> None:
     lines = (sets / "stdio.jsonl").read_bytes().splitlines()
     records = {each["id"]: each for each in map(msgspec.json.decode, lines)}
     stopped: list[bool] = []
@@ -187,7 +197,7 @@ async def test_every_given_breakage_gets_its_verdict_where_it_fails(sets: Path) 
             (problem, wrong)
             for problem in problems_of(sets / "stdio.jsonl")
             for wrong in records[problem.id]["wrong_solutions"]
-        ]
+        ][:: step(pytestconfig)]
         assert cases
         assert await side_by_side(cases, try_one) == []
         slow = sum(wrong["verdict"] == "TLE" for _, wrong in cases)

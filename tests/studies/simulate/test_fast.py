@@ -92,7 +92,7 @@ def test_both_paths_agree_in_any_world(
 def test_both_paths_agree_within_sampling_error_where_positions_count(
     name: str, protocol: str
 ) -> None:
-    slow = play_all(world(name), settings(protocol), 60, seed=7)
+    slow = play_all(world(name), settings(protocol), 30, seed=7)
     fast = play_fast(world(name), settings(protocol), 4000, seed=8)
     for one, other in zip(slow, fast, strict=True):
         error = (one.var() / len(one) + other.var() / len(other)) ** 0.5
