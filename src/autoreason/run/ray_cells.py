@@ -51,7 +51,7 @@ class RayExecutor:
         self._terms, self._settings, self._switch = terms, settings, switch
         self._opening = opening(journal, settings)
         self._ours = False
-        self._files: Any = None
+        self._files: list[Any] = []
         self._gate: Any = None
         self._gate_is_ours = False
         self._workers: list[Any] = []
@@ -109,7 +109,9 @@ class RayExecutor:
         """Create the actors; more of them where the cluster has grown."""
         if self._gate is None:
             self._gate, self._gate_is_ours = open_gate(opening, GateActor)
-            self._files = _ray().put(saved_files(self._tasks))
+            if files := saved_files(self._tasks):
+                # In a list Ray leaves it where it is until a worker asks; as an argument it warns that it may be lost.
+                self._files = [_ray().put(files)]
             self._watching = asyncio.create_task(pass_stop_on(self._switch, self._stop))
         if self._workers and monotonic() < self._looked + _LOOK_SECONDS:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
@@ -146,7 +146,9 @@ async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
 class CellActor:
     """A worker: runs cells side by side, over its own journal and models."""
 
-    def __init__(self, opening: SuiteOpening, files: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, opening: SuiteOpening, files: Sequence[Awaitable[Mapping[str, bytes]]]
+    ) -> None:
         self._opening = opening
         self._files = files
         self._exits = ExitStack()
@@ -156,6 +158,8 @@ class CellActor:
     async def run(self, data: bytes) -> CellEnded:
         """Run a cell to its end or a pause, from where another worker left it."""
         message = _read_start(data)
+        for files in self._files:
+            save_here(await files)
         try:
             return await run_alone(self._open(), message)
         except WritingFailed:
@@ -170,7 +174,6 @@ class CellActor:
     def _open(self) -> CellWorker:
         # Not when the actor is created: one that cannot be created is not restarted.
         if self._worker is None:
-            save_here(self._files)
             name = f"{self._opening.lock_prefix}{uuid4().hex[:12]}"
             link = GateLink(self._opening, name)
             worker = CellWorker(self._opening.worker, link.client)
