@@ -159,9 +159,7 @@ async def test_beyond_the_limits_of_a_problem_its_solution_is_out_of_time_and_no
             assert trial.verdict in (CodeVerdict.ACCEPTED, CodeVerdict.TIME_LIMIT), trial
 
 
-async def test_a_checker_refuses_what_is_no_answer(
-    sets: Path, pytestconfig: pytest.Config
-) -> None:
+async def test_a_checker_refuses_what_is_no_answer(sets: Path, pytestconfig: pytest.Config) -> None:
     async with examining() as examiner:
 
         async def try_one(problem: Problem) -> str:
