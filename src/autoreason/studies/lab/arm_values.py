@@ -18,7 +18,7 @@ class ArmValues:
         self.suite = suite
         self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
         """Cells of each arm that have a result."""
-        self.failed: dict[str, list[CellResult]] = {arm: [] for arm in suite.arms}
+        self.failed: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
         """Those that have none."""
         self.panels: list[CellFinished] = []
         self._drafts: dict[tuple[str, Unit], CellResult] = {}
@@ -28,16 +28,22 @@ class ArmValues:
                 self._drafts |= {(arm, unit): each.result for arm in each.cell.arms}
             elif not each.result.finished:
                 if each.cell.kind == "arm":
-                    self.failed[each.cell.arms[0]].append(each.result)
+                    self.failed[each.cell.arms[0]][unit] = each.result
             elif each.cell.kind == "panel":
                 self.panels.append(each)
             else:
                 self.cells[each.cell.arms[0]][unit] = each.result
 
+    def at_limit(self, arm: str) -> dict[Unit, CellResult]:
+        """Cells of an arm that ended at their own limit; without their draft they never began."""
+        failed = self.failed[arm].items()
+        return {unit: each for unit, each in failed if each.status == "budget" and each.run}
+
     def of(self, arm: str, measure: Measure) -> dict[Unit, float]:
-        """A measure of an arm, where it is known."""
+        """A measure of an arm, where it is known; at its limit a tournament had not converged."""
         found: dict[Unit, float] = {}
-        for unit, result in self.cells[arm].items():
+        cells = self.cells[arm] | (self.at_limit(arm) if measure == "converged" else {})
+        for unit, result in cells.items():
             if measure == "passed":
                 task, repeat = unit
                 found |= {(f"{task}/{n}", repeat): float(p) for n, p in result.passed.items()}

@@ -30,6 +30,8 @@ class LabArm(Struct, frozen=True, kw_only=True):
     arm: str
     cells: int
     finished: int
+    at_limit: int
+    """Cells that reached their own limit: they did not converge, and no other figure includes them."""
     means: dict[str, float | None]
     """By measure; None where nothing is known."""
     quality: float | None
@@ -164,14 +166,16 @@ def _arm(suite: Suite, arm: str, values: ArmValues) -> LabArm:
         if measure != "preferred":
             means[measure] = fmean(known.values()) if known else None
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
+    at_limit = list(values.at_limit(arm).values())
     is_contest = suite.arms[arm].settings.strategy == "autoreason"
     return LabArm(
         arm=arm,
         cells=len(cells) + len(values.failed[arm]),
         finished=len(cells),
+        at_limit=len(at_limit),
         means=means,
         quality=_quality(suite, arm, values),
-        converged_by_pass=_converged_by_pass(contests) if is_contest else (),
+        converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
         words_by_pass=_words_by_pass(contests),
         failures=diagnose(suite, arm, values),
     )

@@ -18,13 +18,20 @@ def answer(pair: ArmPair, clusters: str) -> str:
     if pair.difference.value is None:
         return f"no answer: {pair.first} and {pair.second} have no result in common"
     what = _finding(pair)
-    rests = count(pair.difference.n, clusters)
+    rests = f"{count(pair.difference.n, clusters)}{_at_limit(pair)}{_same(pair)}"
     if not pair.difference.value:
-        return f"not shown: {what} ({rests}{_same(pair)})"
+        return f"not shown: {what} ({rests})"
     p = p_statement(pair.p_value_adjusted)
     if not pair.shown:
-        return f"not shown: {what}, but that could be chance ({p}, {rests}{_same(pair)})"
-    return f"{what}, which is more than chance gives ({p}, {rests}{_same(pair)})"
+        return f"not shown: {what}, but that could be chance ({p}, {rests})"
+    return f"{what}, which is more than chance gives ({p}, {rests})"
+
+
+def _at_limit(pair: ArmPair) -> str:
+    """That pairs are missing which took most."""
+    if not pair.at_limit:
+        return ""
+    return f"; without {count(pair.at_limit, 'pair')} in which an arm reached its limit"
 
 
 def _same(pair: ArmPair) -> str:

@@ -33,7 +33,7 @@ def sections(found: LabReport) -> list[Section]:
     parts = [
         *([Section("Answers", _answers(found))] if found.pairs else []),
         *([Section("Comparisons", tables=[comparisons_table(found)])] if found.pairs else []),
-        Section("Arms", tables=[arms_table(found)]),
+        Section("Arms", _at_limit(found), [arms_table(found)]),
         Section(sentences=[*_method(found), *_left_out(found)]),
     ]
     return [*parts, *_details(found)]
@@ -102,15 +102,36 @@ def arms_table(found: LabReport) -> Table:
     return Table(columns, rows)
 
 
+def _at_limit(found: LabReport) -> list[tuple[str, str]]:
+    """Which figures are those of the cells that took less."""
+    rows = []
+    for each in filter(lambda arm: arm.at_limit, found.arms):
+        cells = f"{count(each.at_limit, 'cell')} that reached {'its' if each.at_limit == 1 else 'their'} limit"
+        known = each.means.get("converged") is not None
+        counted = ", which counts as not converged" if known else ""
+        rows.append((each.arm, f"without {cells}{counted}; the others took less"))
+    return rows
+
+
+def _scope(found: LabReport) -> Iterator[str]:
+    """What the answers speak of, by how many tasks have results."""
+    answered = [each for each in found.pairs if each.difference.value is not None]
+    few = [each for each in answered if each.difference.n < MANY_TASKS]
+    if found.clusters != "task" or len(few) == len(answered):
+        yield f"these tasks only: with results of {MANY_TASKS} tasks or more they extend to others"
+        return
+    yield f"tasks like these: with results of {MANY_TASKS} tasks or more they extend to others"
+    for each in few:
+        has = count(each.difference.n, "task")
+        yield f"{each.comparison}, {each.first} – {each.second}: these tasks only, with results of {has}"
+
+
 def _method(found: LabReport) -> list[tuple[str, str]]:
     rows = []
     if found.pairs:
         many = found.clusters == "task"
-        scope = "tasks like these" if many else "these tasks only"
         resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
-        rows.append(
-            ("Applies to", f"{scope}: with {MANY_TASKS} tasks or more, results extend to others")
-        )
+        rows += [("Applies to", each) for each in _scope(found)]
         rows.append(
             (
                 "Intervals",
