@@ -178,6 +178,30 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
     assert plan.share_paid < 0.2
 
 
+@pytest.mark.parametrize(
+    ("limits", "budget", "said"),
+    [
+        ("", Budget(tokens=500), "pays for under 1 % of what it likely takes"),
+        ("", Budget(seconds=30), "30 s; what that allows is not known beforehand"),
+        ("budget: {cell: {calls: 5}}\n", Budget(), "18 of 18 cells of contest most likely would"),
+        ("budget: {cell: {tokens: 10}}\n", Budget(), "raise `budget.cell`"),
+        ("budget: {cell: {seconds: 5}}\n", Budget(), "5.0 s; what that allows is not known"),
+    ],
+)
+async def test_a_plan_says_what_each_limit_allows(
+    tmp_path: Path, limits: str, budget: Budget, said: str
+) -> None:
+    path = write_suite(tmp_path, SUITE + limits)
+    plan = await (await prepare_lab(path, "echo/echo", repeats=9, budget=budget)).plan_async()
+    assert said in " ".join(plan.to_text().split())
+    assert bool(plan.refusal) == ("tokens" in limits or budget.tokens is not None)
+    if "calls" in limits:
+        contest = next(arm for arm in plan.arms if arm.name == "contest")
+        assert contest.calls is not None
+        assert contest.calls.high == 18 * 5
+        assert [each.units for each in plan.tests] == [18, 0, 0]
+
+
 async def test_a_plan_counts_every_call_that_is_made(tmp_path: Path, journal: Journal) -> None:
     prepared = await prepare_lab(write_suite(tmp_path), "echo/echo")
     plan = await prepared.plan_async()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_suite
@@ -42,7 +43,7 @@ def limited_suite() -> tuple[Suite, list[CellFinished]]:
     cells = []
     for at, task in enumerate(names):
         cells.append(a_cell("revised", "B " * (at + 1), task=task, status="capped"))
-        ended = {} if at < 2 else {"status": "budget", "finished": False}
+        ended: dict[str, Any] = {} if at < 2 else {"status": "budget", "finished": False}
         cells.append(a_cell("contest", "B A A", task=task, **ended))
     return suite, cells
 
