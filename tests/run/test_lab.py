@@ -101,6 +101,7 @@ async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal)
     model = Stopping()
     stopped = await run_suite(tmp_path, journal, model=model, stop_switch=switch)
     assert stopped.status == "stopped"
+    assert stopped.run not in stopped.reason
     status = lab_status(stopped.run, journal=journal)
     assert status.status == "stopped"
     assert status.done + status.left == CELLS
@@ -225,11 +226,12 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     assert report.cells == 2 * CELLS
     assert model.asked.count("author") == 2 * drafts
     assert first.calls + result.calls == len(model.asked)
-    assert "wider than 0.01" in " ".join(report.to_text().split())
+    assert "points wide, wider than 1.0 points" in " ".join(report.to_text().split())
     old = {each.result.run for each in first.story.of(CellFinished) if each.result.run}
     new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
     assert old < new
-    with pytest.raises(InvalidInput, match="needs no more repeats"):
+    enough = "every comparison has an interval as narrow as the rule asks, or all of its 4 repeats"
+    with pytest.raises(InvalidInput, match=enough):
         prepare_add(result.run, journal=journal)
     with pytest.raises(InvalidInput, match="has no rule for more repeats"):
         prepare_add((await run_suite(tmp_path, journal)).run, journal=journal)
@@ -326,6 +328,9 @@ async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
     assert live.lab is not None
     assert live.lab.spent.calls == status.spent.calls
     assert status.base == first.run
+    took = [working_time(run, journal=journal).seconds for run in (first.run, added.run)]
+    assert status.seconds == pytest.approx(sum(took))
+    assert min(took) > 0
 
 
 async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(

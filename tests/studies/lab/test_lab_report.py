@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from tests.studies.lab.cells import a_cell, a_suite
+from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
+from autoreason.settings import Models, make_settings
 from autoreason.story import Story
 from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_suite import (
     CellFinished,
     Suite,
+    SuiteArm,
     SuiteComparison,
     SuiteTask,
     SuiteWork,
@@ -73,3 +75,35 @@ def test_answers_extend_to_other_tasks_only_with_results_of_enough_tasks() -> No
     assert "Applies to these tasks only" in said(a_report(suite, cells))
     whole = [replace(each, result=replace(each.result, finished=True)) for each in cells]
     assert "Applies to tasks like these" in said(a_report(suite, whole))
+
+
+def test_quality_is_explained_and_an_arm_that_was_judged_elsewhere_says_why_it_has_none() -> None:
+    suite = a_suite()
+    settings = make_settings(Models.everywhere("echo/echo"), 1, strategy="improve")
+    arms = suite.arms | {"improve": SuiteArm(settings=settings)}
+    other = SuiteComparison(name="b", question="?", arms=("revised", "improve"))
+    suite = replace(suite, arms=arms, comparisons=(other, *suite.comparisons))
+    cells = [a_cell(arm, "B", words=9) for arm in arms]
+    report = a_report(suite, [*cells, a_panel("revised single contest")])
+    assert [each.quality for each in report.arms] == [0.5, 1.0, 0.0, None]
+    text = said(report)
+    assert "quality the share of votes against each rival in the same panel" in text
+    assert "frontier no arm is better for as many calls" in text
+    why = "improve no quality: it was judged against other rivals than revised, single and contest"
+    assert why in text
+    assert "points of preferred: the share of votes for the first arm minus that for" in text
+    plain = a_report(replace(suite, comparisons=()), cells)
+    assert not plain.quality_by
+    assert "quality" not in said(plain)
+
+
+def test_drafts_that_are_sampled_are_no_passes() -> None:
+    suite = a_suite()
+    sampling = make_settings(Models.everywhere("echo/echo"), 1, strategy="best_of_n")
+    arms = suite.arms | {"sampled": SuiteArm(settings=sampling)}
+    suite = replace(suite, arms=arms, comparisons=(), measures=("passes",))
+    report = a_report(suite, [a_cell(arm, "B B", status="done") for arm in arms])
+    assert [each.means["passes"] for each in report.arms] == [2, 2, 2, None]
+    *_, sampled = report.arms
+    assert sampled.words_by_pass == ()
+    assert next(each for each in sampled.failures if each.mode.startswith("Drift")).of == 0

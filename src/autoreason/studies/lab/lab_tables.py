@@ -16,8 +16,16 @@ from autoreason.studies.lab.lab_plots import (
     draw_lines,
     draw_tree,
 )
-from autoreason.studies.lab.lab_statements import answer, difference, number
-from autoreason.studies.lab.lab_suite import MANY_TASKS, CellFinished
+from autoreason.studies.lab.lab_statements import (
+    answer,
+    arm_notes,
+    difference,
+    in_units,
+    number,
+    point_notes,
+    scopes,
+)
+from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.studies.lab.lab_trees import TrajectoryTree
 from autoreason.studies.panels.panel_tables import notes
 
@@ -32,8 +40,12 @@ def sections(found: LabReport) -> list[Section]:
     """Answers, tables of comparisons and arms, how it was inferred, and on a page the rest."""
     parts = [
         *([Section("Answers", _answers(found))] if found.pairs else []),
-        *([Section("Comparisons", tables=[comparisons_table(found)])] if found.pairs else []),
-        Section("Arms", _at_limit(found), [arms_table(found)]),
+        *(
+            [Section("Comparisons", point_notes(found), [comparisons_table(found)])]
+            if found.pairs
+            else []
+        ),
+        Section("Arms", arm_notes(found), [arms_table(found)]),
         Section(sentences=[*_method(found), *_left_out(found)]),
     ]
     return [*parts, *_details(found)]
@@ -82,48 +94,27 @@ def arms_table(found: LabReport) -> Table:
     """One row per arm: what it took and what it came to, on average for a cell with its draft."""
     known = [name for arm in found.arms for name, mean in arm.means.items() if mean is not None]
     measures = list(dict.fromkeys(known))
+    judged = bool(found.quality_by)
     columns = [
         Column("arm", figures=False),
         Column("cells"),
         *(Column(name.replace("_", " ")) for name in measures),
-        Column("quality"),
-        Column("frontier", figures=False, spare=1),
+        *([Column("quality"), Column("frontier", figures=False, spare=1)] if judged else []),
     ]
     rows = [
         (
             each.arm,
             f"{each.finished} of {each.cells}" if each.finished < each.cells else str(each.cells),
             *(_number(name, each.means.get(name)) for name in measures),
-            UNKNOWN if each.quality is None else f"{each.quality:.2f}",
-            "yes" if each.frontier else "",
+            *([_quality_of(each), "yes" if each.frontier else ""] if judged else []),
         )
         for each in found.arms
     ]
     return Table(columns, rows)
 
 
-def _at_limit(found: LabReport) -> list[tuple[str, str]]:
-    """Which figures are those of the cells that took less."""
-    rows = []
-    for each in filter(lambda arm: arm.at_limit, found.arms):
-        cells = f"{count(each.at_limit, 'cell')} that reached {'its' if each.at_limit == 1 else 'their'} limit"
-        known = each.means.get("converged") is not None
-        counted = ", which counts as not converged" if known else ""
-        rows.append((each.arm, f"without {cells}{counted}; the others took less"))
-    return rows
-
-
-def _scope(found: LabReport) -> Iterator[str]:
-    """What the answers speak of, by how many tasks have results."""
-    answered = [each for each in found.pairs if each.difference.value is not None]
-    few = [each for each in answered if each.difference.n < MANY_TASKS]
-    if found.clusters != "task" or len(few) == len(answered):
-        yield f"these tasks only: with results of {MANY_TASKS} tasks or more they extend to others"
-        return
-    yield f"tasks like these: with results of {MANY_TASKS} tasks or more they extend to others"
-    for each in few:
-        has = count(each.difference.n, "task")
-        yield f"{each.comparison}, {each.first} – {each.second}: these tasks only, with results of {has}"
+def _quality_of(arm: LabArm) -> str:
+    return UNKNOWN if arm.quality is None else f"{arm.quality:.2f}"
 
 
 def _method(found: LabReport) -> list[tuple[str, str]]:
@@ -131,7 +122,7 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
     if found.pairs:
         many = found.clusters == "task"
         resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
-        rows += [("Applies to", each) for each in _scope(found)]
+        rows += [("Applies to", each) for each in scopes(found)]
         rows.append(
             (
                 "Intervals",
@@ -153,7 +144,9 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
     for each in found.additions:
         why = "it had no interval yet"
         if each.width is not None and found.add:
-            why = f"its interval was {each.width:.3g} wide, wider than {found.add.width:g}"
+            measure = next(p.measure for p in found.pairs if p.comparison == each.comparison)
+            width, most = (in_units(measure, size) for size in (each.width, found.add.width))
+            why = f"its interval was {width} wide, wider than {most}"
         repeats = f"{count(each.repeats, 'repeat')} to {each.comparison}"
         rows.append(("Added", f"{repeats} by the rule of the suite, because {why}"))
     return rows
