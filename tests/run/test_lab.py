@@ -101,6 +101,7 @@ async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal)
     model = Stopping()
     stopped = await run_suite(tmp_path, journal, model=model, stop_switch=switch)
     assert stopped.status == "stopped"
+    assert stopped.run not in stopped.reason
     status = lab_status(stopped.run, journal=journal)
     assert status.status == "stopped"
     assert status.done + status.left == CELLS
@@ -178,6 +179,30 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
     assert plan.share_paid < 0.2
 
 
+@pytest.mark.parametrize(
+    ("limits", "budget", "said"),
+    [
+        ("", Budget(tokens=500), "pays for under 1 % of what it likely takes"),
+        ("", Budget(seconds=30), "30 s; what that allows is not known beforehand"),
+        ("budget: {cell: {calls: 5}}\n", Budget(), "18 of 18 cells of contest most likely would"),
+        ("budget: {cell: {tokens: 10}}\n", Budget(), "raise `budget.cell`"),
+        ("budget: {cell: {seconds: 5}}\n", Budget(), "5.0 s; what that allows is not known"),
+    ],
+)
+async def test_a_plan_says_what_each_limit_allows(
+    tmp_path: Path, limits: str, budget: Budget, said: str
+) -> None:
+    path = write_suite(tmp_path, SUITE + limits)
+    plan = await (await prepare_lab(path, "echo/echo", repeats=9, budget=budget)).plan_async()
+    assert said in " ".join(plan.to_text().split())
+    assert bool(plan.refusal) == ("tokens" in limits or budget.tokens is not None)
+    if "calls" in limits:
+        contest = next(arm for arm in plan.arms if arm.name == "contest")
+        assert contest.calls is not None
+        assert contest.calls.high == 18 * 5
+        assert [each.units for each in plan.tests] == [18, 0, 0]
+
+
 async def test_a_plan_counts_every_call_that_is_made(tmp_path: Path, journal: Journal) -> None:
     prepared = await prepare_lab(write_suite(tmp_path), "echo/echo")
     plan = await prepared.plan_async()
@@ -201,11 +226,12 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     assert report.cells == 2 * CELLS
     assert model.asked.count("author") == 2 * drafts
     assert first.calls + result.calls == len(model.asked)
-    assert "wider than 0.01" in " ".join(report.to_text().split())
+    assert "points wide, wider than 1.0 points" in " ".join(report.to_text().split())
     old = {each.result.run for each in first.story.of(CellFinished) if each.result.run}
     new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
     assert old < new
-    with pytest.raises(InvalidInput, match="needs no more repeats"):
+    enough = "every comparison has an interval as narrow as the rule asks, or all of its 4 repeats"
+    with pytest.raises(InvalidInput, match=enough):
         prepare_add(result.run, journal=journal)
     with pytest.raises(InvalidInput, match="has no rule for more repeats"):
         prepare_add((await run_suite(tmp_path, journal)).run, journal=journal)
@@ -302,6 +328,9 @@ async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
     assert live.lab is not None
     assert live.lab.spent.calls == status.spent.calls
     assert status.base == first.run
+    took = [working_time(run, journal=journal).seconds for run in (first.run, added.run)]
+    assert status.seconds == pytest.approx(sum(took))
+    assert min(took) > 0
 
 
 async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(

@@ -74,6 +74,7 @@ async def test_drafts_that_are_all_the_same_need_no_panel() -> None:
     assert [drop.reason for drop in played.of(CandidateDropped)] == ["clone", "clone"]
     assert played.delivered is not None
     assert played.delivered.text == "The one text."
+    assert played.delivered.reason == "the best of 1 draft"
 
 
 async def test_a_given_draft_is_one_of_them() -> None:

@@ -77,8 +77,10 @@ def _interruption(outcome: CellOutcome) -> Interruption | None:
         return BudgetReached(f"all cells together: {reached}", reached.limit) if reached else None
     if result.status in LEFT_OUT:
         return None
-    kind = ProviderFailed if result.status == "provider_failed" else Stopped
-    return kind(f"{result.run}: {result.reason}")
+    if result.status == "provider_failed":
+        return ProviderFailed(f"{result.run}: {result.reason}")
+    # All cells stop for the same reason.
+    return Stopped(result.reason)
 
 
 @asynccontextmanager

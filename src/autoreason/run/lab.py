@@ -18,6 +18,7 @@ from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import SUITE_TITLE, select_runs
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
+from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
 from autoreason.run.cells import cell_prompts
 from autoreason.run.lab_plan import LabPlan, plan_cells
@@ -259,8 +260,8 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     more = repeats_to_add(suite.add, report.pairs)
     if not more:
         raise InvalidInput(
-            f"{row.id} needs no more repeats: every interval is as narrow as its rule asks, "
-            f"or has {suite.add.repeats} repeats"
+            f"{row.id} needs no more repeats: every comparison has an interval as narrow as the rule "
+            f"asks, or all of its {count(suite.add.repeats, 'repeat')}"
         )
     _check_results(row.id, report, more)
     terms = {**settings.strategy_options, **_terms(options), "base": row.id}

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
+from itertools import product
+from typing import NamedTuple, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.report.numbers import UNKNOWN, count, money, percent
+from autoreason.report.numbers import UNKNOWN, count, duration, money, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.run.cells import cell_prompts
 from autoreason.run.estimate import Number, RunEstimate, Span, estimate_run
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.studies.lab.lab_suite import Suite, draft_settings, job_settings
+from autoreason.studies.lab.lab_suite import CellKind, Suite, draft_settings, job_settings
 from autoreason.studies.lab.suite_cells import groups
-from autoreason.task import Entry
+from autoreason.task import Entry, Task
 
 _SAMPLE_WORDS = 700
 """Length of texts that a panel is taken to read, where no contract limits them."""
+
+
+_NEEDED = {"preferred": get_args(CellKind), "converged": ("draft",)}
+"""Cells without which a measure is not known; a tournament at its limit has not converged."""
+_CellName = tuple[str, str, str]
+"""Kind, task and arm."""
+
+
+class _EstimatedCells(NamedTuple):
+    """Cells that are alike, and what each of them may take."""
+
+    number: int
+    estimate: RunEstimate
+    budget: Budget
+    """Of each of them."""
+    over_limit: bool
 
 
 class PlannedArm(Struct, frozen=True, kw_only=True):
@@ -31,8 +50,11 @@ class PlannedArm(Struct, frozen=True, kw_only=True):
     cells: int
     calls: Span[int] | None
     """None where the strategy cannot say."""
+    tokens: Span[int] | None
     cost: Span[Decimal] | None
     """US dollars; None where a price is not known."""
+    over_limit: int
+    """Cells that most likely reach the limit of a cell, and are left out then."""
 
 
 class PlannedTest(Struct, frozen=True, kw_only=True):
@@ -55,6 +77,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
     cells: int
     arms: tuple[PlannedArm, ...]
     calls: Span[int] | None
+    tokens: Span[int] | None
     cost: Span[Decimal] | None
     tests: tuple[PlannedTest, ...]
     alpha: float
@@ -63,6 +86,8 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
     """How much of the suite its budget pays for, most likely; 1 is all of it."""
     clusters: str
     budget: Budget
+    cell_budget: Budget
+    """Of each cell."""
 
     heading = "A plan"
 
@@ -93,26 +118,54 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         paid = (
             f" that its budget pays for ({percent(self.share_paid)})" if self.share_paid < 1 else ""
         )
+        remedy = "add repeats or tasks"
+        if any(arm.over_limit for arm in self.arms):
+            paid += " within the limit of a cell"
+            remedy = "raise `budget.cell`"
         return (
             f"the suite {self.suite} cannot show anything: {each.detectable.reason}, at the level of "
             f"{self.alpha:.2g} for {count(len(self.tests), 'planned test')}, and there are "
-            f"{each.units}{paid}; add repeats or tasks, or run it with `anyway`"
+            f"{each.units}{paid}; {remedy}, or run it with `anyway`"
         )
 
     def sections(self) -> list[Section]:
         """Cells and what they may take, then what can be shown."""
         rows = [
-            (each.name, f"{each.cells:,}", _span(each.calls), _money_span(each.cost))
+            (
+                *(each.name, f"{each.cells:,}", _span(each.calls)),
+                *(_span(each.tokens), _money_span(each.cost)),
+            )
             for each in self.arms
         ]
-        columns = [Column("arm", figures=False), *map(Column, ("cells", "calls", "cost"))]
-        parts = [Section("Cells", tables=[Table(columns, rows)])]
+        names = ("cells", "calls", "tokens", "cost")
+        columns = [Column("arm", figures=False), *map(Column, names)]
+        parts = [Section("Cells", self._limits(), [Table(columns, rows)])]
         if self.tests:
             words = [Column(name, figures=False) for name in ("comparison", "arms", "measure")]
             heads = [Column(f"{self.clusters}s"), Column("shows", figures=False)]
             table = Table([*words, *heads], [_test_row(each) for each in self.tests])
             parts.append(Section("What it can show", tables=[table], sentences=self._notes()))
         return parts
+
+    def _limits(self) -> list[tuple[str, str]]:
+        """What its limits allow."""
+        rows = []
+        if self.share_paid < 1:
+            rows.append(("Budget", f"pays for {percent(self.share_paid)} of what it likely takes"))
+        rows += [
+            (
+                "Cell limit",
+                f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name} most likely "
+                "would reach it and be left out",
+            )
+            for each in self.arms
+            if each.over_limit
+        ]
+        for label, budget in (("Time limit", self.budget), ("Cell time", self.cell_budget)):
+            if budget.seconds is not None:
+                limit = duration(budget.seconds)
+                rows.append((label, f"{limit}; what that allows is not known beforehand"))
+        return rows
 
     def _notes(self) -> list[tuple[str, str]]:
         speaks = "tasks like these" if self.clusters == "task" else "these tasks only"
@@ -124,8 +177,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             ),
             ("Applies to", speaks),
         ]
-        if self.share_paid < 1:
-            rows.append(("Budget", f"pays for about {percent(self.share_paid)} of the suite"))
         if self.refusal:
             rows.append(("Refused", self.refusal))
         return rows
@@ -160,31 +211,43 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
     for group in groups(suite):
         for cells in group:
             counted.update((cell.kind, cell.task, cell.arms) for cell in cells)
-    by_name: dict[str, list[tuple[int, RunEstimate]]] = {}
+    by_name: dict[str, list[_EstimatedCells]] = {}
+    too_long: set[_CellName] = set()
     for (kind, task, arms), number in counted.items():
-        estimate = await _estimate(suite, kind, task, arms)
+        given, own = _prepare(suite, kind, task, arms)
+        estimate = await estimate_run(given, own, cell_prompts(own))
+        if over_limit := _share_paid(own.budget, estimate) < 1:
+            too_long |= {(kind, task, arm) for arm in arms}
         name = arms[0] if kind == "arm" else {"draft": "shared drafts", "panel": "panels"}[kind]
-        by_name.setdefault(name, []).append((number, estimate))
-    planned = tuple(_planned(name, estimates) for name, estimates in by_name.items())
-    calls, cost = _sum([each.calls for each in planned]), _sum([each.cost for each in planned])
-    paid = _share_paid(settings.budget, calls, cost)
+        estimated = _EstimatedCells(number, estimate, own.budget, over_limit)
+        by_name.setdefault(name, []).append(estimated)
+    planned = tuple(_planned(name, each) for name, each in by_name.items())
+    whole = RunEstimate(
+        None,
+        calls=_sum([each.calls for each in planned]),
+        tokens=_sum([each.tokens for each in planned]),
+        cost=_sum([each.cost for each in planned]),
+    )
+    paid = _share_paid(settings.budget, whole)
     alpha = BEYOND_CHANCE / max(1, len(suite.pairs))
     return LabPlan(
         suite=suite.name,
         cells=counted.total(),
         arms=planned,
-        calls=calls,
-        cost=cost,
-        tests=tuple(_tests(suite, paid, alpha)),
+        calls=whole.calls,
+        tokens=whole.tokens,
+        cost=whole.cost,
+        tests=tuple(_tests(suite, paid, alpha, too_long)),
         alpha=alpha,
         share_paid=paid,
         clusters="task" if suite.many_tasks else "pair",
         budget=settings.budget,
+        cell_budget=next(iter(suite.arms.values())).settings.budget,
     )
 
 
-async def _estimate(suite: Suite, kind: str, task: str, arms: Sequence[str]) -> RunEstimate:
-    """What a cell may take; texts that are not written yet are taken to have a usual length."""
+def _prepare(suite: Suite, kind: str, task: str, arms: Sequence[str]) -> tuple[Task, Settings]:
+    """A cell before its first call; texts that are not written yet are taken to have a usual length."""
     given = suite.tasks[task].task
     sample = "word " * (given.contract.max_words or _SAMPLE_WORDS)
     if kind == "panel":
@@ -198,18 +261,25 @@ async def _estimate(suite: Suite, kind: str, task: str, arms: Sequence[str]) -> 
             settings = draft_settings(arm.settings)
         elif arm.shared_draft and not suite.tasks[task].job and given.draft is None:
             given = replace(given, draft=sample)
-    return await estimate_run(given, settings, cell_prompts(settings))
+    return given, settings
 
 
-def _planned(name: str, estimates: Sequence[tuple[int, RunEstimate]]) -> PlannedArm:
-    calls = [each.calls and Span(*(n * part for part in each.calls)) for n, each in estimates]
-    costs = [each.cost and Span(*(n * part for part in each.cost)) for n, each in estimates]
+def _planned(name: str, cells: Sequence[_EstimatedCells]) -> PlannedArm:
     return PlannedArm(
         name=name,
-        cells=sum(number for number, _ in estimates),
-        calls=_sum(calls),
-        cost=_sum(costs),
+        cells=sum(each.number for each in cells),
+        calls=_sum([_times(e.number, e.estimate.calls, e.budget.calls) for e in cells]),
+        tokens=_sum([_times(e.number, e.estimate.tokens, e.budget.tokens) for e in cells]),
+        cost=_sum([_times(e.number, e.estimate.cost, e.budget.cost) for e in cells]),
+        over_limit=sum(each.number for each in cells if each.over_limit),
     )
+
+
+def _times(cells: int, span: Span[Number] | None, limit: Number | None) -> Span[Number] | None:
+    """What so many cells take, none of which goes beyond its limit."""
+    if span is None:
+        return None
+    return Span(*(cells * (part if limit is None else min(part, limit)) for part in span))
 
 
 def _sum(spans: Sequence[Span[Number] | None]) -> Span[Number] | None:
@@ -220,22 +290,31 @@ def _sum(spans: Sequence[Span[Number] | None]) -> Span[Number] | None:
     return Span(*(sum(parts[1:], parts[0]) for parts in zip(*known, strict=True)))
 
 
-def _share_paid(budget: Budget, calls: Span[int] | None, cost: Span[Decimal] | None) -> float:
-    """How much of the suite its limits allow, if it takes what is likely."""
+def _share_paid(budget: Budget, estimate: RunEstimate) -> float:
+    """How much of it the limits allow, if it takes what is likely; how long it takes is not known."""
     shares = [1.0]
-    if budget.calls is not None and calls and calls.likely:
-        shares.append(budget.calls / calls.likely)
-    if budget.cost is not None and cost and cost.likely:
-        shares.append(float(budget.cost / cost.likely))
+    for name in ("calls", "tokens", "cost"):
+        limit, span = getattr(budget, name), getattr(estimate, name)
+        if limit is not None and span and span.likely:
+            shares.append(float(limit / span.likely))
     return min(shares)
 
 
-def _tests(suite: Suite, paid: float, alpha: float) -> Iterator[PlannedTest]:
+def _tests(
+    suite: Suite, paid: float, alpha: float, too_long: AbstractSet[_CellName]
+) -> Iterator[PlannedTest]:
     from autoreason.stats.power import detectable_share
 
     for comparison, arm in suite.pairs:
-        units = int(suite.task_count * suite.repeats_of(comparison) * paid)
-        units = min(suite.task_count, units) if suite.many_tasks else units
+        kinds = _NEEDED.get(comparison.measure, ("draft", "arm"))
+        pair = (comparison.arms[0], arm)
+        tasks = sum(
+            suite.size_of(task)
+            for task in suite.tasks
+            if too_long.isdisjoint(product(kinds, [task], pair))
+        )
+        units = int(tasks * suite.repeats_of(comparison) * paid)
+        units = min(tasks, units) if suite.many_tasks else units
         noun = "tasks" if suite.many_tasks else "pairs"
         detectable = detectable_share(units, alpha=alpha)
         # That function speaks of judges.

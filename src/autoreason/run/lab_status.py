@@ -46,6 +46,7 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     spent: Spent
     """Also what the suite spent that this one adds repeats to, whose cells it has."""
     seconds: float
+    """Worked on them, that suite included."""
     seconds_left: float | None
     base: str = ""
     """The suite that this one adds repeats to."""
@@ -104,13 +105,14 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     done, left_out = journal.cells_done(row.id)
     missing = len(journal.missing_cells(row.id))
     running = tuple(sorted(running_cells(row.id, journal)))
+    chain = list(with_bases(row, journal))
     progress = LabProgress(
         total=count_cells(suite),
         done=done - missing,
         left_out=left_out,
         running=len(running),
-        spent=_spent(row, journal),
-        seconds=working_time(row.id, journal=journal).seconds,
+        spent=reduce(Spent.joined, [each.spent for each in chain]),
+        seconds=sum(working_time(each.id, journal=journal).seconds for each in chain),
         missing=missing,
     )
     return LabStatus(
@@ -133,11 +135,6 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
 def running_cells(suite: str, journal: Journal) -> Iterator[str]:
     """Runs of a suite's cells that a process drives now."""
     return (each for each in journal.locked_runs() if suite_name(each) == suite)
-
-
-def _spent(row: RunRow, journal: Journal) -> Spent:
-    """What a suite has spent, and those that it adds repeats to."""
-    return reduce(Spent.joined, [each.spent for each in with_bases(row, journal)])
 
 
 def report_of(run: str | None, *, journal: Journal) -> FoundReport:

@@ -12,6 +12,7 @@ from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import Plan, read_options
 from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import pass_key
+from autoreason.report.numbers import count
 from autoreason.settings import MAX_DRAFTS, Settings
 from autoreason.story import Story
 from autoreason.tournament.authors import MissingText, WrittenText
@@ -86,7 +87,7 @@ class BestOfN(Strategy):
             winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
                 await confirm(self.context, drafts[0], winner)
-                return self.deliver("done", f"the best of {len(drafts)} drafts", winner)
+                return self.deliver("done", f"the best of {count(len(drafts), 'draft')}", winner)
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
     async def _write_at_once(self, n: int) -> None:

@@ -47,11 +47,18 @@ def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:
             "contest keeps the contract more often than single, by 12.5 points",
         ),
         ("passed", 0.0, "contest and single pass the tests of equally many problems"),
-        ("preferred", -0.04, "judges prefer single to contest in 52 % of votes"),
+        ("preferred", -0.04, "judges prefer single to contest in 52 % of votes, but that could"),
+        ("preferred", -0.004, "judges prefer neither contest nor single (8 pairs)"),
+        ("preferred", 0.0, "judges prefer neither contest nor single (8 pairs)"),
     ],
 )
 def test_a_difference_is_a_plain_sentence(measure: str, value: float, said: str) -> None:
     assert answer(a_pair(measure, value), "pair").startswith(f"not shown: {said}")
+
+
+def test_a_slight_preference_that_is_shown_has_enough_digits() -> None:
+    pair = replace(a_pair("preferred", 0.008), p_value_adjusted=0.01)
+    assert answer(pair, "pair").startswith("judges prefer contest to single in 50.4 % of votes,")
 
 
 def test_differences_and_means_have_units() -> None:

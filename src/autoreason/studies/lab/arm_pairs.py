@@ -24,7 +24,7 @@ class ArmPair(Struct, frozen=True, kw_only=True):
     second: str
     first_mean: float | None
     second_mean: float | None
-    """None for `preferred`, which only a pair has."""
+    """Over the same pairs as the difference; None for `preferred`, which only a pair has."""
     difference: Estimate
     """First less second; intervals are simultaneous for all that was planned. Preferences run from -1 to 1."""
     effect: float | None
@@ -39,6 +39,8 @@ class ArmPair(Struct, frozen=True, kw_only=True):
     repeats: int
     same: int = 0
     """Units in which both delivered the same text, which judges were not shown and which counts half for each."""
+    at_limit: int = 0
+    """Missing units in which an arm reached the limit of a cell."""
 
     @property
     def shown(self) -> bool:
@@ -65,8 +67,9 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
             both = known[0].keys() & known[1].keys()
             differences = {u: known[0][u] - known[1][u] for u in sorted(both)}
         repeats = suite.repeats_of(comparison)
-        clusters = _clusters(differences, together=suite.many_tasks)
-        means = [fmean(each.values()) if each else None for each in known]
+        clusters = _clusters(differences, suite)
+        means = [_mean({u: each[u] for u in differences if u in each}, suite) for each in known]
+        limited = values.at_limit(first).keys() | values.at_limit(second).keys()
         planned = max(len(known[0]), len(known[1]), _measured_tasks(suite, measure) * repeats)
         found.append(
             ArmPair(
@@ -85,6 +88,7 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
                 missing=planned - len(differences),
                 repeats=repeats,
                 same=same,
+                at_limit=0 if measure == "converged" else len(limited),
             )
         )
     corrected = holm([each.test.p_value for each in found])
@@ -99,14 +103,19 @@ def _measured_tasks(suite: Suite, measure: Measure) -> int:
     return sum(not each.task.contract.empty for each in tasks)
 
 
-def _clusters(differences: Mapping[Unit, float], *, together: bool) -> list[list[float]]:
-    """Differences by task, or one by one where there are too few tasks to speak of others."""
-    if not together:
-        return [[value] for value in differences.values()]
+def _clusters(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:
+    """Values by task, or one by one where there are too few tasks to speak of others."""
+    if not suite.many_tasks:
+        return [[value] for value in values.values()]
     by_task: dict[str, list[float]] = {}
-    for (task, _), value in differences.items():
+    for (task, _), value in values.items():
         by_task.setdefault(task, []).append(value)
     return list(by_task.values())
+
+
+def _mean(values: Mapping[Unit, float], suite: Suite) -> float | None:
+    """As a difference is one: each task counts alike, however many of its cells have a result."""
+    return fmean(map(fmean, _clusters(values, suite))) if values else None
 
 
 def _effect(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from msgspec.structs import replace
+
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult, Measure, Suite
 
 Unit = tuple[str, int]
 """A task, or a problem of a set, and a repeat."""
+_SAMPLING = "best_of_n"
 
 
 class ArmValues:
@@ -18,7 +21,7 @@ class ArmValues:
         self.suite = suite
         self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
         """Cells of each arm that have a result."""
-        self.failed: dict[str, list[CellResult]] = {arm: [] for arm in suite.arms}
+        self.failed: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
         """Those that have none."""
         self.panels: list[CellFinished] = []
         self._drafts: dict[tuple[str, Unit], CellResult] = {}
@@ -28,16 +31,29 @@ class ArmValues:
                 self._drafts |= {(arm, unit): each.result for arm in each.cell.arms}
             elif not each.result.finished:
                 if each.cell.kind == "arm":
-                    self.failed[each.cell.arms[0]].append(each.result)
+                    self.failed[each.cell.arms[0]][unit] = each.result
             elif each.cell.kind == "panel":
                 self.panels.append(each)
             else:
-                self.cells[each.cell.arms[0]][unit] = each.result
+                self.cells[each.cell.arms[0]][unit] = self._without_drafts(each)
+
+    def _without_drafts(self, finished: CellFinished) -> CellResult:
+        """The result of an arm without what is recorded as a pass and is a draft."""
+        strategy = self.suite.arms[finished.cell.arms[0]].settings.strategy
+        if strategy != _SAMPLING:
+            return finished.result
+        return replace(finished.result, trajectory=(), words_by_pass=())
+
+    def at_limit(self, arm: str) -> dict[Unit, CellResult]:
+        """Cells of an arm that ended at their own limit; without their draft they never began."""
+        failed = self.failed[arm].items()
+        return {unit: each for unit, each in failed if each.status == "budget" and each.run}
 
     def of(self, arm: str, measure: Measure) -> dict[Unit, float]:
-        """A measure of an arm, where it is known."""
+        """A measure of an arm, where it is known; at its limit a tournament had not converged."""
         found: dict[Unit, float] = {}
-        for unit, result in self.cells[arm].items():
+        cells = self.cells[arm] | (self.at_limit(arm) if measure == "converged" else {})
+        for unit, result in cells.items():
             if measure == "passed":
                 task, repeat = unit
                 found |= {(f"{task}/{n}", repeat): float(p) for n, p in result.passed.items()}
@@ -54,11 +70,11 @@ class ArmValues:
                 return result.seconds + (draft.seconds if draft else 0.0)
             amount = both.calls if measure == "calls" else both.cost
             return None if amount is None else float(amount)
+        strategy = self.suite.arms[arm].settings.strategy
         if measure == "passes":
-            return len(result.trajectory)
+            return None if strategy == _SAMPLING else len(result.trajectory)
         if measure == "converged":
-            contest = self.suite.arms[arm].settings.strategy == "autoreason"
-            return float(result.status == "converged") if contest else None
+            return float(result.status == "converged") if strategy == "autoreason" else None
         value: float | None = getattr(result, measure, None)
         return value
 

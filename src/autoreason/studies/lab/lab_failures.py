@@ -107,11 +107,12 @@ def _overfitting(suite: Suite, arm: str, values: ArmValues) -> _Seen:
 def _no_convergence(suite: Suite, arm: str, values: ArmValues) -> _Seen:
     if suite.arms[arm].settings.strategy != "autoreason":
         return
-    for each in values.cells[arm].values():
+    for each in (*values.cells[arm].values(), *values.at_limit(arm).values()):
         if each.trajectory:
             broken = bool(each.cast) and invalid_level(each.invalid, each.cast) == "alarm"
-            yield each.status == "capped", broken
-    yield from ((True, True) for each in values.failed[arm] if each.status == "panel_failed")
+            yield each.status in ("capped", "budget"), broken
+    failed = values.failed[arm].values()
+    yield from ((True, True) for each in failed if each.status == "panel_failed")
 
 
 def _too_weak(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
@@ -149,7 +150,7 @@ MODES = (
     FailureMode(
         name="No convergence",
         condition="broken judge pipeline",
-        sign="the most passes were reached, or a panel failed",
+        sign="the most passes or the limit of the cell were reached, or a panel failed",
         unknown="not a tournament",
         see=_no_convergence,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from statistics import fmean
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,15 +14,25 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
+from autoreason.report.sentences import listed
 from autoreason.story import Story
 from autoreason.studies.lab.added_repeats import AddedRepeats, additions
 from autoreason.studies.lab.arm_pairs import ArmPair, compare_arms
 from autoreason.studies.lab.arm_values import ArmValues
 from autoreason.studies.lab.lab_failures import LabFailure, diagnose
-from autoreason.studies.lab.lab_suite import AddRule, CellFinished, CellResult, Suite, suite_of
+from autoreason.studies.lab.lab_suite import (
+    AddRule,
+    CellFinished,
+    CellResult,
+    Measure,
+    Suite,
+    suite_of,
+)
 from autoreason.studies.lab.lab_trees import TrajectoryTree, trajectory_trees
 from autoreason.studies.lab.suite_cells import count_cells
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
+
+_QUALITIES: tuple[Measure, ...] = ("passed", "value", "preferred")
 
 
 class LabArm(Struct, frozen=True, kw_only=True):
@@ -30,10 +41,14 @@ class LabArm(Struct, frozen=True, kw_only=True):
     arm: str
     cells: int
     finished: int
+    at_limit: int
+    """Cells that reached their own limit: they did not converge, and no other figure includes them."""
     means: dict[str, float | None]
     """By measure; None where nothing is known."""
     quality: float | None
-    """Share of rivals beaten in panels, of problems passed, or the mean gain."""
+    """By `quality_by` of the report."""
+    no_quality: str = ""
+    """Why there is none, where other arms have one."""
     frontier: bool = False
     """No arm is better for as much, or as good for less."""
     converged_by_pass: tuple[float, ...] = ()
@@ -73,6 +88,9 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     """What was drawn again, and whose signs were flipped: `task`, or `pair`, a task in a repeat by both arms."""
     costs: str
     """What quality is set against: `cost`, or `calls` where nothing costs anything or a price is not known."""
+    quality_by: str
+    """What quality is: the share of problems `passed`, the mean `value`, or the share of votes by which an arm is
+    `preferred` to its rivals in one panel; empty where there is nothing of it."""
     added: dict[str, int] = {}
     """Repeats that were added to a comparison by the rule of the suite."""
     additions: tuple[AddedRepeats, ...] = ()
@@ -126,7 +144,8 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
     assert suite is not None
     finished = sorted(story.of(CellFinished), key=lambda each: each.cell.number)
     values = ArmValues(suite, finished)
-    arms = [_arm(suite, arm, values) for arm in suite.arms]
+    quality_by = _quality_by(values)
+    arms = [_arm(suite, arm, values, quality_by) for arm in suite.arms]
     spent = reduce(Spent.joined, (each.result.spent for each in finished), Spent())
     costs = "calls" if spent.cost is None or not spent.cost else "cost"
     return LabReport(
@@ -147,6 +166,7 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         trees=tuple(trajectory_trees(suite, finished)),
         clusters="task" if suite.many_tasks else "pair",
         costs=costs,
+        quality_by=quality_by,
         added=suite.added,
         additions=tuple(additions(suite, finished)),
         add=suite.add,
@@ -154,7 +174,7 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
     )
 
 
-def _arm(suite: Suite, arm: str, values: ArmValues) -> LabArm:
+def _arm(suite: Suite, arm: str, values: ArmValues, quality_by: Measure | Literal[""]) -> LabArm:
     cells = values.cells[arm]
     measures = dict.fromkeys(("words", "calls", "cost", *suite.measures))
     measures |= dict.fromkeys(each.measure for each in suite.comparisons if arm in each.arms)
@@ -164,31 +184,55 @@ def _arm(suite: Suite, arm: str, values: ArmValues) -> LabArm:
         if measure != "preferred":
             means[measure] = fmean(known.values()) if known else None
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
+    at_limit = list(values.at_limit(arm).values())
+    quality = _quality(arm, values, quality_by)
     is_contest = suite.arms[arm].settings.strategy == "autoreason"
     return LabArm(
         arm=arm,
         cells=len(cells) + len(values.failed[arm]),
         finished=len(cells),
+        at_limit=len(at_limit),
         means=means,
-        quality=_quality(suite, arm, values),
-        converged_by_pass=_converged_by_pass(contests) if is_contest else (),
+        quality=quality,
+        no_quality=_no_quality(suite, arm) if quality_by and quality is None else "",
+        converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
         words_by_pass=_words_by_pass(contests),
         failures=diagnose(suite, arm, values),
     )
 
 
-def _quality(suite: Suite, arm: str, values: ArmValues) -> float | None:
-    for measure in ("passed", "value"):
-        if known := values.of(arm, measure):
-            return fmean(known.values())
-    beaten = [
-        (1 + preference) / 2
-        for arms in suite.judged[:1]
-        for other in arms
-        if arm in arms and other != arm
-        for preference in values.preferences(arm, other, arms).values()
-    ]
-    return fmean(beaten) if beaten else None
+def _quality_by(values: ArmValues) -> Measure | Literal[""]:
+    """The first of these that anything is known of."""
+    for measure in _QUALITIES:
+        if any(_quality(arm, values, measure) is not None for arm in values.suite.arms):
+            return measure
+    return ""
+
+
+def _quality(arm: str, values: ArmValues, by: Measure | Literal[""]) -> float | None:
+    arms = _rivals(values.suite)
+    if not by or (by == "preferred" and arm not in arms):
+        return None
+    if by != "preferred":
+        known = list(values.of(arm, by).values())
+    else:
+        found = [values.preferences(arm, other, arms) for other in arms if other != arm]
+        known = [(1 + preference) / 2 for each in found for preference in each.values()]
+    return fmean(known) if known else None
+
+
+def _rivals(suite: Suite) -> tuple[str, ...]:
+    """The most arms that were judged together: a share of votes against other rivals says something else."""
+    return max(suite.judged, key=len, default=())
+
+
+def _no_quality(suite: Suite, arm: str) -> str:
+    arms = _rivals(suite)
+    if arm in arms or not arms:
+        return "nothing is known of it"
+    if any(arm in each for each in suite.judged):
+        return f"it was judged against other rivals than {listed(arms)}, and its share would not compare"
+    return "no panel judged it"
 
 
 def _converged_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, percent
-from autoreason.studies.lab.lab_suite import SHARES
+from autoreason.studies.lab.lab_suite import MANY_TASKS, SHARES
 
 if TYPE_CHECKING:
     from autoreason.stats.results import Estimate
     from autoreason.studies.lab.arm_pairs import ArmPair
+    from autoreason.studies.lab.lab_report import LabReport
 
 
 def answer(pair: ArmPair, clusters: str) -> str:
@@ -18,13 +20,20 @@ def answer(pair: ArmPair, clusters: str) -> str:
     if pair.difference.value is None:
         return f"no answer: {pair.first} and {pair.second} have no result in common"
     what = _finding(pair)
-    rests = count(pair.difference.n, clusters)
-    if not pair.difference.value:
-        return f"not shown: {what} ({rests}{_same(pair)})"
+    rests = f"{count(pair.difference.n, clusters)}{_at_limit(pair)}{_same(pair)}"
+    if not pair.difference.value or _is_even(pair):
+        return f"not shown: {what} ({rests})"
     p = p_statement(pair.p_value_adjusted)
     if not pair.shown:
-        return f"not shown: {what}, but that could be chance ({p}, {rests}{_same(pair)})"
-    return f"{what}, which is more than chance gives ({p}, {rests}{_same(pair)})"
+        return f"not shown: {what}, but that could be chance ({p}, {rests})"
+    return f"{what}, which is more than chance gives ({p}, {rests})"
+
+
+def _at_limit(pair: ArmPair) -> str:
+    """That pairs are missing which took most."""
+    if not pair.at_limit:
+        return ""
+    return f"; without {count(pair.at_limit, 'pair')} in which an arm reached its limit"
 
 
 def _same(pair: ArmPair) -> str:
@@ -39,17 +48,27 @@ def _finding(pair: ArmPair) -> str:
     value = pair.difference.value or 0.0
     first, second = pair.first, pair.second
     if pair.measure == "preferred":
-        share = (1 + value) / 2
         ahead, behind = (first, second) if value >= 0 else (second, first)
-        if not value:
-            return f"judges prefer {first} and {second} equally often"
-        return f"judges prefer {ahead} to {behind} in {percent(max(share, 1 - share))} of votes"
+        if not value or _is_even(pair):
+            return f"judges prefer neither {first} nor {second}"
+        share = (1 + abs(value)) / 2
+        shown = f"{share * 100:.3g} %" if percent(share) == _HALF else percent(share)
+        return f"judges prefer {ahead} to {behind} in {shown} of votes"
     verb, equal = _VERBS[pair.measure]
     if not value:
         return f"{first} and {second} {equal}"
     more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
     size = in_units(pair.measure, abs(value))
     return f"{first} {verb.format(size=size, more=more, second=second)}"
+
+
+_HALF = percent(0.5)
+
+
+def _is_even(pair: ArmPair) -> bool:
+    """Whether judges prefer neither: what is not shown and rounds to half of all votes is no preference."""
+    share = (1 + abs(pair.difference.value or 0.0)) / 2
+    return pair.measure == "preferred" and not pair.shown and percent(share) == _HALF
 
 
 _COUNTED = {"words": "word", "calls": "call", "passes": "pass"}
@@ -111,3 +130,63 @@ def _plain(value: float) -> str:
 def _money(value: float) -> str:
     sign = "-" if value < 0 else ""
     return sign + money(Decimal(str(round(abs(value), 6))))
+
+
+def _limit_notes(found: LabReport) -> list[tuple[str, str]]:
+    """Which figures are those of the cells that took less."""
+    rows = []
+    for each in filter(lambda arm: arm.at_limit, found.arms):
+        cells = f"{count(each.at_limit, 'cell')} that reached {'its' if each.at_limit == 1 else 'their'} limit"
+        known = each.means.get("converged") is not None
+        counted = ", which counts as not converged" if known else ""
+        rows.append((each.arm, f"without {cells}{counted}; the others took less"))
+    return rows
+
+
+def scopes(found: LabReport) -> Iterator[str]:
+    """What the answers speak of, by how many tasks have results."""
+    answered = [each for each in found.pairs if each.difference.value is not None]
+    few = [each for each in answered if each.difference.n < MANY_TASKS]
+    if found.clusters != "task" or len(few) == len(answered):
+        yield f"these tasks only: with results of {MANY_TASKS} tasks or more they extend to others"
+        return
+    yield f"tasks like these: with results of {MANY_TASKS} tasks or more they extend to others"
+    for each in few:
+        has = count(each.difference.n, "task")
+        yield f"{each.comparison}, {each.first} – {each.second}: these tasks only, with results of {has}"
+
+
+_QUALITIES = {
+    "passed": "the share of problems whose tests are passed",
+    "value": "the mean gain",
+    "preferred": "the share of votes against each rival in the same panel, on average",
+}
+_FRONTIERS = {
+    "calls": "no arm is better for as many calls, or as good for fewer",
+    "cost": "no arm is better for the same cost, or as good for less",
+}
+
+
+def _quality_notes(found: LabReport) -> list[tuple[str, str]]:
+    """What quality and frontier are, and why an arm has none."""
+    if not found.quality_by:
+        return []
+    return [
+        ("quality", _QUALITIES[found.quality_by]),
+        ("frontier", _FRONTIERS[found.costs]),
+        *((each.arm, f"no quality: {each.no_quality}") for each in found.arms if each.no_quality),
+    ]
+
+
+def point_notes(found: LabReport) -> list[tuple[str, str]]:
+    """What points are where judges prefer."""
+    if not any(each.measure == "preferred" for each in found.pairs):
+        return []
+    return [
+        ("points", "of preferred: the share of votes for the first arm minus that for the second")
+    ]
+
+
+def arm_notes(found: LabReport) -> list[tuple[str, str]]:
+    """What the figures of arms are without, and what quality is."""
+    return [*_limit_notes(found), *_quality_notes(found)]

@@ -109,10 +109,14 @@ class Suite(Struct, frozen=True, kw_only=True):
         own = [self.repeats_of(each) for each in self.comparisons if arm in each.arms]
         return max(own, default=self.repeats)
 
+    def size_of(self, task: str) -> int:
+        """How many tasks one of them is: a set has several problems."""
+        return max(1, len(assignments_of(self.tasks[task].task)))
+
     @property
     def task_count(self) -> int:
         """How many tasks there are, every problem of a set counted."""
-        return sum(max(1, len(assignments_of(each.task))) for each in self.tasks.values())
+        return sum(map(self.size_of, self.tasks))
 
     @property
     def many_tasks(self) -> bool:

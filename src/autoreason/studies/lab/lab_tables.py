@@ -16,8 +16,16 @@ from autoreason.studies.lab.lab_plots import (
     draw_lines,
     draw_tree,
 )
-from autoreason.studies.lab.lab_statements import answer, difference, number
-from autoreason.studies.lab.lab_suite import MANY_TASKS, CellFinished
+from autoreason.studies.lab.lab_statements import (
+    answer,
+    arm_notes,
+    difference,
+    in_units,
+    number,
+    point_notes,
+    scopes,
+)
+from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.studies.lab.lab_trees import TrajectoryTree
 from autoreason.studies.panels.panel_tables import notes
 
@@ -32,8 +40,12 @@ def sections(found: LabReport) -> list[Section]:
     """Answers, tables of comparisons and arms, how it was inferred, and on a page the rest."""
     parts = [
         *([Section("Answers", _answers(found))] if found.pairs else []),
-        *([Section("Comparisons", tables=[comparisons_table(found)])] if found.pairs else []),
-        Section("Arms", tables=[arms_table(found)]),
+        *(
+            [Section("Comparisons", point_notes(found), [comparisons_table(found)])]
+            if found.pairs
+            else []
+        ),
+        Section("Arms", arm_notes(found), [arms_table(found)]),
         Section(sentences=[*_method(found), *_left_out(found)]),
     ]
     return [*parts, *_details(found)]
@@ -82,35 +94,35 @@ def arms_table(found: LabReport) -> Table:
     """One row per arm: what it took and what it came to, on average for a cell with its draft."""
     known = [name for arm in found.arms for name, mean in arm.means.items() if mean is not None]
     measures = list(dict.fromkeys(known))
+    judged = bool(found.quality_by)
     columns = [
         Column("arm", figures=False),
         Column("cells"),
         *(Column(name.replace("_", " ")) for name in measures),
-        Column("quality"),
-        Column("frontier", figures=False, spare=1),
+        *([Column("quality"), Column("frontier", figures=False, spare=1)] if judged else []),
     ]
     rows = [
         (
             each.arm,
             f"{each.finished} of {each.cells}" if each.finished < each.cells else str(each.cells),
             *(_number(name, each.means.get(name)) for name in measures),
-            UNKNOWN if each.quality is None else f"{each.quality:.2f}",
-            "yes" if each.frontier else "",
+            *([_quality_of(each), "yes" if each.frontier else ""] if judged else []),
         )
         for each in found.arms
     ]
     return Table(columns, rows)
 
 
+def _quality_of(arm: LabArm) -> str:
+    return UNKNOWN if arm.quality is None else f"{arm.quality:.2f}"
+
+
 def _method(found: LabReport) -> list[tuple[str, str]]:
     rows = []
     if found.pairs:
         many = found.clusters == "task"
-        scope = "tasks like these" if many else "these tasks only"
         resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
-        rows.append(
-            ("Applies to", f"{scope}: with {MANY_TASKS} tasks or more, results extend to others")
-        )
+        rows += [("Applies to", each) for each in scopes(found)]
         rows.append(
             (
                 "Intervals",
@@ -132,7 +144,9 @@ def _method(found: LabReport) -> list[tuple[str, str]]:
     for each in found.additions:
         why = "it had no interval yet"
         if each.width is not None and found.add:
-            why = f"its interval was {each.width:.3g} wide, wider than {found.add.width:g}"
+            measure = next(p.measure for p in found.pairs if p.comparison == each.comparison)
+            width, most = (in_units(measure, size) for size in (each.width, found.add.width))
+            why = f"its interval was {width} wide, wider than {most}"
         repeats = f"{count(each.repeats, 'repeat')} to {each.comparison}"
         rows.append(("Added", f"{repeats} by the rule of the suite, because {why}"))
     return rows
