@@ -252,11 +252,13 @@ async def test_a_batch_whose_creation_was_not_answered_is_found_and_not_sent_aga
     assert len(server.batches) == 1
 
 
+@both
+@pytest.mark.parametrize("late", [2, 3])
 async def test_a_batch_that_arrives_after_it_was_given_up_is_found_before_it_is_sent_again(
-    server: BatchServer, pool: ModelPool
+    server: BatchServer, pool: ModelPool, address: str, late: int
 ) -> None:
-    server.lost_answers, server.late_listings = 1, 2
-    replies = await ask(pool, ADDRESSES[1], Notes().log(), 3)
+    server.lost_answers, server.late_listings = 1, late
+    replies = await ask(pool, address, Notes().log(), 3)
     assert {each.outcome for each in replies} == {Outcome.OK}
     assert set(server.paid.values()) == {1}
     assert len(server.batches) == 1

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from tests.journal.samples import a_reply, a_request, create_run
+import pytest
+from tests.journal.samples import a_reply, a_request, change, create_run
 
+from autoreason.errors import BudgetReached
+from autoreason.events import RunStarted
 from autoreason.journal import Journal
-from autoreason.run.cell_budget import open_budget
-from autoreason.settings import Budget
+from autoreason.models.budget import CostBound
+from autoreason.run.cell_budget import open_budget, open_tracker
+from autoreason.settings import Budget, Models, Settings
+from autoreason.task import Task
 
 
 async def test_a_limit_counts_every_suite_that_was_added_to(journal: Journal) -> None:
@@ -18,3 +23,21 @@ async def test_a_limit_counts_every_suite_that_was_added_to(journal: Journal) ->
         budget = open_budget(journal, Budget(calls=9), suite)
         assert budget is not None
         assert budget.used.calls == calls
+
+
+async def test_a_time_limit_counts_every_suite_that_was_added_to(journal: Journal) -> None:
+    settings = Settings(models=Models.judging("echo/echo"), seed=1)
+    started = RunStarted(task=Task(brief="a"), settings=settings, prompts={}, version="")
+    await journal.begin_run("a", "", started, "one")
+    await journal.record_reply("one", a_request(), a_reply())
+    an_hour_before = "UPDATE events SET at = datetime(at, '-1 hour') || '+00:00'"
+    change(str(journal.place), an_hour_before)
+    for suite, base in (("two", "one"), ("other", None)):
+        create_run(journal, suite, forked_from=base)
+    budget = Budget(seconds=3600)
+    other, two = (open_tracker(journal, budget, suite) for suite in ("other", "two"))
+    assert other is not None
+    assert two is not None
+    await other.reserve(CostBound(1, 1, None))
+    with pytest.raises(BudgetReached, match="time limit"):
+        await two.reserve(CostBound(1, 1, None))

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import SMALL, run_suite
@@ -18,10 +19,27 @@ from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
 from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.run import cell_workers
 from autoreason.run.call_gate import CallGate
+from autoreason.run.cell_messages import read_from_worker
 from autoreason.run.resume import resume_async
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
+
+TALKATIVE = """\
+import os
+from autoreason.testing import EchoModel
+
+class Talkative(EchoModel):
+    def __init__(self, address):
+        super().__init__()
+
+    async def ask(self, request, on_signal=None):
+        print("a line")
+        os.system("echo another")
+        assert os.read(0, 1) == b""
+        return await super().ask(request, on_signal)
+"""
 
 
 def small_limiter(_provider: str) -> ConcurrencyLimiter:
@@ -84,6 +102,37 @@ async def test_a_process_that_is_killed_is_replaced_and_its_cells_go_on(
     whole = await run_suite(tmp_path, journal, model="echo/echo")
     assert result.report.pairs == whole.report.pairs
     assert result.calls == whole.calls
+
+
+async def test_what_a_model_prints_in_another_process_goes_to_standard_error(
+    tmp_path: Path, journal: Journal, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "talkative.py"
+    model.write_text(TALKATIVE)
+    address = f"{model}:Talkative/x"
+    result = await run_suite(tmp_path, journal, SMALL, model=address, workers=1)
+    assert result.status == "done"
+    printed = capfd.readouterr()
+    assert not printed.out
+    assert printed.err.split("\n").count("a line") == result.calls
+    assert printed.err.split("\n").count("another") == result.calls
+
+
+async def test_a_process_that_cannot_be_understood_ends_before_another_has_its_cells(
+    tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive: list[int] = []
+
+    def read(data: bytes) -> Any:
+        alive.append(len(children()))
+        if len(alive) == 1:
+            raise msgspec.DecodeError
+        return read_from_worker(data)
+
+    monkeypatch.setattr(cell_workers, "read_from_worker", read)
+    result = await run_suite(tmp_path, journal, SMALL, model="echo/echo", workers=1)
+    assert result.status == "done"
+    assert max(alive) == 1
 
 
 async def test_a_providers_limit_holds_over_all_processes(

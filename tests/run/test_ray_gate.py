@@ -259,3 +259,25 @@ async def test_a_suite_that_is_resumed_has_its_new_limits(cluster: Cluster) -> N
     await after.declare(gate)
     await after.tell(gate, *map(money, (1, 2, 3)))
     assert [each.number for each in await after.granted(gate, 2)] == [1, 2]
+
+
+async def test_a_worker_that_dies_after_its_suite_was_resumed_leaves_the_new_limits(
+    cluster: Cluster,
+) -> None:
+    before = cluster.worker("before", calls=1)
+    gate = cluster.gate()
+    await before.declare(gate)
+    one = cluster.worker("one", calls=2)
+    await one.declare(gate)
+    before.die()
+    async with asyncio.timeout(PATIENCE):
+        while before.name in gate._mailboxes:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    await one.tell(gate, money(1), money(2))
+    assert len(await one.granted(gate, 2)) == 2
+    await one.tell(gate, Settle(number=1, reply=REPLY), Settle(number=2, reply=REPLY))
+    other = cluster.worker("other", calls=2)
+    await other.declare(gate)
+    await other.tell(gate, Reserve(number=1, run=f"{SUITE}.0002", tokens=100, cost=None))
+    (refused,) = await other.granted(gate, 1)
+    assert refused.limit == "calls"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.errors import JournalError, RecordDamaged, WritingFailed
+from autoreason.errors import InvalidInput, JournalError, RecordDamaged, WritingFailed
 from autoreason.paths import Place
 
 NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
@@ -93,4 +93,12 @@ def damage_error(path: Place, how: str, run: str | None = None) -> JournalError:
         )
     return JournalError(
         f"{path} is damaged ({how}); restore it from a copy, or move it away to start a new one"
+    )
+
+
+def continued_error(suite: str, later: str) -> InvalidInput:
+    """A suite cannot be deleted, for another goes on from it."""
+    return InvalidInput(
+        f"{later} adds to {suite} and counts its cells; delete both with "
+        f"`autoreason runs delete {later} {suite}`"
     )

@@ -23,6 +23,7 @@ from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, R
 from autoreason.journal import codec, location, locks, run_names, shared_texts, sql, writes
 from autoreason.journal.connections import Connection
 from autoreason.journal.databases import open_store
+from autoreason.journal.error_messages import continued_error
 from autoreason.journal.rows import (
     Command,
     CommandKind,
@@ -170,6 +171,10 @@ class Journal:
         """The runs that are cells of a suite, the newest first."""
         return list(self.iter_runs(suite=suite))
 
+    def continuation(self, suite: str) -> str | None:
+        """The suite that `lab add` made of this one, which counts the cells of both; None where there is none."""
+        return next((str(run) for (run,) in self._read(sql.FORKS, (suite,))), None)
+
     def count(self) -> int:
         """How many runs there are."""
         ((number,),) = self._read(sql.COUNT_RUNS)
@@ -192,9 +197,12 @@ class Journal:
         return events[0] if events else None
 
     def delete_run(self, run: str) -> None:
-        """Delete a run, its cells and the audit's cache of it; refused while another process has it locked."""
+        """Delete a run, its cells and the audit's cache of it; refused while another process or suite needs it."""
         with self.lock(run):
-            for cell in self.cells(run):
+            cells = self.cells(run)
+            if cells and (later := self.continuation(run)):
+                raise continued_error(run, later)
+            for cell in cells:
                 self.delete_run(cell.id)
             self._get_writer().commit_now("", writes.delete_run(run))
             self.readings.unlink(missing_ok=True)

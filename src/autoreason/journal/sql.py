@@ -185,6 +185,7 @@ NEWEST_IDS = """
     SELECT id FROM runs WHERE id NOT LIKE '%.%' ORDER BY created DESC, rowid DESC LIMIT ?
 """
 HAS_RUN = "SELECT 1 FROM runs WHERE id = ?"
+FORKS = "SELECT id FROM runs WHERE forked_from = ? ORDER BY created, rowid"
 STAMPS = """
     SELECT id, (SELECT max(seq) FROM events WHERE run = runs.id),
         (SELECT max(id) FROM replies WHERE run = runs.id), (SELECT max(id) FROM asked WHERE run = runs.id)

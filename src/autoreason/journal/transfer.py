@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from hashlib import blake2b
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput, JournalError, RecordDamaged
-from autoreason.journal import shared_texts, sql
+from autoreason.journal import shared_texts, sql, writes
 from autoreason.journal.connections import Change, Connection, Repeat, Row
 from autoreason.journal.databases import open_store
 from autoreason.journal.journal import Journal
@@ -27,6 +27,8 @@ class Copied(NamedTuple):
     """For each run that could not be copied or compared, a sentence."""
     live: list[str]
     """Those that a process writes to, and the cells of such a suite."""
+    conflicts: dict[str, str]
+    """For each run that the target has otherwise, a sentence; new cells of such a suite are not copied."""
 
 
 class _Side(NamedTuple):
@@ -40,55 +42,98 @@ def copy_runs(
     on_progress: OnProgress,
     on_copied: Callable[[str], object] = lambda _: None,
 ) -> Copied:
-    """Copy every run that is sound and not live; those that the target has already must be the same.
+    """Copy every run that is sound and not live; those that the target has already are left as they are.
 
     It can be repeated.
     """
     if source.place == target.place:
         raise InvalidInput(f"{source.place} is both; name another journal to copy to")
-    locked = source.locked_runs()
     stamps = list(source.stamps())
-    live = [run for run in stamps if not locked.isdisjoint((run, suite_name(run)))]
-    left_out = set(live)
-    runs = [run for run in stamps if run not in left_out]
+    live = _live(stamps, source)
+    runs = [run for run in stamps if run not in set(live)]
     known = set(target.stamps()).intersection(runs)
     new = [run for run in runs if run not in known]
-    copied: list[str] = []
-    damaged: dict[str, str] = {}
     here, there = open_store(source.place), open_store(target.place)
-    with closing(here.open_reader()) as reader, closing(there.open_reader()) as result:
-        origin, copy = _Side(here, reader), _Side(there, result)
-        for done, run in enumerate(sorted(known)):
+    with (
+        closing(here.open_reader()) as reader,
+        closing(there.open_reader()) as result,
+        closing(there.open_writer()) as connection,
+    ):
+        transfer = _Transfer(source, _Side(here, reader), _Side(there, result), connection, live)
+        for done, run in enumerate(run for run in runs if run in known):
             on_progress("comparing", done, len(known))
-            try:
-                same = _digest(origin, run) == _digest(copy, run)
-            except RecordDamaged as error:
-                damaged[run] = f"{run} cannot be compared: {error}"
-                continue
-            if not same:
-                raise InvalidInput(
-                    f"{target.place} has another run {run}; delete one of them, nothing was copied"
-                )
-        with closing(there.open_writer()) as connection:
-            for done, run in enumerate(new):
-                on_progress("copying runs", done, len(new))
-                try:
-                    sent = _digest(origin, run)
-                    with journal_errors(there, run):
-                        _write_run(connection, origin, run)
-                except RecordDamaged as error:
-                    damaged[run] = f"{_not_copied(run)}: {error}"
-                    continue
-                if sent != _digest(copy, run):
-                    raise JournalError(
-                        f"{run} was written to while it was copied; delete it in {target.place},"
-                        " then copy again"
-                    )
-                copied.append(run)
+            transfer.compare(run)
+        for done, run in enumerate(new):
+            on_progress("copying runs", done, len(new))
+            if transfer.copy(run):
                 on_copied(run)
     on_progress("copying runs", len(new), len(new))
-    there_already = [run for run in runs if run in known and run not in damaged]
-    return Copied(copied, there_already, damaged, live)
+    return transfer.result
+
+
+def _live(runs: Iterable[str], journal: Journal) -> list[str]:
+    """Those of these runs that a process writes to now."""
+    locked = journal.locked_runs()
+    return [run for run in runs if not locked.isdisjoint((run, suite_name(run)))]
+
+
+class _Transfer:
+    """Copies one run after another."""
+
+    def __init__(
+        self,
+        source: Journal,
+        origin: _Side,
+        arrived: _Side,
+        connection: Connection,
+        live: list[str],
+    ) -> None:
+        self._source = source
+        self._origin, self._arrived = origin, arrived
+        self._connection = connection
+        self.result = Copied([], [], {}, live, {})
+
+    def compare(self, run: str) -> None:
+        """Compare a run that both have."""
+        try:
+            same = _digest(self._origin, run) == _digest(self._arrived, run)
+        except RecordDamaged as error:
+            self.result.damaged[run] = f"{run} cannot be compared: {error}"
+            return
+        if same:
+            self.result.there.append(run)
+        elif _live([run], self._source):
+            self.result.live.append(run)
+        else:
+            self.result.conflicts[run] = (
+                f"{self._arrived.store.place} has another run {run}, which is left as it is; "
+                "delete one of them, then copy again"
+            )
+
+    def copy(self, run: str) -> bool:
+        """Copy a run; false where it is left out."""
+        if suite_name(run) in self.result.conflicts:
+            return False
+        try:
+            sent = _digest(self._origin, run)
+            with journal_errors(self._arrived.store, run):
+                _write_run(self._connection, self._origin, run)
+        except RecordDamaged as error:
+            self.result.damaged[run] = f"{_not_copied(run)}: {error}"
+            return False
+        same = sent == _digest(self._arrived, run)
+        if _live([run], self._source) or not (same or sent == _digest(self._origin, run)):
+            # A process has begun to write to it.
+            _write(self._connection, writes.delete_run(run))
+            self.result.live.append(run)
+            return False
+        if not same:
+            raise JournalError(
+                f"{run} has not arrived as it was sent; delete it in {self._arrived.store.place},"
+                " then copy again"
+            )
+        self.result.copied.append(run)
+        return True
 
 
 def _not_copied(run: str) -> str:
@@ -109,6 +154,10 @@ def _write_run(connection: Connection, origin: _Side, run: str) -> None:
                 packed = [connection.put(pack(text)) for text in values[plain:]]
                 connection.execute(table.write, (run, *small, *packed))
 
+    _write(connection, change)
+
+
+def _write(connection: Connection, change: Change[None]) -> None:
     try:
         try:
             _commit(connection, change)

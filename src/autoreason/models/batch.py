@@ -178,8 +178,8 @@ class BatchTransport(Transport):
             refused = failed.status is not None and failed.status < 500
             found = await self._find(batch) if sent and not refused else None
             if found is None:
-                # One that could neither be found nor kept from starting is looked for again before it is sent again.
-                if refused or interface.finds_by_name:
+                # One that may have arrived is looked for again before it is sent again.
+                if refused or not sent:
                     batch.forget()
                 raise
             state = found

@@ -15,10 +15,12 @@ from autoreason.settings import Budget
 
 
 def open_tracker(journal: Journal, budget: Budget, suite: str) -> BudgetTracker | None:
-    """A tracker of all cells that have used nothing yet; None without limits."""
+    """A tracker of all cells that have used nothing but time yet; None without limits."""
     if budget == Budget():
         return None
-    before, started = working_time(suite, journal=journal).seconds, monotonic()
+    chain = with_bases(journal.row(suite), journal)
+    before = sum(working_time(each.id, journal=journal).seconds for each in chain)
+    started = monotonic()
     return BudgetTracker(budget, lambda: before + monotonic() - started)
 
 

@@ -6,6 +6,10 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
 
 from autoreason.errors import AutoreasonError
 from autoreason.journal import Journal
@@ -29,7 +33,6 @@ from autoreason.run.gate_client import GateClient, RemoteBudget
 from autoreason.run.result import StopSwitch
 
 _LONGEST_LINE = 2**30
-_OUT = 1
 
 
 class CellWorker:
@@ -75,18 +78,19 @@ class CellWorker:
         )
 
 
-def _send(message: FromWorker) -> None:
+def _send(pipe: int, message: FromWorker) -> None:
     """Send at once: what was paid must be known to the scheduler before it is in the journal."""
     data = line(message)
     while data:
-        data = data[os.write(_OUT, data) :]
+        data = data[os.write(pipe, data) :]
 
 
 class _PipeWorker:
     """A worker whose scheduler is at the other end of a pipe."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._gate = GateClient(_send)
+    def __init__(self, opening: Opening, send: Callable[[FromWorker], None]) -> None:
+        self._send = send
+        self._gate = GateClient(send)
         self._worker = CellWorker(opening, self._gate)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -104,18 +108,29 @@ class _PipeWorker:
 
     async def _run(self, message: StartCell) -> None:
         try:
-            _send(await self._worker.run(message))
+            self._send(await self._worker.run(message))
         except AutoreasonError as error:
-            _send(CellEnded(run=message.run, refusal=str(error)))
+            self._send(CellEnded(run=message.run, refusal=str(error)))
+
+
+def _take_pipes() -> tuple[BinaryIO, int]:
+    """The pipes from and to the scheduler; models and rules of the user's own read nothing and print as errors do."""
+    pipes = os.fdopen(os.dup(0), "rb", buffering=0), os.dup(1)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return pipes
 
 
 async def _work() -> None:
     loop = asyncio.get_running_loop()
+    commands, replies = _take_pipes()
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), commands)
     opening = read_to_worker(await reader.readline())
     assert isinstance(opening, Opening)
-    worker = _PipeWorker(opening)
+    worker = _PipeWorker(opening, partial(_send, replies))
     while data := await reader.readline():
         worker.take(read_to_worker(data))
 

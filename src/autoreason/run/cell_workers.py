@@ -7,6 +7,9 @@ import os
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
 
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed
 from autoreason.run.call_gate import CallGate, GateSession
@@ -84,9 +87,12 @@ class _WorkerProcess:
     async def _read(self) -> None:
         assert self._process.stdout is not None
         try:
-            while data := await self._process.stdout.readline():
-                self._take(read_from_worker(data))
+            with suppress(msgspec.DecodeError):
+                while data := await self._process.stdout.readline():
+                    self._take(read_from_worker(data))
         finally:
+            # Else it would go on with the cells that another is sent.
+            await self._kill()
             self._session.close()
             for ended in self.cells.values():
                 if not ended.done():
@@ -100,10 +106,13 @@ class _WorkerProcess:
 
     async def close(self) -> None:
         """End the process and wait for it."""
+        await self._kill()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _kill(self) -> None:
         if self._process.returncode is None:
             self._process.kill()
         await self._process.wait()
-        await asyncio.gather(self._reading, return_exceptions=True)
 
 
 class WorkerExecutor:

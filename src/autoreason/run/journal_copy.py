@@ -26,6 +26,8 @@ class CopyResult(NamedTuple):
     """For each run that could not be copied, a sentence."""
     live: list[str]
     """Those that are left out because a process writes to them."""
+    conflicts: dict[str, str]
+    """For each run that the other journal has otherwise, a sentence."""
 
 
 def copy_journal(
@@ -48,7 +50,7 @@ def copy_journal(
             if not result.same:
                 differences[run] = result.conclusion
 
-    copied, there, damaged, live = copy_runs(
+    copied, there, damaged, live, conflicts = copy_runs(
         source, target, on_progress, *([replay_copy] if check else [])
     )
-    return CopyResult(copied, there, replayed, differences, failed, damaged, live)
+    return CopyResult(copied, there, replayed, differences, failed, damaged, live, conflicts)

@@ -14,8 +14,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.jobs.job import read_options
-from autoreason.journal import Journal, RunRow
-from autoreason.journal.listing import SUITE_TITLE, select_runs
+from autoreason.journal import Journal
+from autoreason.journal.listing import SUITE_TITLE
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
@@ -129,7 +129,7 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
         if self.forked_from:
             # Another process may have continued it since this run was prepared.
             until_started.enter_context(journal.lock(self.forked_from))
-            _check_continued(journal.row(self.forked_from), journal)
+            _check_continued(self.forked_from, journal)
         opened = open_cells(self.task, self.settings, journal, pool, switch, hooks.get("on_signal"))
         service = await exits.enter_async_context(opened)
 
@@ -244,7 +244,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     with use_journal(place) as journal:
         row = journal.find(name)
         story = journal.story(row.id)
-        _check_continued(row, journal)
+        _check_continued(row.id, journal)
     task, settings = task_and_settings(row.id, story)
     suite = suite_of(task)
     if suite is None:
@@ -284,14 +284,13 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     )
 
 
-def _check_continued(row: RunRow, journal: Journal) -> None:
+def _check_continued(run: str, journal: Journal) -> None:
     """Refuse to add to a suite a second time, which would pay for the same cells again."""
-    for each in select_runs(journal, since=row.created):
-        if each.forked_from == row.id:
-            raise InvalidInput(
-                f"{row.id} was continued as {each.id}; go on with `autoreason resume {each.id}` "
-                f"or `autoreason lab add {each.id}`"
-            )
+    if later := journal.continuation(run):
+        raise InvalidInput(
+            f"{run} was continued as {later}; go on with `autoreason resume {later}` "
+            f"or `autoreason lab add {later}`"
+        )
 
 
 def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:

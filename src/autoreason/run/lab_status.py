@@ -128,7 +128,7 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
         spent=progress.spent,
         seconds=progress.seconds,
         seconds_left=progress.seconds_left,
-        base=row.forked_from or "",
+        base=next((each.id for each in with_bases(row, journal) if each.id != row.id), ""),
     )
 
 

@@ -167,6 +167,8 @@ def _processors() -> int:
 
 def connect(address: str) -> bool:
     """Connect this process to a cluster; false where it is connected already."""
+    # Read when Ray is imported: else it prints what its own logs have of workers that died, on standard output.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     ray = _ray()
     if address.startswith("ray://"):
         raise InvalidInput(

@@ -264,8 +264,10 @@ class GateActor:
         suite = self._mailboxes[worker].suite
         suite.close(worker)
         self._mailboxes.pop(worker).session.close()
-        if not any(each.suite is suite for each in self._mailboxes.values()):
-            self._suites.pop(suite.account.suite, None)
+        # One that was resumed with other limits has taken its place.
+        replaced = self._suites.get(suite.account.suite) is not suite
+        if not replaced and all(each.suite is not suite for each in self._mailboxes.values()):
+            del self._suites[suite.account.suite]
 
 
 def open_gate(opening: SuiteOpening, kind: type[GateActor] = GateActor) -> tuple[Any, bool]:

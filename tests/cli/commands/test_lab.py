@@ -18,6 +18,22 @@ from tests.run.suites import SMALL, SUITE
 
 SAMPLE = str(DATA / "reproduce")
 FAST = ("-m", "echo/echo", "--anyway", "--seed", "1")
+MORTAL = """\
+import os
+from pathlib import Path
+from autoreason.testing import EchoModel
+
+class Mortal(EchoModel):
+    def __init__(self, address):
+        super().__init__()
+
+    async def ask(self, request, on_signal=None):
+        died = Path(__file__).with_name("died")
+        if not died.exists():
+            died.touch()
+            os._exit(1)
+        return await super().ask(request, on_signal)
+"""
 
 
 def write(inside: Inside, text: str = SUITE) -> str:
@@ -40,14 +56,17 @@ def test_a_suite_starts_a_ray_cluster_for_as_long_as_it_runs(
     # Else Ray writes one into the user's folder; and by it every process of the cluster is known.
     token = secrets.token_hex(32)
     there = ("--ray", "local", "--workers", "1", "--journal", postgres_url, "-q", "--json")
+    model = ("-m", f"{inside.write('mortal.py', MORTAL)}:Mortal/x", *FAST[2:])
     # A process of its own: Ray keeps the first token that a process has.
-    said = shell("lab", "run", write(inside, SMALL), *FAST, *there, RAY_AUTH_TOKEN=token)
+    said = shell("lab", "run", write(inside, SMALL), *model, *there, RAY_AUTH_TOKEN=token)
     assert said.returncode == 0, said.stderr
+    assert (inside.folder / "died").exists()
+    assert "raylet" not in said.stderr
     deadline = time.monotonic() + PATIENCE
     while processes_with(token):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    here = inside("lab", "run", write(inside, SMALL), *FAST, "-q", "--json")
+    here = inside("lab", "run", write(inside, SMALL), *model, "-q", "--json")
     assert json.loads(said.stdout)["report"]["pairs"] == here.json["report"]["pairs"]
 
 

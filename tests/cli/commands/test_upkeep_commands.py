@@ -14,8 +14,9 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
-from tests.journal.samples import create_run
+from tests.journal.samples import change, create_run
 
+from autoreason.errors import InvalidInput
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
 
@@ -119,6 +120,25 @@ def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
             assert len(json.loads(pruned.out)["runs"]) == 2
             assert several("journal", "compact").status == 2
     assert titles(several) == [SINGLE]
+
+
+def test_a_suite_is_deleted_only_with_the_one_that_adds_to_it(inside: Inside) -> None:
+    place = str(inside.folder / "journal.db")
+    with Journal.open(place, create=True) as journal:
+        for suite, base in (("one", None), ("two", "one")):
+            create_run(journal, suite, forked_from=base)
+            create_run(journal, f"{suite}.0001")
+        with pytest.raises(InvalidInput, match="two adds to one and counts its cells"):
+            journal.delete_run("one")
+    refused = inside("runs", "delete", "one", "--yes")
+    assert refused.status == 2
+    assert "delete both with `autoreason runs delete two one`" in refused.err
+    change(place, "UPDATE runs SET updated = '2020-01-01T00:00:00.000+00:00' WHERE id = 'one'")
+    pruned = inside("runs", "prune", "--older-than", "1d", "--yes", "--json")
+    assert json.loads(pruned.out)["runs"] == []
+    both = inside("runs", "delete", "one", "two", "--yes", "--json")
+    assert json.loads(both.out)["runs"] == ["one", "two"]
+    assert inside("runs", "--all", "--json").out.strip() in ("", "[]")
 
 
 def test_the_journal_is_copied_checked_and_compacted(several: Inside, tmp_path: Path) -> None:

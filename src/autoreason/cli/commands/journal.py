@@ -143,7 +143,7 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     """Copy every run of the journal FROM to the journal TO, which is created where it is not there.
 
     Both are files or PostgreSQL databases. Runs keep their names; one that TO has already is
-    left as it is, and where the two differ nothing is copied. What has arrived is compared with
+    left as it is, and named where the two differ. What has arrived is compared with
     what was sent, record by record, and each finished run is replayed from TO, offline, unless
     --no-check is given. Interrupted, it goes on with the next run when it is repeated.
 
@@ -164,7 +164,7 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     ):
         result = copy_journal(book, other, progress, check=not no_check)
         destination = other.place
-    wrong = {**result.damaged, **result.differences, **result.failed}
+    wrong = {**result.damaged, **result.conflicts, **result.differences, **result.failed}
     wrong |= {
         run: f"{run} is live and is not copied; copy again when it has ended"
         for run in result.live
@@ -177,6 +177,7 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
             "already_there": result.there,
             "damaged": result.damaged,
             "live": result.live,
+            "conflicts": result.conflicts,
         }
         replays = {
             "replayed": result.replayed,
@@ -194,8 +195,9 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
         failed = f", {len(result.failed):,} cannot be" if result.failed else ""
         damaged = f", {len(result.damaged):,} damaged" if result.damaged else ""
         live = f", {len(result.live):,} live" if result.live else ""
+        others = f", {len(result.conflicts):,} otherwise there" if result.conflicts else ""
         click.echo(
-            f"{place} to {destination}: {copies}{checks}{differ}{failed}{damaged}{live}{more}",
+            f"{place} to {destination}: {copies}{checks}{differ}{failed}{damaged}{live}{others}{more}",
             err=True,
         )
     return 1 if wrong else 0

@@ -22,6 +22,7 @@ from autoreason.report import numbers
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from autoreason.journal import Journal, RunRow
@@ -142,8 +143,8 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
 def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bool) -> None:
     """Take runs out of the journal, with everything recorded of them. There is no way back.
 
-    RUN is a run's name or a part of it, last, or @2. A live run is never deleted. `autoreason
-    journal compact` gives the space back.
+    RUN is a run's name or a part of it, last, or @2. A live run is never deleted, nor a suite
+    without the one that `lab add` made of it. `autoreason journal compact` gives the space back.
     """
     with open_journal(journal) as book:
         rows = {row.id: row for row in map(book.find, named)}
@@ -176,7 +177,8 @@ def prune(
 ) -> None:
     """Delete runs that were not worked on for a while. There is no way back.
 
-    A live run is never deleted. `autoreason journal compact` gives the space back.
+    A live run is never deleted, nor a suite without the one that `lab add` made of it.
+    `autoreason journal compact` gives the space back.
 
     \b
       autoreason runs prune --older-than 30d --dry-run
@@ -185,20 +187,35 @@ def prune(
     from autoreason.journal.listing import select_runs
 
     with open_journal(journal) as book:
-        rows = [
-            row
-            for row in select_runs(book, states=states)
-            if row.updated < older_than and not row.live
-        ]
-        _delete(book, rows, as_json=as_json, **how)
+        rows: dict[str, RunRow] = {}
+        # The newest first, so that a suite comes after the one that was made of it.
+        for row in select_runs(book, states=states):
+            if row.updated < older_than and not (row.live or _needed_by(book, row, rows)):
+                rows[row.id] = row
+        _delete(book, list(rows.values()), as_json=as_json, **how)
+
+
+def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | None:
+    """A suite that adds to this one and is not deleted with it; None where there is none."""
+    later = book.continuation(row.id) if row.has_cells else None
+    return None if later in beside else later
+
+
+def _check_unneeded(book: Journal, rows: list[RunRow]) -> None:
+    from autoreason.journal.error_messages import continued_error
+
+    ids = {row.id for row in rows}
+    for row in rows:
+        if row.live:
+            raise RunLocked(f"{row.id} is live; end it first with `autoreason stop {row.id}`")
+        if later := _needed_by(book, row, ids):
+            raise continued_error(row.id, later)
 
 
 def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_json: bool) -> None:
     from autoreason.cli.views.outcome import print_json
 
-    live = [row.id for row in rows if row.live]
-    if live:
-        raise RunLocked(f"{live[0]} is live; end it first with `autoreason stop {live[0]}`")
+    _check_unneeded(book, rows)
     if not as_json:
         for row in rows:
             click.echo(f"{row.id}  {when(row.created)}  {row.state}  {row.title}", err=True)
@@ -210,7 +227,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
             )
         click.confirm(f"Delete {number} for good?", abort=True, err=True)
     if not dry_run:
-        for row in rows:
+        for row in sorted(rows, key=lambda row: row.created, reverse=True):
             book.delete_run(row.id)
     if as_json:
         print_json({"deleted": not dry_run, "runs": [row.id for row in rows]})
