@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from msgspec import Struct
 
 from autoreason.artifacts import research_statements as statements
 from autoreason.artifacts.end_test import EndResult
+from autoreason.artifacts.keep_rule import mean_of
 from autoreason.artifacts.research_history import ResearchHistory
 from autoreason.artifacts.research_task import Better
 from autoreason.artifacts.search_plot import end_means, interval_reach, plot_search, show_mean
@@ -178,7 +178,7 @@ def _row(trial: TrialDecided, shrunken: float | None) -> TrialRow:
     return TrialRow(
         **{name: getattr(trial, name) for name in same},
         shrunken=shrunken,
-        mean=fmean(trial.values) if trial.values else None,
+        mean=mean_of(trial.values) if trial.values else None,
     )
 
 

@@ -29,7 +29,7 @@ _LAYOUT: dict[str, Any] = {
     "truncate_legend": -1,
     "min_scale": 3,
     "max_scale": _MOST_TICKS,
-    "x_value_formatter": "{:,.6g}".format,
+    "x_value_formatter": "{:z,.6g}".format,
     "allow_interruptions": True,
 }
 _FLAT = 1e-9
@@ -80,7 +80,7 @@ class Chart(NamedTuple):
     series: Sequence[Series]
     x_title: str
     heading: str = ""
-    show: Callable[[float], str] = "{:,.6g}".format
+    show: Callable[[float], str] = "{:z,.6g}".format
     """Heights in words."""
     names: Mapping[float, str] = {}
     """Places on the axis across that have names instead of numbers."""
