@@ -285,9 +285,9 @@ def _tried(history: ResearchHistory) -> str:
 def _idle(history: ResearchHistory) -> str:
     """How many keeps do nothing at least, as far as this noise lets one say."""
     trials = history.delivered.trials
-    if history.corrected is None or not any(each.effect and each.effect.error for each in trials):
+    if history.idle is None or not any(each.effect and each.effect.error for each in trials):
         return ""
-    return idle_keeps(history.corrected.idle, len(trials), len(history.kept))
+    return idle_keeps(history.idle, len(trials), len(history.kept))
 
 
 def idle_keeps(idle: int, used: int, kept: int) -> str:
