@@ -9,7 +9,7 @@ _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Signs that change the order in which others are shown, so that a text can look like another."""
 _LINKS = re.compile(r"[\\\[\]]|(?<=:)//|(?<=www)\.|@", re.IGNORECASE)
 """What makes a link or an image in Markdown, spelled out or found by itself; also what would undo an escape."""
-_NOT_IN_XML = re.compile("[\ufffe\uffff]")
+_NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 # `html.escape` would load its table of 2,000 characters into every run.
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 

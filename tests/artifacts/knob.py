@@ -47,7 +47,7 @@ class Meter:
             return Measurement(outcome=LookOutcome.FAILED, detail="it crashed", tail="Traceback")
         knob = knob_of(text)
         error = random.Random(f"{look.seed}/{knob if self.interaction else 0}").gauss(0, self.noise)
-        value = -abs(self.best - knob) + self.best + error
+        value = min(knob, 2 * self.best - knob) + error
         return Measurement(
             outcome=LookOutcome.OK, value=value, metrics={"score": value, "size": len(text)}
         )

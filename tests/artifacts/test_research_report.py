@@ -318,6 +318,18 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
     assert "knob = 2" not in str(values)
 
 
+def test_what_is_lost_on_sealed_items_is_not_called_luck() -> None:
+    lost = replace(FRESH, result=FRESH.start, start=FRESH.result)
+    fresh = report_of(*SEARCH, lost, DONE)
+    assert fresh.idle == 2
+    assert "without luck" in fresh.to_text()
+    sealed = report_of(*SEARCH, replace(lost, sealed=True, opened=1), DONE, sealed=8)
+    assert sealed.idle is None
+    assert "did not help" not in sealed.conclusion
+    assert "luck" not in sealed.to_text()
+    assert "scaled to end test" in sealed.to_text()
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -328,6 +340,9 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
         (signed(0.0), "0"),
         (figure(2.635983), "2.63598"),
         (figure(1e-9, 1e-10), "0.00000000100"),
+        (figure(1e-14, 1e-15), "1e-14"),
+        (figure(2.5e160, 0.1), "2.5e+160"),
+        (figure(-0.0), "0"),
         (idle_keeps(4, 9, 9), "at least 4 of them probably did not help"),
         (idle_keeps(0, 9, 9), ""),
         (idle_keeps(1, 1, 1), "it probably did not help"),

@@ -53,6 +53,30 @@ def test_numbers_that_hardly_differ_are_drawn_too(height: float) -> None:
     ElementTree.fromstring(a_plot(Point(1, height), Point(2, height * (1 + 1e-15))).svg)
 
 
+def test_small_numbers_are_apart_and_what_is_no_finite_number_is_left_out() -> None:
+    small = a_plot(Point(1, 1e-10), Point(2, 9e-10))
+    assert texts(small, "axis y always_show")[0::8] == ["1e-10", "9e-10"]
+    nan, inf = float("nan"), float("inf")
+    for height in (nan, inf, -inf):
+        left = a_plot(Point(1, 1.5, "a dot"), Point(2, height, "none"), Point(nan, 2), Point(3, 2))
+        assert left.svg == a_plot(Point(1, 1.5, "a dot"), None, None, Point(3, 2)).svg
+        assert a_plot(Point(1, height)).svg.count("no numbers to draw") == 2
+    assert "no numbers to draw" in plot_charts("Empty", Chart([], "pass")).svg
+
+
+@pytest.mark.parametrize("size", [1.7e308, 1e160, 1e-160, 1e-310])
+def test_the_largest_and_smallest_numbers_are_drawn_in_their_own_size(size: float) -> None:
+    heights = a_plot(Point(1, -size), Point(2, size), y_range=(-size, size))
+    ticks = [float(str(each).replace(",", "")) for each in texts(heights, "axis y always_show")]
+    assert size / 2 < max(ticks) <= size
+    assert -size <= min(ticks) < -size / 2
+
+
+def test_words_that_no_document_may_have_are_left_out_of_titles_too() -> None:
+    for title in ("a\x00b", "a\ud800b"):
+        ElementTree.fromstring(plot_charts("Bad", Chart([], title)).svg.encode())
+
+
 def test_the_library_is_loaded_when_a_plot_is_looked_at_and_no_later_import_warns() -> None:
     ask = (
         "import sys; from autoreason.report.plot import Chart, Point, Series, plot_charts;"

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from tests.artifacts.evaluator.evaluating import needs_jail
-from tests.artifacts.knob import knob_of, proposal, turning
+from tests.artifacts.knob import knob_of, proposal, research_settings, research_task, turning
 
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.journal import Journal
@@ -345,8 +346,9 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
     assert (
         "200: 5 for the noise floor, 163 for proposals, 16 for the playoff, 16 for the end" in text
     )
-    assert "1.6 times the spread of one evaluation: what the end test shows four times in five" in (
-        " ".join(text.split())
+    assert (
+        "1.6 times the spread of one evaluation, which the end test shows four times in five"
+        in (" ".join(text.split()))
     )
     assert "improves" in text
     assert "knob.txt: higher score by evaluate.py:score" in text
@@ -386,6 +388,25 @@ async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
     assert "with 0 for what will be measured" not in text
     assert any("one evaluation varies by" in each.text for each in request.messages)
     assert "No model was called and no run was recorded" in text
+
+
+@pytest.mark.parametrize(
+    ("items", "least"),
+    [
+        ({}, "any: without noise the end test shows every gain"),
+        ({"items": 9, "sealed": 8}, "unknown until the end test opens the sealed items"),
+        ({"items": 9, "per_look": 2, "sealed": 8}, "unknown: items are drawn for each evaluation"),
+    ],
+)
+def test_a_dry_run_promises_no_gain_of_items_that_it_has_not_seen(
+    items: dict[str, int], least: str
+) -> None:
+    work = research_task(**items)
+    drawn = "per_look" in items
+    noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=1.0, drawn=drawn)
+    estimate = prepare_research(research_task(), "echo/echo", evaluate=measure).estimate()
+    text = DryRun(work, research_settings(), estimate, noise=noise).to_text()
+    assert f"least gain {least}" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

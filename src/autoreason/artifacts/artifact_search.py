@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
-from statistics import fmean
 from typing import TypeVar
 
 from msgspec.structs import replace as changed
@@ -20,6 +19,7 @@ from autoreason.artifacts.order import OrderQuery
 from autoreason.artifacts.proposer import MadeProposal, Proposer, View
 from autoreason.artifacts.race import LooksSoFar, Race, RaceResult, mean_metrics
 from autoreason.artifacts.research_context import ResearchContext
+from autoreason.artifacts.research_statements import figure
 from autoreason.artifacts.research_terms import ResearchTerms, keep_rule
 from autoreason.artifacts.trial_events import TrialDecided, TrialStatus
 from autoreason.errors import Interruption
@@ -248,7 +248,7 @@ class ArtifactSearch:
         """The incumbent's mean and the noise, in a sentence for the proposer."""
         research = self._research
         values = state.values(self._looker).values()
-        mean = fmean(values) * (1 if research.better == "higher" else -1)
+        mean = mean_of(values) * (1 if research.better == "higher" else -1)
         spread = state.spread(self._looker)
         so_far = " so far" if self._rule.drawn else ""
         noise = (
@@ -256,7 +256,7 @@ class ArtifactSearch:
             if spread
             else f"evaluations do not vary{so_far}"
         )
-        return f"{research.metric} is {mean:.6g} ({research.better} is better); {noise}"
+        return f"{research.metric} is {figure(mean)} ({research.better} is better); {noise}"
 
     def _charge(self, race: RaceResult, incumbent: Contender) -> int:
         """Evaluations of a race: its own looks, and those at the incumbent that no decision was charged for."""

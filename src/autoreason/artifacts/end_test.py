@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from autoreason.artifacts.measurement import clip
 from autoreason.errors import InvalidInput
 from autoreason.stats.shares import student_t
 
@@ -69,7 +70,7 @@ def end_test(
     `items` is how many sealed items each pair has, by which it counts; from six pairs on flipped signs must show
     the same, because numbers of single items may be too coarse for Student.
     """
-    differences = [one - other for one, other in zip(result, start, strict=True)]
+    differences = [clip(one - other) for one, other in zip(result, start, strict=True)]
     n = len(differences)
     weights = [each * n / sum(items) for each in items] or [1.0] * n
     gain = fmean(differences, weights)

@@ -6,11 +6,14 @@ from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.exchange import Query
 
 Files = dict[str, str]
 """An artifact: texts by path, relative to the task's folder, with `/` between folders."""
+MAX_VALUE = 1e150
+"""The largest number that is a value: sums of squares of such numbers are finite."""
 
 
 class LookOutcome(StrEnum):
@@ -64,6 +67,22 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many end tests have opened the sealed set, this one included; 0 on other items."""
     repeated: bool = False
     """Known from an earlier look at the same artifact with the same seed and items, and not charged again."""
+
+
+def clip(value: float) -> float:
+    """A number to compute with; only records from before there was a limit have larger ones."""
+    return max(-MAX_VALUE, min(MAX_VALUE, value))
+
+
+def refuse_huge(found: Measurement) -> Measurement:
+    """A measurement without numbers that are too large to compute with; where one decides, it is invalid."""
+    metrics = {name: each for name, each in found.metrics.items() if abs(each) <= MAX_VALUE}
+    by_item = found.by_item if all(abs(each) <= MAX_VALUE for each in found.by_item) else ()
+    found = replace(found, metrics=metrics, by_item=by_item)
+    if found.value is None or abs(found.value) <= MAX_VALUE:
+        return found
+    detail = f"{found.value:g} is too large to compute with; the limit is {MAX_VALUE:g}"
+    return replace(found, outcome=LookOutcome.INVALID, value=None, detail=detail)
 
 
 class LookQuery(Query[Measurement], frozen=True, kw_only=True):

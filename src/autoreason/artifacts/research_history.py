@@ -169,6 +169,14 @@ class ResearchHistory:
             return None
         return correct_keeps(effects, self.end_result.gain)
 
+    @property
+    def idle(self) -> int | None:
+        """How many keeps in the result do nothing or harm at least; None where no end test on fresh looks says so.
+
+        Sealed items may be of another kind, and what is lost on them is then no luck.
+        """
+        return self.corrected.idle if self.corrected and self.end and not self.end.sealed else None
+
 
 def _last(events: list[Kind]) -> Kind | None:
     return events[-1] if events else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from msgspec import Struct
 
 from autoreason.artifacts import research_statements as statements
 from autoreason.artifacts.end_test import EndResult
+from autoreason.artifacts.keep_rule import mean_of
 from autoreason.artifacts.research_history import ResearchHistory
 from autoreason.artifacts.research_task import Better
 from autoreason.artifacts.search_plot import end_means, interval_reach, plot_search, show_mean
@@ -48,7 +48,10 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     effect: Effect | None
     """As it was measured; of a keep it is flattered."""
     shrunken: float | None
-    """What a keep in the result is worth, by the end test; None of other trials, and where there was none."""
+    """What a keep in the result is worth, where all are scaled to the end test; None of others, and without one.
+
+    On fresh looks it is the gain without luck; sealed items may differ from the loop's in more than that.
+    """
     mean: float | None
     """Of its looks, as the evaluator returned them."""
     evaluations: int
@@ -68,7 +71,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     statuses: dict[str, int]
     """Proposals by what became of them."""
     idle: int | None
-    """At least so many keeps in the result do nothing or harm; None where there was no end test."""
+    """At least so many keeps in the result do nothing or harm; None without an end test on fresh looks."""
     loop_gain: float | None
     """What the loop itself saw of the result: biased by selection."""
     playoff: FinalistsMeasured | None
@@ -99,7 +102,12 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         """Noise, search, playoff, test and kept changes; on a page the plot and every trial."""
         sections = [Section(sentences=self._summary())]
         if self.kept:
-            sections.append(Section("Kept changes", tables=[_kept_table(self.kept)]))
+            sections.append(
+                Section(
+                    "Kept changes",
+                    tables=[_kept_table(self.kept, sealed=bool(self.end and self.end.sealed))],
+                )
+            )
         if self.trials and self.noise:
             plots = [plot_search(self)]
             table = _table(self.trials, self.noise.spread)
@@ -161,7 +169,7 @@ def research_report(story: Story) -> ResearchReport:
         noise=history.noise,
         trials=tuple(_row(trial, shrunken.get(trial.number)) for trial in history.trials),
         statuses=dict(Counter(trial.status for trial in history.trials).most_common()),
-        idle=corrected.idle if corrected else None,
+        idle=history.idle,
         loop_gain=statements.loop_gain(history),
         playoff=history.playoff,
         end=history.end,
@@ -178,17 +186,17 @@ def _row(trial: TrialDecided, shrunken: float | None) -> TrialRow:
     return TrialRow(
         **{name: getattr(trial, name) for name in same},
         shrunken=shrunken,
-        mean=fmean(trial.values) if trial.values else None,
+        mean=mean_of(trial.values) if trial.values else None,
     )
 
 
-def _kept_table(kept: Sequence[TrialRow]) -> Table:
+def _kept_table(kept: Sequence[TrialRow], *, sealed: bool) -> Table:
     """Keeps with what they seemed worth and what they probably are."""
     columns = [
         Column("trial"),
         Column("change", figures=False, least=20),
         Column("gain as measured", spare=1),
-        Column("without luck"),
+        Column("scaled to end test" if sealed else "without luck"),
         Column("looks", spare=2),
     ]
     return Table(columns, [_kept_row(each) for each in kept])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor, isfinite, log10
+from math import floor, inf, isfinite, log10
 from statistics import mean
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NORMAL = 1.96
 _MAX_DIGITS = 12
+_LONG = 1e15
+"""From here on numbers are written with a power of ten."""
 _MAX_IDEA = 100
 WORSE = "the result is worse than the start, keep that"
 SELECTION = "which is selection, do not quote it"
@@ -30,11 +32,10 @@ SELECTION = "which is selection, do not quote it"
 
 def figure(value: float, reach: float = 0.0) -> str:
     """A number with as many digits as its uncertainty leaves; six where there is none."""
-    if not reach or not isfinite(reach):
-        return f"{value:.6g}"
-    digits = min(max(0, 1 - floor(log10(reach))), _MAX_DIGITS)
-    text = f"{value:,.{digits}f}"
-    return text if text.strip("-0.,") else text.lstrip("-")
+    digits = max(0, 1 - floor(log10(reach))) if reach and isfinite(reach) else inf
+    if digits > _MAX_DIGITS or abs(value) >= _LONG:
+        return f"{value:z.6g}"
+    return f"{value:z,.{digits}f}"
 
 
 def signed(value: float, reach: float = 0.0) -> str:
@@ -284,9 +285,9 @@ def _tried(history: ResearchHistory) -> str:
 def _idle(history: ResearchHistory) -> str:
     """How many keeps do nothing at least, as far as this noise lets one say."""
     trials = history.delivered.trials
-    if history.corrected is None or not any(each.effect and each.effect.error for each in trials):
+    if history.idle is None or not any(each.effect and each.effect.error for each in trials):
         return ""
-    return idle_keeps(history.corrected.idle, len(trials), len(history.kept))
+    return idle_keeps(history.idle, len(trials), len(history.kept))
 
 
 def idle_keeps(idle: int, used: int, kept: int) -> str:

@@ -191,7 +191,7 @@ def _table(cells: Sequence[StudyCell]) -> Table:
         (
             cell.rule,
             str(cell.quality),
-            f"{cell.gap.value:+.2f}",
+            f"{cell.gap.value:+z.2f}",
             *(
                 percent(share.value) if share else UNKNOWN
                 for share in (cell.false_keeps, cell.below, cell.shown)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from math import sqrt
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from autoreason.artifacts import research_statements as statements
+from autoreason.artifacts.keep_rule import mean_of
 from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def plot_search(report: ResearchReport) -> Plot:
     assert report.noise is not None
     spread = report.noise.spread
     at = len(report.noise.values)
-    line = [_Mark(at, fmean(report.noise.values), interval_reach(spread, at))]
+    line = [_Mark(at, mean_of(report.noise.values), interval_reach(spread, at))]
     others: list[_Mark] = []
     for trial in report.trials:
         at += trial.evaluations
@@ -59,7 +59,10 @@ def plot_search(report: ResearchReport) -> Plot:
         (line if trial.status == "kept" else others).append(mark)
     last = max(at, report.evaluations) + 1
     means = end_means(report.end) if report.end else {}
-    tests = [Point(last, mean, f"end test, {name}: {mean:.6g}") for name, mean in means.items()]
+    tests = [
+        Point(last, mean, f"end test, {name}: {statements.figure(mean)}")
+        for name, mean in means.items()
+    ]
     shades = colours(_NAMES)
     points = [_steps(line, last), _alone(each.dot for each in others), _alone(tests)]
     series = [Series(name, shades[name], found) for name, found in zip(_NAMES, points, strict=True)]
@@ -74,7 +77,7 @@ def end_means(end: EndTested) -> dict[str, float]:
     """The start and the result on fresh evaluations, where there are any."""
     values = {"start": end.start, "result": end.result}
     known = {name: [each for each in found if each is not None] for name, found in values.items()}
-    return {name: fmean(found) for name, found in known.items() if found}
+    return {name: mean_of(found) for name, found in known.items() if found}
 
 
 def _alone(dots: Iterable[Point]) -> list[Point | None]:

@@ -119,7 +119,7 @@ def duels(contests: Sequence[StrategyDuel]) -> Table:
             points(each.difference),
             p_value(each.test.p_value),
             p_value(each.p_value_adjusted),
-            UNKNOWN if each.cohens_h is None else f"{each.cohens_h:+.2f}",
+            UNKNOWN if each.cohens_h is None else f"{each.cohens_h:+z.2f}",
             _points(each.detectable),
         )
         for each in contests

@@ -26,7 +26,7 @@ def lines(program: str) -> str:
 
 def decimal(value: float) -> str:
     """`17`, `17.5`."""
-    return f"{value:,.1f}".removesuffix(".0")
+    return f"{value:z,.1f}".removesuffix(".0")
 
 
 def percent(share: float) -> str:
@@ -35,7 +35,7 @@ def percent(share: float) -> str:
         return "under 1 %"
     if 0.99 < share < 1:
         return "over 99 %"
-    return f"{share * 100:.0f} %"
+    return f"{share * 100:z.0f} %"
 
 
 def percent_range(low: float, high: float) -> str:
@@ -81,17 +81,17 @@ def megabytes(size: int) -> str:
 
 def interval(found: Estimate, digits: int = 2) -> str:
     """`2.43 (1.86 to 2.86)`; a dash where nothing is known."""
-    return _with_interval(found, *[lambda value: f"{value:.{digits}f}"] * 2)
+    return _with_interval(found, *[lambda value: f"{value:z.{digits}f}"] * 2)
 
 
 def percent_interval(found: Estimate) -> str:
     """`77 % (69 to 83)`; a dash where nothing is known."""
-    return _with_interval(found, percent, lambda value: f"{value * 100:.0f}")
+    return _with_interval(found, percent, lambda value: f"{value * 100:z.0f}")
 
 
 def points(found: Estimate) -> str:
     """`+4.0 (-2.1 to +9.8)`, in points of a hundred."""
-    return _with_interval(found, *[lambda value: f"{value * 100:+.1f}"] * 2)
+    return _with_interval(found, *[lambda value: f"{value * 100:+z.1f}"] * 2)
 
 
 def _with_interval(

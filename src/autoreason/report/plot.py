@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from math import ceil, floor
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autoreason.characters import for_xml
@@ -29,15 +29,18 @@ _LAYOUT: dict[str, Any] = {
     "truncate_legend": -1,
     "min_scale": 3,
     "max_scale": _MOST_TICKS,
-    "x_value_formatter": "{:,.6g}".format,
+    "x_value_formatter": "{:z,.6g}".format,
     "allow_interruptions": True,
+    "no_data_text": "no numbers to draw",
 }
 _FLAT = 1e-9
 """Less of a difference, beside the numbers themselves, is less than a pixel."""
+_EXTREME = 100
+"""Powers of ten that pygal, which multiplies heights with each other, can square."""
 _STYLE = (
     ".chart text{font:12px sans-serif;fill:var(--ink,#333)}.chart .background{fill:var(--paper,#fff)}"
     ".chart .title,.chart .axis text{fill:var(--muted,#666)}.chart .axis.y text{text-anchor:end}"
-    ".chart .title,.chart .axis.x text{text-anchor:middle}.chart .axis path{stroke:var(--line,#ddd)}"
+    ".chart .title,.chart .no_data,.chart .axis.x text{text-anchor:middle}.chart .axis path{stroke:var(--line,#ddd)}"
     ".chart .axis.x .guides path{stroke:none}.chart .plot_title{font-weight:bold;fill:var(--ink,#333)}"
     ".chart .color{fill:currentColor;stroke:currentColor}"
     ".chart .line.reactive{fill:none;stroke-width:2;stroke-linejoin:round}"
@@ -80,7 +83,7 @@ class Chart(NamedTuple):
     series: Sequence[Series]
     x_title: str
     heading: str = ""
-    show: Callable[[float], str] = "{:,.6g}".format
+    show: Callable[[float], str] = "{:z,.6g}".format
     """Heights in words."""
     names: Mapping[float, str] = {}
     """Places on the axis across that have names instead of numbers."""
@@ -129,40 +132,65 @@ def _draw(chart: Chart) -> Element:
     sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, PluginImportFixer)]
     # With lxml, where that is installed, the same chart would be other bytes.
     etree.to_etree()
-    points = [point for each in chart.series for point in each.points if point]
+    unit = _unit([point for each in chart.series for point in each.points])
+    # Without any series pygal draws no axes.
+    series = [_in_units(each, unit) for each in chart.series] or [Series("", "none", [])]
+    points = [point for each in series for point in each.points if point]
     across = chart.x_range or _limits([point.x for point in points])
-    up = chart.y_range or _limits([point.y for point in points])
+    up = _limits([point.y for point in points])
+    if chart.y_range:
+        up = chart.y_range[0] / unit, chart.y_range[1] / unit
     named = [{"value": at, "label": for_xml(name)} for at, name in chart.names.items()]
     drawn = XY(
         style=Style(label_font_size=_FONT, legend_font_size=_FONT, title_font_size=_FONT),
         height=chart.height,
         title=for_xml(chart.heading) or None,
-        x_title=chart.x_title,
-        show_legend=any(each.name for each in chart.series),
+        x_title=for_xml(chart.x_title),
+        show_legend=any(each.name for each in series),
         # Names are shortened where there is no room; there are never too many numbers for it.
         truncate_label=None if named else -1,
-        value_formatter=chart.show,
+        value_formatter=lambda height: chart.show(height * unit),
         x_labels=named or _whole_numbers([point.x for point in points], *across),
         y_labels=_whole_numbers([point.y for point in points], *up),
         xrange=across,
         range=up,
         **_LAYOUT,
     )
-    for each in chart.series:
+    for each in series:
         dot = 5 if len(each.points) == 1 else 3
         drawn.add(for_xml(each.name), list(map(_value, each.points)), dots_size=dot)
     root: Element = drawn.render_tree()
-    _clean(root, chart.series)
+    _clean(root, series)
     return root[-1]
+
+
+def _is_finite(point: Point) -> bool:
+    return all(abs(each) <= sys.float_info.max for each in (point.x, point.y))
+
+
+def _unit(points: Sequence[Point | None]) -> float:
+    """The power of ten in which heights are drawn: 1, unless all are very small or some very large."""
+    heights = (abs(point.y) for point in points if point and _is_finite(point))
+    power = floor(log10(max(heights, default=0.0) or 1.0))
+    return 1.0 if abs(power) < _EXTREME else 10.0 ** max(power, sys.float_info.min_10_exp)
+
+
+def _in_units(series: Series, unit: float) -> Series:
+    """A series without what is no finite number, which interrupts its line."""
+    points = [
+        point._replace(y=point.y / unit) if point and _is_finite(point) else None
+        for point in series.points
+    ]
+    return series._replace(points=points)
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
     """From the least to the most; around a number that is alone."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     # Nearer to each other, pygal would look for ticks between them for ever.
-    if high - low > _FLAT * max(1.0, abs(low), abs(high)):
+    if high - low > _FLAT * max(abs(low), abs(high)):
         return low, high
-    room = abs(low) / 10 if abs(low) > _FLAT else 1.0
+    room = abs(low) / 10 or 1.0
     return low - room, high + room
 
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from autoreason.artifacts.end_test import FINALISTS
-from autoreason.artifacts.research_task import research_of
+from autoreason.artifacts.end_test import FINALISTS, BudgetPlan
+from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.jobs.job import read_options
 from autoreason.knowledge_records import Knowledge
@@ -210,7 +210,7 @@ def _evaluations(
     research = research_of(task)
     if research is None:
         return []
-    from autoreason.artifacts.research_statements import figure, noise_floor
+    from autoreason.artifacts.research_statements import noise_floor
     from autoreason.artifacts.research_terms import ResearchTerms
 
     terms = read_options(settings, ResearchTerms)
@@ -228,14 +228,27 @@ def _evaluations(
     if noise is None:
         longest = duration(runs * terms.evaluations * research.limits.seconds / wide)
         rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
-        least = f"{plan.least_gain(1.0):.1f} times the spread of one evaluation"
     else:
         takes = duration(terms.evaluations * noise.seconds / wide)
         rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
         rows.append(("noise", noise_floor(noise, research.metric)))
-        unseen = "not known without noise seen" if noise.drawn else "any"
-        least = figure(plan.least_gain(noise.spread), noise.spread) if noise.spread else unseen
-    return [*rows, ("least gain", f"{least}: what the end test shows four times in five")]
+    return [*rows, ("least gain", _least_gain(research, plan, noise))]
+
+
+def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured | None) -> str:
+    """The smallest gain that the end test can be expected to show."""
+    from autoreason.artifacts.research_statements import figure
+
+    shown = "which the end test shows four times in five"
+    if noise is None:
+        return f"{plan.least_gain(1.0):.1f} times the spread of one evaluation, {shown}"
+    if research.sealed and not noise.drawn:
+        return "unknown until the end test opens the sealed items, which differ from each other"
+    if noise.spread:
+        return f"{figure(plan.least_gain(noise.spread), noise.spread)}, {shown}"
+    if noise.drawn:
+        return "unknown: items are drawn for each evaluation, and no noise was seen yet"
+    return "any: without noise the end test shows every gain"
 
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:

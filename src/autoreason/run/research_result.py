@@ -15,6 +15,7 @@ from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result
 
 _FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed", "patch")
+_TRY = "no gain is claimed; to try it all the same: "
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class ResearchResult(Result):
     def worse(self) -> bool:
         """Whether the end test found the result worse than the start, which is then to be kept."""
         return self.gain is not None and self.gain.worse
+
+    @property
+    def behind(self) -> bool:
+        """Whether the result did worse than the start in the end test, be it by chance."""
+        return self.gain is not None and self.gain.gain < 0
 
     @cached_property
     def report(self) -> ResearchReport:
@@ -102,7 +108,9 @@ class ResearchResult(Result):
         if self.worse:
             steps.append(("Keep", f"the start; for the result all the same: {export}"))
         elif self.patch:
-            steps.append(("Use it", f"{export} (in the task's folder, or name that FOLDER)"))
+            claimed = self.improved or self.status == "accepted"
+            label, lead = ("Use it", "") if claimed else ("Try it", _TRY)
+            steps.append((label, f"{lead}{export} (in the task's folder, or name that FOLDER)"))
         return steps
 
     @cached_property

@@ -128,7 +128,7 @@ async def test_an_evaluator_that_imports_the_artifact_is_found_out() -> None:
     assert "artifact python" in found["the artifact runs apart from the evaluator"]
     assert "an artifact that reads the evaluator" in found
     assert "an artifact that looks for the items" in found
-    assert "-1e+300 beats" in found["an artifact that writes a score to every descriptor"]
+    assert "-1e+100 beats" in found["an artifact that writes a score to every descriptor"]
     assert "an artifact that looks at other processes and frames" in found
     assert "not fit" in report.conclusion
 

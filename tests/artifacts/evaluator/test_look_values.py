@@ -1,4 +1,4 @@
-"""Only a finite number is a value."""
+"""Only a finite number that can be computed with is a value."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.artifacts.evaluator.look_values import MAX_RESULT_BYTES, read_measurement
+from autoreason.artifacts.measurement import MAX_VALUE
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
@@ -24,10 +25,10 @@ JSON = st.recursive(
 def test_a_value_is_a_finite_number_or_there_is_a_sentence(result: object) -> None:
     read = read_measurement(json.dumps(result), "score")
     decides = result.get("score") if isinstance(result, dict) else result
-    usable = type(decides) in (int, float) and abs(decides) < 1.8e308  # type: ignore[arg-type]
+    usable = type(decides) in (int, float) and abs(decides) <= MAX_VALUE  # type: ignore[arg-type]
     assert (read.value is not None) == usable
     assert bool(read.detail) != usable
-    assert all(map(math.isfinite, (*read.metrics.values(), *read.by_item)))
+    assert all(math.isfinite(each**2) for each in (*read.metrics.values(), *read.by_item))
     assert all(name.isprintable() for name in read.metrics)
 
 

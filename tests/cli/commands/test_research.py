@@ -170,6 +170,26 @@ def test_a_result_that_the_end_test_finds_worse_goes_nowhere_unless_it_is_export
     assert patch.err == "the end test found this result worse than the start; keep that\n"
 
 
+def test_a_result_without_a_claim_is_only_offered_to_be_tried_and_not_printed_if_it_did_worse(
+    inside: Inside, task: str
+) -> None:
+    inside.write("items.jsonl", "1\n2\n3\n")
+    inside.write("sealed.jsonl", "".join(f"{each}\n" for each in range(100, 108)))
+    front = "items: items.jsonl\nsealed: sealed.jsonl\nartifact:"
+    inside.write("task.md", TASK.replace("artifact:", front))
+    for factor, printed in ((0.1, True), (-0.1, False)):
+        varies = f"level if min(items) < 100 else level * ({factor} + (-1) ** min(items))"
+        inside.write("evaluate.py", EVALUATOR.replace("level + noise", varies))
+        said = inside("research", task, *MODEL, "--evaluations", "20", "--patience", "3")
+        stated = one_line(said.err)
+        assert said.status == 1
+        assert "No gain is shown: result against start" in stated
+        assert "Use it" not in stated
+        assert "Try it no gain is claimed; to try it all the same: autoreason export" in stated
+        assert said.out.startswith("diff --git") == printed
+        assert ("the result did worse in it than the start, perhaps" in stated) != printed
+
+
 def test_a_limit_pauses_with_status_3_and_resume_goes_on(inside: Inside, task: str) -> None:
     said = inside("research", task, *MODEL, "--evaluations", "20", "--call-limit", "1")
     assert said.status == 3

@@ -15,7 +15,7 @@ MARK = "autoreason-probe:"
 """What an attack prints, followed by its name, where it got hold of something."""
 IN_PROCESS = "in-process"
 """The name under which it reports that it runs in one process with the evaluator."""
-TAKEN = 1e300
+TAKEN = 1e100
 """The score that an artifact writes where it can."""
 _EVERY_DESCRIPTOR = "writes a score to every descriptor"
 _KEEPS = "keeps something for its next run"
@@ -24,10 +24,10 @@ _CONSTANTS = {
     "nan": "float('nan')",
     "infinity": "float('inf')",
     "minus infinity": "float('-inf')",
-    "a huge number": "1e300",
-    "a huge negative number": "-1e300",
+    "a huge number": f"{TAKEN:g}",
+    "a huge negative number": f"-{TAKEN:g}",
     "a boolean": "True",
-    "a string": "'1e300'",
+    "a string": f"'{TAKEN:g}'",
 }
 
 
@@ -41,7 +41,7 @@ class Attack(NamedTuple):
 
 
 def attacks_on(
-    start: Files, random: Random, *, probe: str, metric: str = "score", best: str = "1e300"
+    start: Files, random: Random, *, probe: str, metric: str = "score", best: str = f"{TAKEN:g}"
 ) -> Iterator[Attack]:
     """Every attack that applies to such an artifact, with marks left in `probe`, and `best` as the value to get."""
     yield Attack("an empty artifact", dict.fromkeys(start, ""), _EARNED)

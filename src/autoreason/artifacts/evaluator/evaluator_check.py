@@ -172,7 +172,7 @@ class _Check:
             random,
             probe=self.probe_inside,
             metric=self.task.metric,
-            best=f"{self._sign * 1e300:g}",
+            best=f"{self._sign * TAKEN:g}",
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.measurement import LookOutcome, Measurement
+from autoreason.artifacts.measurement import LookOutcome, Measurement, refuse_huge
 from autoreason.artifacts.research_task import LookLimits
 
 MAX_RESULT_BYTES = 1 << 20
@@ -24,7 +24,7 @@ TAIL = 2000
 def read_measurement(text: str | bytes, metric: str, tail: str = "") -> Measurement:
     """The measurement of a look that ended by itself."""
     try:
-        return replace(_read(text, metric), tail=tail)
+        return replace(refuse_huge(_read(text, metric)), tail=tail)
     except ValueError as error:
         return Measurement(outcome=LookOutcome.INVALID, detail=str(error), tail=tail)
 

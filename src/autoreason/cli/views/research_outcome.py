@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NO_GAIN = 1
 """Exit status of a finished run that claims no gain."""
+_BEHIND = "shows no gain, and the result did worse in it than the start, perhaps by chance"
 
 
 def end(result: ResearchResult, options: OutputOptions, console: Console | None) -> int:
@@ -29,7 +30,7 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
     usable = status in outcome.USABLE
     if options.as_json:
         outcome.print_json(result.to_dict())
-    elif usable and result.patch and not options.output and not result.worse:
+    elif usable and result.patch and not options.output and not result.behind:
         outcome.show_text(result.patch, bare=options.quiet)
     outcome.write_page(result, options.html)
     if not options.quiet:
@@ -38,10 +39,11 @@ def end(result: ResearchResult, options: OutputOptions, console: Console | None)
         steps = how_to_go_on(result.run, result.story, has_text=False)
         sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"
         print_message("\n".join(wrap(sentence, outcome.terminal_width())))
-    if result.worse and (options.output or not options.as_json):
+    if result.behind and (options.output or not options.as_json):
         where = f"written to {options.output}" if options.output else "printed"
+        found = "found the result worse than the start" if result.worse else _BEHIND
         print_message(
-            f"nothing is {where}, because the end test found the result worse than the start; "
+            f"nothing is {where}, because the end test {found}; "
             f"`autoreason export {result.run} --patch` has it all the same"
         )
     elif usable and options.output:

@@ -69,7 +69,7 @@ class JudgeScore(Struct, frozen=True, kw_only=True):
             return self.fault
         return (
             f"planted defects seen in {self.right} of {self.valid} questions ({percent(MIN_SHARE)} are needed); the "
-            f"text shown first wins by {self.lean * 100:+.0f} points (at most {MAX_LEAN * 100:.0f} either way)"
+            f"text shown first wins by {self.lean * 100:+z.0f} points (at most {MAX_LEAN * 100:.0f} either way)"
         )
 
 

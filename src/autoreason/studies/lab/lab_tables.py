@@ -70,7 +70,7 @@ def comparisons_table(found: LabReport) -> Table:
             _number(each.measure, each.first_mean),
             _number(each.measure, each.second_mean),
             difference(each.measure, each.difference),
-            UNKNOWN if each.effect is None else f"{each.effect:+.2f}",
+            UNKNOWN if each.effect is None else f"{each.effect:+z.2f}",
             p_value(each.test.p_value),
             p_value(each.p_value_adjusted),
             f"{each.units} of {each.units + each.missing}" if each.missing else str(each.units),

@@ -307,8 +307,8 @@ def lead(names: Names, whole: int, recording: Recording) -> Answer:
         "second": Found(lost, lost, lost + missing, complete),
         "p": Found(p, whole=complete),
     }
-    interval = f"95 %: {100 * (usual.low or 0):+.1f} to {100 * (usual.high or 0):+.1f}"
-    note = f"{points:+.1f} points ({interval}), {gained} problems against {lost}, {p_statement(p)}"
+    interval = f"95 %: {100 * (usual.low or 0):+z.1f} to {100 * (usual.high or 0):+z.1f}"
+    note = f"{points:+z.1f} points ({interval}), {gained} problems against {lost}, {p_statement(p)}"
     return Answer(values, both, note)
 
 
