@@ -26,6 +26,7 @@ from autoreason.models.wire import WireModel
 from autoreason.plugins import describe, installed, is_in_file, load
 from autoreason.settings import INSIDE, THROUGH_LITELLM, provider_of, providers_of
 
+_OWN_WITHOUT_NAME = re.compile(r".*\.py:[^\W\d]\w*")
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 
 
@@ -266,6 +267,11 @@ def _failed_check(address: str, error: CallFailed) -> Check:
 
 
 def _parts(address: str) -> tuple[str, str]:
+    if _OWN_WITHOUT_NAME.fullmatch(address):
+        raise InvalidInput(
+            f"{address!r} lacks the name of a model; write {address}/NAME, with any name: "
+            "your code is given the whole address"
+        )
     name = provider_of(address)
     model = address[len(name) + 1 :]
     if not (name and model):
