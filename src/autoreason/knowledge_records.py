@@ -137,7 +137,7 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,
-    `neither well nor badly`."""
+    `no better and no worse than its group`."""
     withheld: int = 0
     """Private records that an earlier run showed and this one does not: texts it begins with, or judges, were written
     with them."""

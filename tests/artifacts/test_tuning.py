@@ -143,7 +143,7 @@ def test_without_the_extra_there_is_one_sentence_and_no_tuning(
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     monkeypatch.setattr("autoreason.artifacts.tuning.find_spec", lambda _: None)
-    assert "install autoreason[tune]" in check_knobs(FILES)
+    assert "pip install '.[tune]'" in check_knobs(FILES)
     assert check_knobs({"a.py": "x = 1\n"}) == ""
     knobs = tuple(find_knobs(FILES))
     assert suggest(TuningQuery(key="t", knobs=knobs)) == ()

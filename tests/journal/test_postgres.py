@@ -93,7 +93,7 @@ def test_without_its_driver_it_is_said_what_to_install(monkeypatch: pytest.Monke
     for name in ("autoreason.journal.postgres", "autoreason.journal.postgres_connection"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(InvalidInput, match=r"needs psycopg; install autoreason\[postgres\]"):
+    with pytest.raises(InvalidInput, match=r"needs psycopg; run `pip install '\.\[postgres\]'`"):
         Journal.open("postgresql:///runs", create=False)
 
 

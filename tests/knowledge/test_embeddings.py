@@ -30,7 +30,7 @@ def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.Monkey
 
     embeddings._embedder.cache_clear()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(InvalidInput, match=r'pip install "autoreason\[embeddings\]"'):
+    with pytest.raises(InvalidInput, match=r"pip install '\.\[embeddings\]'"):
         measure_predictor(make_records(40), "embeddings")
     embeddings._embedder.cache_clear()
 
@@ -151,6 +151,6 @@ def test_a_folder_that_asks_for_more_than_is_installed_says_what_to_install(
 
     embeddings._embedder.cache_clear()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(InvalidInput, match=r'pip install "autoreason\[embeddings\]"'):
+    with pytest.raises(InvalidInput, match=r"pip install '\.\[embeddings\]'"):
         found_in(write_folder(tmp_path / "kb", "embeddings"), "Anything")
     embeddings._embedder.cache_clear()

@@ -46,7 +46,9 @@ def rows(number: int, *, dated: bool) -> list[tuple[Record, None]]:
 
 def words_predictor(known: list[tuple[Record, None]], scores: dict[str, float]) -> FittedPredictor:
     """A regression on the words of such records."""
-    return FittedPredictor("words", known, scores, CopyFinder([record.text for record, _ in known]))
+    return FittedPredictor(
+        "words", known, lambda _: scores, CopyFinder([record.text for record, _ in known])
+    )
 
 
 @pytest.mark.parametrize("dated", [True, False])

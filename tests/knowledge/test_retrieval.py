@@ -121,7 +121,7 @@ def test_texts_of_which_nothing_but_a_verdict_is_known_are_shown_by_it() -> None
         ("green tea", "approved"),
         ("black tea", "approved"),
     }
-    assert found.left_out == {"neither well nor badly": 1}
+    assert found.left_out == {"no better and no worse than its group": 1}
 
 
 @given(st.lists(records, max_size=30), queries)
@@ -180,7 +180,7 @@ def test_what_did_well_and_badly_within_its_group_is_shown_with_its_figure() -> 
     badly = [*found.critic.badly, *found.judges.badly]
     assert [each.text for each in well] == ["green tea today"]
     assert {each.text for each in badly} == {"green tea only", "green tea sale"}
-    assert well[0].figure.startswith("38 % of 2,100; its group 20 %; shrunken 3")
+    assert well[0].figure.startswith("38 % of 2,100; group 20 %; adjusted 3")
 
 
 @pytest.mark.parametrize(

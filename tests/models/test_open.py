@@ -85,6 +85,12 @@ def test_an_address_without_both_parts_is_explained(address: str) -> None:
         open_model(address)
 
 
+@pytest.mark.parametrize("address", ["mine.py:Mine", "models/mine.py:Mine"])
+def test_a_model_of_ones_own_without_a_name_says_what_to_write(address: str) -> None:
+    with pytest.raises(InvalidInput, match=f"write {address}/NAME"):
+        open_model(address)
+
+
 def test_the_http_client_is_imported_early_where_a_model_needs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

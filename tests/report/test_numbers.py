@@ -117,3 +117,20 @@ def test_percentages_never_round_to_certainty() -> None:
     assert numbers.percent(0.997) == "over 99 %"
     assert numbers.percent(0) == "0 %"
     assert numbers.percent(1) == "100 %"
+
+
+@pytest.mark.parametrize(
+    ("found", "share", "difference"),
+    [
+        (Estimate(0.77, 0.69, 0.83), "77 % (69 to 83)", "+77.0 (+69.0 to +83.0)"),
+        (Estimate(0.0213, 0.0204, 0.0222), "2.1 % (2.0 to 2.2)", "+2.1 (+2.0 to +2.2)"),
+        (Estimate(0.0021, 0.0002, 0.0040), "0.2 % (0.0 to 0.4)", "+0.21 (+0.02 to +0.40)"),
+        (Estimate(0.5, 0.5, 0.5), "50 % (50 to 50)", "+50.0 (+50.0 to +50.0)"),
+        (Estimate(0.02), "2 %", "+2.0"),
+    ],
+)
+def test_a_narrow_interval_has_the_decimals_that_it_needs(
+    found: Estimate, share: str, difference: str
+) -> None:
+    assert numbers.percent_interval(found) == share
+    assert numbers.points(found) == difference

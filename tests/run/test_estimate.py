@@ -89,6 +89,14 @@ async def test_no_run_takes_more_calls_than_the_most_or_fewer_than_the_fewest(
     assert best.calls == span.low
 
 
+async def test_drafts_that_are_all_the_same_take_the_fewest_calls(journal: Journal) -> None:
+    chosen = replace(settings(), strategy="best_of_n")
+    span = (await estimate_run(TASK, chosen)).calls
+    assert span is not None
+    same = await start_run(journal, scripted({"author": "The moon pulls."}), settings=chosen)
+    assert (same.calls, span.low) == (6, 6)
+
+
 async def test_one_judge_without_a_price_leaves_the_cost_of_a_mixed_panel_unknown() -> None:
     judges = ("openai/gpt-4.1", "acme/unheard-of")
     texts = {"a": "The moon.", "b": "The wind."}

@@ -229,7 +229,12 @@ def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None
     assert styles("openai/gpt-5") == 0
     assert styles("ollama/qwen3") == 1
     assert styles("ollama/qwen3", base_url="https://models.example.org") == 0
-    assert styles("openai/mine", base_url="http://127.0.0.1:8080/v1") == 1
+    assert styles("vllm/mine", base_url="http://127.0.0.1:4000/v1") == 1
+    # A server on this machine may be a gateway.
+    assert styles("openai/mine", base_url="http://127.0.0.1:8080/v1") == 0
+    assert styles("mine/mine", base_url="http://127.0.0.1:8080/v1") == 0
+    assert styles("ollama/gpt-oss:120b-cloud") == 0
+    assert styles("ollama/glm-4.6:cloud") == 0
 
 
 def test_a_run_is_refused_where_what_is_private_may_be_mistyped(folder: Path) -> None:
@@ -257,6 +262,16 @@ def test_what_is_sent_where_is_one_sentence() -> None:
         disclose(knowledge, Models.everywhere("echo/echo"))
         == "2 records, 8 words of kb/ stay on this machine; 3 private records stay here"
     )
+    openai = Models.everywhere("openai/gpt-5")
+    assert (
+        disclose(knowledge, openai, "https://intranet.corp/v1")
+        == "2 records, 8 words of kb/ go to the server at intranet.corp; 3 private records stay here"
+    )
+    assert disclose(knowledge, openai, "http://localhost:4000/v1") == (
+        "2 records, 8 words of kb/ go to the server at localhost:4000; 3 private records stay here "
+        "(if the server at localhost:4000 runs the model itself, call the model vllm/NAME)"
+    )
+    assert "go to ollama's cloud;" in disclose(knowledge, Models.everywhere("ollama/glm-4.6:cloud"))
 
 
 def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:

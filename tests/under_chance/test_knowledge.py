@@ -47,7 +47,7 @@ def toss(rng: Random, groups: int, pairs: int, alike: float) -> PredictorTest:
             right, length = (
                 float(one if rng.random() < alike else rng.randint(0, 1)) for one in common
             )
-            answers.append(Answer(pair, right, (), length))
+            answers.append(Answer(pair, right, {}, length))
     return summarize("retrieval", answers, FoundPairs([], 0, 0), Use())
 
 
@@ -84,6 +84,35 @@ def test_records_whose_outcomes_are_shuffled_seldom_help() -> None:
     assert sum("Placebo" in each.to_text() for each in found) <= most_often(times)
 
 
+def test_the_placebo_of_a_regression_is_a_coin_with_an_interval_that_says_something() -> None:
+    times = 8
+    placebos = [
+        measure_predictor(make_records(80, dated=seed % 2 == 0, seed=seed), "words").placebo
+        for seed in range(times)
+    ]
+    assert sum(misses(each, 0.5) for each in placebos) <= most_often(times)
+    for each in placebos:
+        assert each.low is not None
+        assert each.high is not None
+        assert each.high - each.low < 0.3
+
+
+def test_shuffled_outcomes_that_do_better_than_a_coin_are_warned_of() -> None:
+    rng, text = Random(2), Record(text="", kind="outcome")
+
+    def tell(share: float) -> str:
+        answers = [
+            Answer(Pair(str(at), "", text, text), 1.0, placebo, 0.5)
+            for at in range(100)
+            for placebo in [{(draw, at % 10): float(rng.random() < share) for draw in range(2)}]
+        ]
+        return summarize("words", answers, FoundPairs([], 0, 0), Use()).to_text()
+
+    warning = "shuffled outcomes do better than a coin"
+    assert warning in tell(0.75)
+    assert warning not in tell(0.5)
+
+
 def test_outcomes_that_mean_nothing_seldom_give_a_predictor_a_seat(tmp_path: Path) -> None:
     times, seated = 16, 0
     for seed in range(times):
@@ -109,7 +138,7 @@ def test_of_three_predictors_that_toss_coins_one_seldom_helps(length: float, lev
             summarize(
                 "words",
                 [
-                    Answer(pair, float(rng.randint(0, 1)), (), by_length)
+                    Answer(pair, float(rng.randint(0, 1)), {}, by_length)
                     for pair, by_length in zip(pairs, longer, strict=True)
                 ],
                 FoundPairs([], 0, 0),

@@ -85,7 +85,7 @@ def check_knobs(files: Files) -> str:
     if find_knobs(files) and not find_spec("optuna"):
         return (
             "constants are marked with `# tune`, but there is no optimiser to search them; "
-            "install autoreason[tune], or leave them to the model"
+            "run `pip install '.[tune]'` in the clone, or leave them to the model"
         )
     return ""
 

@@ -22,7 +22,7 @@ try:
     from psycopg.pq import TransactionStatus
 except ImportError:
     raise InvalidInput(
-        "a journal on PostgreSQL needs psycopg; install autoreason[postgres], or name a file"
+        "a journal on PostgreSQL needs psycopg; run `pip install '.[postgres]'` in the clone, or name a file"
     ) from None
 
 DriverError = psycopg.Error

@@ -82,7 +82,7 @@ def find_weights() -> Path:
     package = find_spec("wordllama")
     if not (package and package.origin and all(map(find_spec, _NEEDED))):
         raise InvalidInput(
-            'embeddings need more than is installed; run `pip install "autoreason[embeddings]"`, or use words'
+            "embeddings need more than is installed; run `pip install '.[embeddings]'` in the clone, or use words"
         )
     return Path(package.origin).parent
 

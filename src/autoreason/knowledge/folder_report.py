@@ -130,8 +130,8 @@ class FolderReport(Report):
             f"{SHOWN * sqrt(_DIFFER / pairs) * 100:.0f}"
             for pairs in (self.pairs, self.independent_pairs)
         )
-        reach = f"{best} points" if best == worst else f"{best} to {worst} points"
-        return f"a test shows a gain of {reach} or more, four times out of five"
+        reach = best if best == worst else f"between {best} and {worst}"
+        return f"the smallest gain that a test shows four times out of five is {reach} points"
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from math import sqrt
 from pathlib import Path
 from random import Random
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist
 from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from autoreason.errors import InvalidInput
@@ -21,6 +21,7 @@ from autoreason.knowledge.predictor import (
     Neighbours,
     Predictor,
     RetrievalPredictor,
+    Scores,
     Use,
     comparable_rows,
 )
@@ -32,7 +33,7 @@ from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_inter
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import clustered_share, student_t
+from autoreason.stats.shares import clustered_share
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 from autoreason.type_hints import check_call
 
@@ -48,7 +49,8 @@ SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 """Standard errors of a difference that is shown four times out of five."""
 TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
 _DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2, "both": 2}
-"""How often outcomes are shuffled; a regression takes seconds."""
+"""How often all answers are repeated with shuffled outcomes; regressions, which take seconds, have a shuffle each."""
+FLIPPED = "by flipping the signs of whole groups"
 _TOO_GOOD = 0.52
 """What shuffled outcomes should not reach."""
 
@@ -65,8 +67,8 @@ class Answer(NamedTuple):
 
     pair: Pair
     right: float
-    placebo: tuple[float, ...]
-    """With outcomes shuffled, once for each draw."""
+    placebo: Mapping[tuple[int, int], float]
+    """With outcomes shuffled, by the draw and the regression that was fitted to it."""
     length: float
 
 
@@ -110,7 +112,7 @@ class PredictorTest(Report):
         if self.verdict == "too few":
             return f"too few: {count(self.pairs, 'pair')}; a test needs {MIN_PAIRS} or more"
         if self.verdict == "not shown":
-            least = f"; could have shown {(self.could_show or 0) * 100:.0f} points"
+            least = f"; {likely_to_show(self.could_show or 0)}"
             return (
                 f"not shown: {self.predictor} is {seen}, {rival}{least if self.could_show else ''}"
             )
@@ -149,11 +151,14 @@ class PredictorTest(Report):
 
     def _sentences(self) -> list[tuple[str, str]]:
         basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
-        test = f"against length {p_statement(self.p_value)}" if self.p_value is not None else ""
+        test = (
+            f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
+            "to help, it must beat length and a coin"
+        )
         return [
             ("Pairs", f"{basis}; intervals rest on groups, one of which is left out at a time"),
             ("Known", self._known()),
-            ("Test", test and f"{test}, groups flipped; to help, it must beat length and a coin"),
+            ("Test", "" if self.p_value is None else test),
             ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
             ("Placebo", self._placebo()),
             ("Left out", self._left_out()),
@@ -259,7 +264,7 @@ def retrieval_answers(
 ) -> list[float | None]:
     """Whether retrieval alone is right about each pair: 1, 0, 0.5 where it cannot tell, None where nothing is known."""
     past = _Past(records, retrieval)
-    predictor = past.predictor("retrieval", past.scores)
+    predictor = past.predictor("retrieval")
     return [_answer(predictor, pair) for pair in pairs]
 
 
@@ -275,17 +280,16 @@ def measure_predictor(
     found = find_pairs(records, min_z=min_z)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
     past = _Past(records, retrieval)
-    own = past.predictor(predictor, past.scores)
-    shuffled = [
-        past.predictor(predictor, past.shuffle(draw)) for draw in range(_DRAWS.get(predictor, 0))
-    ]
+    own = past.predictor(predictor)
+    shuffled = [past.predictor(predictor, draw) for draw in range(_DRAWS.get(predictor, 0))]
     answers: list[Answer] = []
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
         answer, length = _answer(own, pair), _answer(LengthPredictor(), pair)
         if answer is not None and length is not None:
-            placebo = tuple(_answer(each, pair) or 0.0 for each in shuffled)
+            drawn = [(_answer(each, pair) or 0.0, each.fit) for each in shuffled]
+            placebo = {(draw, fit): right for draw, (right, fit) in enumerate(drawn)}
             answers.append(Answer(pair, answer, placebo, length))
     return summarize(predictor, answers, found, own.use)
 
@@ -318,7 +322,7 @@ def summarize(
         pairs=len(answers),
         groups=len(against),
         right=right,
-        placebo=_mean_over_draws([each.placebo for each in answers]),
+        placebo=_over_shuffles(answers),
         length=length,
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone or not against else p_value,
@@ -343,16 +347,20 @@ class _Past:
         self.neighbours = Neighbours(Index.of_rows(self._rows, retrieval))
         self._copies: CopyFinder | None = None
 
-    def predictor(self, name: PredictorName, scores: Mapping[str, float]) -> Predictor:
-        """The predictor of that name, to which texts did as these scores say."""
+    def predictor(self, name: PredictorName, draw: int | None = None) -> Predictor:
+        """The predictor of that name; with a draw, of shuffled outcomes, and other ones in every regression."""
+
+        def scores_of(fit: int) -> Scores:
+            return self.scores if draw is None else self._shuffle(f"{draw} {fit}")
+
         if name == "retrieval":
-            return RetrievalPredictor(self.neighbours, scores)
+            return RetrievalPredictor(self.neighbours, scores_of(0))
         if name != "length":
             self._copies = self._copies or CopyFinder([record.text for record, _ in self._rows])
-            return FittedPredictor(name, self._rows, scores, self._copies)
+            return FittedPredictor(name, self._rows, scores_of, self._copies)
         return LengthPredictor()
 
-    def shuffle(self, seed: int) -> dict[str, float]:
+    def _shuffle(self, seed: str) -> dict[str, float]:
         """Every outcome with another text of its group: groups stay as they are, what texts say of them goes."""
         groups: dict[str, list[str]] = {}
         for record, _ in self._rows:
@@ -396,14 +404,18 @@ def could_show(differences: Sequence[Sequence[float]]) -> float | None:
     return SHOWN * error if error else None
 
 
-def _mean_over_draws(answers: Sequence[tuple[float, ...]]) -> Estimate:
-    """How often shuffled outcomes are right on these very pairs; the interval is that of the shuffling."""
-    if not answers or len(answers[0]) < 2:
+def _over_shuffles(answers: Iterable[Answer]) -> Estimate:
+    """How often shuffled outcomes are right on these very pairs; the interval is that of the shuffling.
+
+    It rests on shuffles, not on groups: what one makes of words by chance, it makes of them in all groups.
+    """
+    shuffles: dict[tuple[int, int], list[float]] = {}
+    for each in answers:
+        for shuffle, right in each.placebo.items():
+            shuffles.setdefault(shuffle, []).append(right)
+    if not shuffles:
         return Estimate(None, reason="nothing was shuffled")
-    draws = [fmean(draw) for draw in zip(*answers, strict=True)]
-    middle, number = fmean(draws), len(draws)
-    reach = student_t(number - 1, BEYOND_CHANCE / 2) * stdev(draws) / sqrt(number)
-    return Estimate(middle, max(0.0, middle - reach), min(1.0, middle + reach), n=number)
+    return clustered_share(shuffles.values())
 
 
 def compare_times(
@@ -433,6 +445,11 @@ def over_time(by_time: tuple[Estimate, Estimate] | None, *, declines: bool) -> s
     first, last = map(percent_interval, by_time)
     warning = "; it declines: newer texts differ, or readers do"
     return f"{first} in the first two thirds, {last} in the last{warning if declines else ''}"
+
+
+def likely_to_show(least: float) -> str:
+    """What would have been shown four times out of five, where nothing was."""
+    return f"only a gain of {least * 100:.0f} points or more was likely to show"
 
 
 def _mean_and_error(groups: Sequence[Sequence[float]]) -> tuple[float, float]:

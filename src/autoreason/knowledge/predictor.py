@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from statistics import fmean
 from typing import NamedTuple, Protocol
@@ -58,6 +58,11 @@ class Predictor(Protocol):
         """What the answers so far rest on."""
         ...
 
+    @property
+    def fit(self) -> int:
+        """Which of its regressions gave the last answer; 0 where it has none."""
+        ...
+
     def predict(self, query: Query) -> float | None:
         """A number that is higher for better texts; None where nothing is known."""
         ...
@@ -66,7 +71,7 @@ class Predictor(Protocol):
 class LengthPredictor:
     """The longer text does better."""
 
-    use = Use()
+    use, fit = Use(), 0
 
     def predict(self, query: Query) -> float | None:
         """How many characters it has."""
@@ -94,6 +99,8 @@ class Neighbours:
 
 class RetrievalPredictor:
     """How similar texts did, on average."""
+
+    fit = 0
 
     def __init__(self, neighbours: Neighbours, scores: Scores) -> None:
         self._neighbours, self._scores = neighbours, scores
@@ -148,16 +155,23 @@ class _Known(NamedTuple):
     records: int = 0
     groups: frozenset[str] = frozenset()
     until: str = ""
+    number: int = 0
 
 
 class FittedPredictor:
     """A ridge regression of outcomes, on earlier records or, without dates, on other groups."""
 
     def __init__(
-        self, name: FittedName, rows: Sequence[Row], scores: Scores, copies: CopyFinder
+        self,
+        name: FittedName,
+        rows: Sequence[Row],
+        scores_of: Callable[[int], Scores],
+        copies: CopyFinder,
     ) -> None:
-        self._name, self._rows, self._scores = name, rows, scores
-        self._copies = copies
+        self._name, self._rows, self._copies = name, rows, copies
+        self._scores_of = scores_of
+        """What the first regression is fitted to, the second, and so on."""
+        self._fits, self.fit = 0, 0
         self._before = ""
         self._latest = _Known()
         groups = sorted({record.group for record, _ in rows})
@@ -172,6 +186,7 @@ class FittedPredictor:
         known = self._from_earlier(query.before) if query.before else self._from_others(query)
         if known.ridge is None:
             return None
+        self.fit = known.number
         later = bool(query.before) and not is_earlier(known.until, query.before)
         self.use = self.use.add(known.records, int(later or query.group in known.groups))
         return known.ridge.predict(query.text)
@@ -203,10 +218,13 @@ class FittedPredictor:
     def _fit(self, rows: Sequence[Row], start: Ridge | None = None) -> _Known:
         if not rows:
             return _Known()
-        outcomes = [self._scores[record.id] for record, _ in rows]
+        self._fits += 1
+        scores = self._scores_of(self._fits)
+        outcomes = [scores[record.id] for record, _ in rows]
         return _Known(
             fit_ridge(self._name, [record.text for record, _ in rows], outcomes, start),
             len(rows),
             frozenset(record.group for record, _ in rows),
             max(record.when for record, _ in rows),
+            self._fits,
         )

@@ -174,7 +174,7 @@ def show(found: IndexedRecord) -> ShownRecord:
 
 
 def describe_figure(record: Record, standing: Standing | None) -> str:
-    """`38 % of 2,100; its group 24 %; shrunken 34 %`, `approved`; empty where nothing is known."""
+    """`38 % of 2,100; group 24 %; adjusted 34 %`, `approved`; empty where nothing is known."""
     if record.result is None:
         return record.verdict or ("" if record.score is None else f"scored {record.score:g}")
     result = record.result
@@ -189,8 +189,8 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
     if standing is None or standing.size < 2 or not record.group:
         return f"{number(result.value)}{basis}{name}"
     return (
-        f"{number(result.value)}{basis}{name}; its group {number(standing.mean)}; "
-        f"shrunken {number(standing.shrunken)}"
+        f"{number(result.value)}{basis}{name}; group {number(standing.mean)}; "
+        f"adjusted {number(standing.shrunken)}"
     )
 
 
@@ -239,7 +239,7 @@ def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
         "same group": index.count("grp = ?", query.group) if query.group else 0,
         "later": index.count("day >= ?", query.before[:10]) if query.before else 0,
         "too similar": similar,
-        "neither well nor badly": index.count("kind = 'outcome' AND strength = 0"),
+        "no better and no worse than its group": index.count("kind = 'outcome' AND strength = 0"),
     }
     return {reason: number for reason, number in found.items() if number}
 

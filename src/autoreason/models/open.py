@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from threading import Thread
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +26,7 @@ from autoreason.models.wire import WireModel
 from autoreason.plugins import describe, installed, is_in_file, load
 from autoreason.settings import INSIDE, THROUGH_LITELLM, provider_of, providers_of
 
+_OWN_WITHOUT_NAME = re.compile(r".*\.py:[^\W\d]\w*")
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 
 
@@ -93,19 +96,34 @@ def no_batches(address: str) -> InvalidInput:
     )
 
 
-def destination(address: str, base_url: str | None = None) -> str:
-    """The provider that is sent what a model is asked; empty where that stays on this machine."""
-    name, _ = _parts(address)
+class Destination(NamedTuple):
+    """Where what a model is asked is sent."""
+
+    name: str
+    may_be_local: bool = False
+    """A server on this machine, which may run the model itself or send everything on."""
+
+
+def destination(address: str, base_url: str | None = None) -> Destination | None:
+    """Where what a model is asked is sent; None where it surely stays on this machine."""
+    name, model = _parts(address)
     if name in INSIDE:
-        return ""
+        return None
     if name in THROUGH_LITELLM or _is_own(name, base_url):
-        return name
+        return Destination(name)
     try:
         provider = _provider(name, address, base_url)
     except InvalidInput:
         # An object that the user brings, which may ask anybody, or an error that opening it explains.
-        return name
-    return "" if is_loopback(provider.base(base_url)) else name
+        return Destination(name)
+    base = provider.base(base_url)
+    if provider.local and is_loopback(base):
+        # Ollama passes models of these names on to its own servers.
+        is_cloud = model.lower().endswith(("-cloud", ":cloud"))
+        return Destination(f"{name}'s cloud") if is_cloud else None
+    if provider.at_home(base):
+        return Destination(name)
+    return Destination(f"the server at {urlsplit(base).netloc}", may_be_local=is_loopback(base))
 
 
 def _is_own(name: str, base_url: str | None) -> bool:
@@ -249,6 +267,11 @@ def _failed_check(address: str, error: CallFailed) -> Check:
 
 
 def _parts(address: str) -> tuple[str, str]:
+    if _OWN_WITHOUT_NAME.fullmatch(address):
+        raise InvalidInput(
+            f"{address!r} lacks the name of a model; write {address}/NAME, with any name: "
+            "your code is given the whole address"
+        )
     name = provider_of(address)
     model = address[len(name) + 1 :]
     if not (name and model):

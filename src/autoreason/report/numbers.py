@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "–"
 """Shown in a table where nothing is known."""
+_MOST_DIGITS = 4
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -85,13 +86,33 @@ def interval(found: Estimate, digits: int = 2) -> str:
 
 
 def percent_interval(found: Estimate) -> str:
-    """`77 % (69 to 83)`; a dash where nothing is known."""
-    return _with_interval(found, percent, lambda value: f"{value * 100:z.0f}")
+    """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`; a dash where nothing is known."""
+    digits = digits_of(found)
+    if not digits:
+        return _with_interval(found, percent, lambda value: f"{value * 100:z.0f}")
+    return _with_interval(
+        found,
+        lambda value: f"{value * 100:z.{digits}f} %",
+        lambda value: f"{value * 100:z.{digits}f}",
+    )
 
 
 def points(found: Estimate) -> str:
-    """`+4.0 (-2.1 to +9.8)`, in points of a hundred."""
-    return _with_interval(found, *[lambda value: f"{value * 100:+z.1f}"] * 2)
+    """`+4.0 (-2.1 to +9.8)`, `+0.21 (+0.02 to +0.40)`, in points of a hundred."""
+    digits = max(digits_of(found), 1)
+    ends = [end * 100 for end in (found.low, found.high) if end]
+    # An end that is above or below 0 must look so.
+    while digits < _MOST_DIGITS and any(not round(end, digits) for end in ends):
+        digits += 1
+    return _with_interval(found, *[lambda value: f"{value * 100:+z.{digits}f}"] * 2)
+
+
+def digits_of(found: Estimate) -> int:
+    """Decimals of a percentage whose interval would otherwise be narrower than its last digit."""
+    if found.low is None or found.high is None or found.low == found.high:
+        return 0
+    width = (found.high - found.low) * 100
+    return next((each for each in range(_MOST_DIGITS) if 10**-each <= width), _MOST_DIGITS)
 
 
 def _with_interval(

@@ -35,7 +35,7 @@ def describe_losers(names: Sequence[str]) -> str:
 def by_chance(result: str, share: float, who: str = "judges") -> str:
     """`judges ranking at random give as much 31 % of the time`; a result that is certain is called that."""
     if share == 1:
-        return f"{who} ranking at random would always give {result} or more"
+        return f"even {who} ranking at random always reach {result}"
     return f"{who} ranking at random give {result} {percent(share)} of the time"
 
 

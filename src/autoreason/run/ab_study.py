@@ -138,11 +138,11 @@ def _same_test(record: Record) -> tuple[str, ...]:
     return record.text, record.group, metric, record.note
 
 
-def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[Story]:
+def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[tuple[str, Story]]:
     """What is recorded of runs, each once, one after another: all there are may be many."""
     seen: set[str] = set()
     for run in runs:
         name, story = find_story(run, journal)
         if name not in seen:
             seen.add(name)
-            yield story
+            yield name, story

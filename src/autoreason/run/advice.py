@@ -38,7 +38,7 @@ def advise(
     Args:
         brief: What is to be written; a `Task` says more.
         model: Plays every role that has none of its own.
-        options: See `AdviseOptions`; settings are those of the run that is asked about.
+        options: See `AdviseOptions`; settings are those of the run that is asked about, without records and metric.
 
     Returns:
         Its `report` says `run it`, `best of n`, `one draft`, `another judge`, `research` or

@@ -118,7 +118,9 @@ def _shown_records(knowledge: Knowledge) -> Section:
         )
         for record, who in shown
     ]
-    left_out = "; ".join(f"{number} {why}" for why, number in knowledge.left_out.items())
+    left_out = "; ".join(
+        f"{count(number, 'record')} ({why})" for why, number in knowledge.left_out.items()
+    )
     leasts = {"record": 0, "shown to": 0, "figure": 18, "text": 24}
     columns = [Column(title, figures=False, least=least) for title, least in leasts.items()]
     return Section(

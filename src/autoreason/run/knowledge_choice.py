@@ -19,7 +19,7 @@ from autoreason.knowledge_records import (
     ShownRecord,
     WhenTested,
 )
-from autoreason.models.open import destination
+from autoreason.models.open import Destination, destination
 from autoreason.report.numbers import count
 from autoreason.run.parameters import JournalPlace
 from autoreason.run.record import use_journal
@@ -174,7 +174,7 @@ def disclose(
     at_hand = f"{count(knowledge.withheld, 'private record')} of {knowledge.source} at hand"
     written = f"; {texts} were written with {at_hand}, and may repeat what they say"
     return (
-        f"{shown} {_where(number, away)}{_stays(private)}"
+        f"{shown} {_where(number, away)}{_stays(private, away)}"
         f"{written if away and knowledge.withheld else ''}"
     )
 
@@ -186,17 +186,25 @@ def _disclose_pairs(work: RecordedPairs, settings: Settings) -> str:
     away = destinations(settings.models, settings.base_url)
     number = len(texts)
     shown = f"{count(number, 'text')}, {count(words, 'word')} of {work.source}"
-    return f"{shown} {_where(number, away)}{_stays(work.withheld)}"
+    return f"{shown} {_where(number, away)}{_stays(work.withheld, away)}"
 
 
-def _where(number: int, away: Collection[str]) -> str:
+def _where(number: int, away: Collection[Destination]) -> str:
     goes, stays = ("goes", "stays") if number == 1 else ("go", "stay")
-    return f"{goes} to {' and '.join(away)}" if away else f"{stays} on this machine"
+    return f"{goes} to {_names(away)}" if away else f"{stays} on this machine"
 
 
-def _stays(private: int) -> str:
+def _stays(private: int, away: Collection[Destination]) -> str:
+    if not private:
+        return ""
     left = f"; {count(private, 'private record')} {'stays' if private == 1 else 'stay'} here"
-    return left if private else ""
+    near = [each for each in away if each.may_be_local]
+    hint = f" (if {_names(near)} runs the model itself, call the model vllm/NAME)"
+    return left + hint if near and len(near) == len(away) else left
+
+
+def _names(destinations: Collection[Destination]) -> str:
+    return " and ".join(each.name for each in destinations)
 
 
 def find_origin(texts: Collection[str], place: JournalPlace) -> Knowledge | None:
@@ -231,8 +239,8 @@ def _written(story: Story) -> set[str]:
     return {text.strip() for text in texts if text}
 
 
-def destinations(models: Models, base_url: str | Mapping[str, str] | None) -> list[str]:
-    """The providers to which anything that these models are asked is sent; none where all stays here."""
+def destinations(models: Models, base_url: str | Mapping[str, str] | None) -> list[Destination]:
+    """Where anything that these models are asked is sent, each once; none where all stays here."""
     bases = servers(base_url, models.all())
     found = (destination(each, bases.get(provider_of(each))) for each in models.all())
-    return [name for name in dict.fromkeys(found) if name]
+    return [each for each in dict.fromkeys(found) if each]

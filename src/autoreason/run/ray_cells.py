@@ -155,9 +155,7 @@ def _ray() -> Any:
     try:
         return import_module("ray")
     except ImportError:
-        raise InvalidInput(
-            "`ray` needs Ray; install it with: pip install 'autoreason[ray]'"
-        ) from None
+        raise InvalidInput("`ray` needs Ray; run `pip install '.[ray]'` in the clone") from None
 
 
 def _processors() -> int:

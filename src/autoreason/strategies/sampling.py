@@ -111,11 +111,11 @@ class BestOfN(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """The drafts and the panel."""
+        """The drafts and the panels; none where no two drafts differ and keep the contract."""
         n = sample_count(settings)
         judges, calls = _judges(settings), seat_calls(settings)
         return (
-            {"author": n, "judge": judges},
+            {"author": n, "judge": 0},
             {"author": n, "judge": judges * calls.usual},
             {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * calls.most},
         )

@@ -48,10 +48,10 @@ def test_search_finds_records_with_their_figures(inside: Inside, folder: Path) -
     assert (folder / "mails.csv").exists()
     done = inside("knowledge", "search", "kb", "ULTIMA", "hora")
     assert done.out.startswith("1 record of kb found for “ULTIMA hora”.")
-    assert "38 % of 2,100; its group" in done.out
+    assert "38 % of 2,100; group" in done.out
     (found,) = inside("knowledge", "search", "kb", "ultima", "--json").json["records"]
     assert (found["text"], found["source"]) == ("Última hora", "mails.csv:2")
-    assert found["figure"].startswith("38 % of 2,100; its group 25.3 %; shrunken ")
+    assert found["figure"].startswith("38 % of 2,100; group 25.3 %; adjusted ")
     assert inside("knowledge", "search", "kb", "absent", "--json").json["records"] == []
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autoreason import refine
+from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import (
     BallotCast,
@@ -26,7 +28,8 @@ from autoreason.run.result import Result
 from autoreason.settings import Models, Settings
 from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
-from autoreason.studies.ab.effect import effect_over_runs
+from autoreason.studies.ab.effect import AbEffect, effect_over_runs
+from autoreason.task import Task
 from autoreason.tournament.panel import verdict_of
 
 
@@ -111,6 +114,19 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     assert "3 appended to the folder; 3 of an earlier look" in str(again)
     readers = {record.result.n for record in read_folder(kb).records if record.result}
     assert readers == {n for _, n in more.values()}
+
+
+def test_a_small_gain_of_a_low_rate_is_visibly_above_0(
+    result: Result, journal: Journal, tmp_path: Path
+) -> None:
+    plan = plan_ab(result, arms=2, base=0.02, lift=0.1, journal=journal)
+    plan.write(tmp_path / "low")
+    counts = {arm.code: (2000 + 205 * (arm.code != plan.control), 97_700) for arm in plan.arms}
+    report = str(report_ab(fill_in(tmp_path / "low", counts)))
+    assert "2.0 % (2.0 to 2.1)" in report
+    assert "2.3 % (2.2 to 2.4)" in report
+    assert "+0.21 (+0.0" in report
+    assert "better" in report
 
 
 def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_path: Path) -> None:
@@ -258,6 +274,11 @@ def tried(at: int, gain: float, **changes: Any) -> list[Record]:
     ]
 
 
+def effect(stories: list[Story], records: list[Record], metric: str = "rate") -> AbEffect:
+    named = ((f"run-{at}", story) for at, story in enumerate(stories))
+    return effect_over_runs(named, records, metric)
+
+
 def test_few_tests_and_many_judged_runs_are_joined() -> None:
     rng = random.Random(3)
     stories = [judged_story(at, at % 10) for at in range(120)]
@@ -266,7 +287,7 @@ def test_few_tests_and_many_judged_runs_are_joined() -> None:
         for at in rng.sample(range(120), 20)
         for record in tried(at, 0.01 * (at % 10 - 4) + rng.gauss(0, 0.005))
     ]
-    found = effect_over_runs(stories, records)
+    found = effect(stories, records)
     assert (found.tests, found.judged) == (20, 100)
     assert found.weight > 0
     assert found.joined.low is not None
@@ -283,16 +304,16 @@ def test_judges_who_predict_nothing_are_left_out_and_that_is_said() -> None:
     rng = random.Random(5)
     stories = [judged_story(at, rng.randint(0, 9)) for at in range(60)]
     records = [record for at in range(25) for record in tried(at, rng.gauss(0.01, 0.01))]
-    found = effect_over_runs(stories, records)
+    found = effect(stories, records)
     assert found.weight == 0
     assert found.joined == found.alone
     assert "35 judged runs more add nothing, for judges do not predict tests" in found.statement
-    few = effect_over_runs(stories, records[:12])
+    few = effect(stories, records[:12])
     assert "54 judged runs more add nothing, for judges count from 20 tests on" in few.statement
 
 
 def test_runs_that_wrote_the_same_two_texts_are_one_test() -> None:
-    found = effect_over_runs([judged_story(0, 5)] * 3 + [judged_story(1, 5)] * 2, tried(0, 0.1))
+    found = effect([judged_story(0, 5)] * 3 + [judged_story(1, 5)] * 2, tried(0, 0.1))
     assert (found.tests, found.judged) == (1, 1)
 
 
@@ -300,8 +321,8 @@ def test_runs_that_delivered_their_draft_gain_nothing() -> None:
     rng = random.Random(4)
     stories = [judged_story(at, 5) for at in range(30)]
     records = [record for at in range(30) for record in tried(at, rng.gauss(0.04, 0.01))]
-    changed = effect_over_runs(stories, records)
-    both = effect_over_runs([*stories, *map(unchanged_story, range(30, 60))], records)
+    changed = effect(stories, records)
+    both = effect([*stories, *map(unchanged_story, range(30, 60))], records)
     assert (changed.unchanged, both.unchanged) == (0, 30)
     for one, other in ((changed.alone, both.alone), (changed.joined, both.joined)):
         assert [one.value, one.low, one.high] == pytest.approx(
@@ -313,11 +334,28 @@ def test_runs_that_delivered_their_draft_gain_nothing() -> None:
 def test_texts_that_were_picked_other_metrics_and_other_groups_are_no_tests() -> None:
     stories = [judged_story(0, 5), Story()]
     both = tried(0, 0.1)
-    assert effect_over_runs(stories, both).tests == 1
-    assert effect_over_runs(stories, tried(0, 0.1, chosen="picked")).tests == 0
-    assert effect_over_runs(stories, both, "clicks").tests == 0
-    assert effect_over_runs(stories, [both[0], tried(0, 0.1, group="other")[1]]).tests == 0
-    assert "1 test of result and draft so far" in effect_over_runs(stories, both).statement
+    assert effect(stories, both).tests == 1
+    assert effect(stories, tried(0, 0.1, chosen="picked")).tests == 0
+    assert effect(stories, both, "clicks").tests == 0
+    assert effect(stories, [both[0], tried(0, 0.1, group="other")[1]]).tests == 0
+    assert "1 test of result and draft so far" in effect(stories, both).statement
+
+
+def test_texts_that_break_the_contract_are_named() -> None:
+    story = judged_story(0, 5)
+    story.task = Task(brief="Tides.", contract=Contract(max_words=3))
+    planned = plan_of(story, "run", 2)
+    code = next(arm.code for arm in planned.arms if "pass" in arm.text)
+    assert f"1 of 2 texts breaks the run's contract: {code}" in str(planned)
+
+
+def test_runs_that_were_not_compared_are_named_with_the_reason() -> None:
+    broken = judged_story(0, 5)
+    broken.panels, broken.end = {}, unchanged_story(1).end
+    broken.incumbents[0] = replace(broken.incumbents[0], keeps_contract=False)
+    said = effect([broken, *[Story()] * 5], []).statement
+    assert "left out: run-0, the first draft breaks the contract, so no judge" in said
+    assert "left out: run-1, run-2, run-3 and 2 more, no text was delivered" in said
 
 
 def test_a_report_joins_the_runs_that_were_judged(

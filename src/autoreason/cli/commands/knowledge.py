@@ -212,7 +212,7 @@ def test(folder: str, **values: Any) -> int:
       retrieval  the mean outcome of the 20 most similar texts, by BM25
       words      a ridge regression of outcomes on words
       embeddings the same on 256 numbers that known words make of a text; needs
-                 autoreason[embeddings]
+                 `pip install '.[embeddings]'` in the clone
       both       the sum of the two
       length     the longer text
 

@@ -19,7 +19,7 @@ from autoreason.knowledge_records import Chosen
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import shorten
+from autoreason.report.sentences import listed, shorten
 from autoreason.report.table import Column, Table
 from autoreason.stats.sequential import sample_size
 from autoreason.story import Story
@@ -61,6 +61,8 @@ class AbPlan(Report):
     """Readers in each arm."""
     unchanged: bool = False
     """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
+    broken: tuple[str, ...] = ()
+    """Codes of texts that break the run's contract."""
 
     @property
     def conclusion(self) -> str:
@@ -84,6 +86,11 @@ class AbPlan(Report):
                 "the run delivered its first draft: its gain is 0, and the other texts were dropped"
             )
             sentences.insert(0, ("Unchanged", only))
+        if self.broken:
+            texts = f"{len(self.broken)} of {count(len(self.arms), 'text')}"
+            breaks = "breaks" if len(self.broken) == 1 else "break"
+            which = f"{texts} {breaks} the run's contract: {listed(self.broken)}"
+            sentences.insert(0, ("Contract", which))
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -135,6 +142,7 @@ def plan_of(
         )
         for code, origin in zip(codes, chosen, strict=True)
     ]
+    delivered = found[0].code
     if not 0 < base < 1:
         raise InvalidInput(f"`base` is {base:g}; give a share between 0 and 1")
     if not lift > 0:
@@ -143,14 +151,18 @@ def plan_of(
         raise InvalidInput(
             f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more; give a smaller `base` or `lift`"
         )
+    found.sort(key=lambda arm: arm.code)
     return AbPlan(
         run=run,
-        arms=tuple(sorted(found, key=lambda arm: arm.code)),
-        control=next((arm.code for arm in found if arm.origin == "draft"), found[0].code),
+        arms=tuple(found),
+        control=next((arm.code for arm in found if arm.origin == "draft"), delivered),
         base=base,
         lift=lift,
         sample=sample_size(base, lift, arms - 1),
         unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
+        broken=tuple(arm.code for arm in found if story.task.contract.violations(arm.text))
+        if story.task
+        else (),
     )
 
 

@@ -14,7 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge.tables import Columns, MissingColumn, read_table_file
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.report.numbers import UNKNOWN, p_statement, percent_interval, points
+from autoreason.report.numbers import UNKNOWN, digits_of, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone
 from autoreason.stats.results import Estimate
@@ -80,7 +80,7 @@ class AbReport(Report):
             best = max(better, key=lambda arm: arm.shrunken or 0)
             return (
                 f"{best.code} ({best.origin}) does better than {self.control}: "
-                f"{points(best.difference or best.rate)} points; expect {_rate(best.shrunken)}"
+                f"{points(best.difference or best.rate)} points; expect {_expected(best)}"
             )
         if any(_verdict(arm) == "worse" for arm in self.arms):
             return f"none does better than {self.control}, and some do worse"
@@ -113,7 +113,7 @@ class AbReport(Report):
                 f"{arm.n:,}",
                 percent_interval(arm.rate),
                 points(arm.difference) if arm.difference else UNKNOWN,
-                _rate(arm.shrunken),
+                _expected(arm),
                 _verdict(arm),
             )
             for arm in self.arms
@@ -226,5 +226,7 @@ def _verdict(arm: ArmResult) -> str:
     return "better" if found.low > 0 else "worse" if found.high < 0 else ""
 
 
-def _rate(share: float | None) -> str:
-    return UNKNOWN if share is None else f"{share * 100:.1f} %"
+def _expected(arm: ArmResult) -> str:
+    if arm.shrunken is None:
+        return UNKNOWN
+    return f"{arm.shrunken * 100:.{max(digits_of(arm.rate), 1)}f} %"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from msgspec import Struct
@@ -12,10 +12,13 @@ from msgspec.structs import replace
 from autoreason.knowledge.standing import one_line
 from autoreason.knowledge_records import Record
 from autoreason.report.numbers import count, points
+from autoreason.report.sentences import listed
 from autoreason.stats.prediction_powered import MIN_MEASURED, prediction_powered_mean
 from autoreason.stats.results import Estimate
-from autoreason.story import Story
+from autoreason.story import CONFIRMATION, Story
 
+_NAMED = 3
+"""So many runs of a kind are named in a sentence."""
 Values = Mapping[str, Mapping[str, float]]
 """What texts came to by group, more is better."""
 
@@ -35,32 +38,38 @@ class AbEffect(Struct, frozen=True, kw_only=True):
     """From tests and judges (prediction-powered inference); the same where judges do not predict tests."""
     weight: float
     """How far a judgement counts: points for every point of judges who prefer the result."""
+    left_out: dict[str, tuple[str, ...]] = {}
+    """Runs of which result and draft were not compared, by the reason."""
 
     @property
     def statement(self) -> str:
-        """The effect in a sentence."""
+        """The effect in a sentence, with what was left out."""
+        left = "".join(f"; left out: {_named(runs)}, {why}" for why, runs in self.left_out.items())
+        return f"{self._effect}{left}"
+
+    @property
+    def _effect(self) -> str:
         tests, judged = count(self.tests, "test"), count(self.judged, "judged run")
         few = f"judges count from {MIN_MEASURED} tests on"
+        same = count(
+            self.unchanged, "more run that delivered its draft", "more that delivered theirs"
+        )
+        same = f"; {same}, a gain of 0, counted in" if self.unchanged else ""
         if self.joined.low is None:
-            return f"{tests} of result and draft so far; an interval needs two, and {few}"
+            return f"{tests} of result and draft so far; an interval needs two, and {few}{same}"
         alone = f"{points(self.alone)} points over the first draft, from {tests} alone"
         if self.weight:
             alone = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {alone}"
         elif self.judged:
             why = few if self.tests < MIN_MEASURED else "judges do not predict tests beyond chance"
             alone = f"{alone}: {judged} more add nothing, for {why}"
-        if self.unchanged:
-            same = count(
-                self.unchanged, "more run that delivered its draft", "more that delivered theirs"
-            )
-            alone = f"{alone}; {same}, a gain of 0, counted in"
-        return f"{alone}; true of other runs only where chance chose what was tested"
+        return f"{alone}{same}; true of other runs only where chance chose what was tested"
 
 
 def effect_over_runs(
-    stories: Iterable[Story], records: Iterable[Record], metric: str = "rate"
+    stories: Iterable[tuple[str, Story]], records: Iterable[Record], metric: str = "rate"
 ) -> AbEffect:
-    """The effect from runs whose fresh judges compared result and draft, and from records of those that were tested.
+    """The effect from named runs whose fresh judges compared result and draft, and from records of those tested.
 
     Texts that were picked say nothing of others. Runs that wrote the same two texts are one.
     """
@@ -71,11 +80,15 @@ def effect_over_runs(
             sign = 1 if result.better == "higher" else -1
             values[one_line(each.text)][each.group] = sign * result.value
     measured, predicted, unchanged = [], [], 0
+    left_out: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
     seen: set[tuple[str, str]] = set()
-    for story in stories:
+    for name, story in stories:
         confirmed, texts = story.confirmation, _texts(story)
         is_unchanged = _is_compared(story) and texts[0] == texts[1]
-        if not (confirmed or is_unchanged) or texts in seen:
+        if not (confirmed or is_unchanged):
+            left_out[_why_left_out(story)] += (name,)
+            continue
+        if texts in seen:
             continue
         seen.add(texts)
         if is_unchanged:
@@ -98,7 +111,25 @@ def effect_over_runs(
         alone=_scale(found.alone, part),
         joined=_scale(found.joined, part),
         weight=found.weight,
+        left_out=dict(left_out),
     )
+
+
+def _why_left_out(story: Story) -> str:
+    """Why no fresh judges compared result and draft."""
+    if story.delivered is None:
+        return "no text was delivered"
+    if story.incumbents and not story.incumbents[0].keeps_contract:
+        return "the first draft breaks the contract, so no judge compared it with the result"
+    if CONFIRMATION in story.panels:
+        return "too few ballots of fresh judges were valid"
+    return "no fresh judges were asked (`--confirmation`)"
+
+
+def _named(runs: Sequence[str]) -> str:
+    names = list(runs[:_NAMED])
+    more = len(runs) - len(names)
+    return listed([*names, f"{more:,} more"] if more else names)
 
 
 def _texts(story: Story) -> tuple[str, str]:

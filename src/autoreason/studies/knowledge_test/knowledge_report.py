@@ -11,11 +11,13 @@ from msgspec import Struct
 
 from autoreason.keys import PAIR, PartName
 from autoreason.knowledge.holdout import (
+    FLIPPED,
     MIN_PAIRS,
     TONES,
     compare_times,
     could_show,
     group_values,
+    likely_to_show,
     over_time,
 )
 from autoreason.knowledge.test_results import Verdict, weigh
@@ -126,7 +128,7 @@ class KnowledgeReport(Report):
                 f"{self.pairs:,} of {self.of:,}, from {count(self.groups, 'group')}; blind, both orders; "
                 "intervals rest on groups, one of which is left out at a time",
             ),
-            ("Test", f"{'; '.join(tests)}, groups flipped" if tests else ""),
+            ("Test", f"{'; '.join(tests)}, {FLIPPED}" if tests else ""),
             ("Placebo", "the same records, each with another's outcome: what a longer prompt does"),
             ("Leaks", str(self.leaks)),
             *(
@@ -293,10 +295,6 @@ def _verdict(found: JudgeAnswers) -> str:
         f"{percent_interval(found.without)} without"
     )
     if found.verdict == "not shown":
-        shown = (
-            ""
-            if found.could_show is None
-            else f"; could have shown {100 * found.could_show:.0f} points"
-        )
+        shown = "" if found.could_show is None else f"; {likely_to_show(found.could_show)}"
         return f"not shown: {found.judge} is {seen}{shown}"
     return f"{'helps' if found.verdict == 'helps' else 'harms'}: {found.judge} is {seen}"
