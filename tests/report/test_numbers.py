@@ -64,8 +64,8 @@ def test_durations_are_in_the_unit_that_suits_them(seconds: float, shown: str) -
 def test_nothing_is_a_negative_zero() -> None:
     found = Estimate(-0.0, -0.0001, -0.0)
     assert numbers.interval(found) == "0.00 (0.00 to 0.00)"
-    assert numbers.percent_interval(found) == "0 % (0 to 0)"
-    assert numbers.points(found) == "+0.0 (+0.0 to +0.0)"
+    assert numbers.percent_interval(found) == "0.00 % (-0.01 to 0.00)"
+    assert numbers.points(found) == "+0.00 (-0.01 to +0.00)"
     assert numbers.decimal(-0.04) == "0"
 
 
