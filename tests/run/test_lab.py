@@ -310,6 +310,8 @@ async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
     paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
     with pytest.raises(InvalidInput, match="goes on with its own models"):
         await resume_async(paused.run, journal=journal, model="echo/other")
+    with pytest.raises(InvalidInput, match="arms of a suite have their own `passes`; leave it out"):
+        await resume_async(paused.run, journal=journal, passes=1)
 
 
 async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journal) -> None:

@@ -58,7 +58,7 @@ WRONG = {
     "name: tides": ("name: tides\nname: b", "line 2, column 1: `name` is given twice"),
     "arms: [revised, single]\n": (
         "arms: [revised, single]\n    measure: beauty\n",
-        "line 13, column 5: there is no measure beauty",
+        "line 13, column 5: there is no measure beauty; there are preferred, words, calls, ",
     ),
     "[revised, single]\n": (
         "[revised, single]\n    measure: passed\n",
@@ -101,6 +101,10 @@ WRONG = {
     "repeats: 2\nc": (
         "repeats: 2\nbudget: {cost: .nan}\nc",
         "line 9, column 10: `cost` is NaN; give a finite number",
+    ),
+    "repeats: 2\ncompa": (
+        "repeats: 2\nmeasures: [words, kost]\ncompa",
+        "line 9, column 19: there is no measure kost; there are preferred, words, calls, ",
     ),
     "repeats: 2\nco": (
         "repeats: 2\nbudget: {cell: {seconds: .inf}}\nco",

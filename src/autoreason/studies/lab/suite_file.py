@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -100,7 +100,7 @@ def read_suite(
     value = document.value
     if repeats is not None and isinstance(value, dict):
         value = value | {"repeats": repeats}
-    keys = document.convert((), value, SuiteKeys)
+    keys = document.convert((), value, SuiteKeys, get_args(Measure))
     servers = {"base_url": base_url, "allow_http": allow_http, "batch": batch}
     return _Reading(document, keys, source.resolve().parent, models, servers).read()
 
