@@ -93,7 +93,7 @@ class FoundReport(NamedTuple):
 
     def files(self) -> dict[str, str]:
         """All files of the report."""
-        from autoreason.studies.lab.lab_tables import report_files
+        from autoreason.studies.lab.lab_files import report_files
 
         return report_files(self.report, self.cells)
 
