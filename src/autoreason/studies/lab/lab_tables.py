@@ -13,6 +13,7 @@ from autoreason.studies.lab.lab_plots import (
     draw_frontier,
     draw_lines,
     draw_tree,
+    draw_tree_legend,
 )
 from autoreason.studies.lab.lab_statements import answer, difference, number
 from autoreason.studies.lab.lab_suite import MANY_TASKS
@@ -212,7 +213,7 @@ def _trees(found: LabReport) -> Iterator[Section]:
             )
         ],
         [_ways(shown)],
-        [draw_tree(tree) for tree in shown],
+        [draw_tree_legend(shown), *map(draw_tree, shown)],
         detail=True,
     )
 
