@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.programs.stage import fenced, program, work
 from tests.tournament.stage import Answer, Played, critique, document, play, vote
 
 from autoreason.contract import Contract
 from autoreason.exchange import Request
+from autoreason.programs.program_registry import PROGRAM_STRATEGIES, find_program_strategy
 from autoreason.settings import ROLE_MODELS, Models, Settings
 from autoreason.strategies.registry import BUILT_IN, find_strategy, unused_setting
 
@@ -71,6 +73,12 @@ SCRIPT: dict[str, Answer] = {
 }
 
 
+SCRIPT_OF_OTHERS: dict[str, Any] = {
+    "critic": critique("It is wrong."),
+    "judge": vote("reviser", "synthesizer"),
+}
+
+
 async def played(strategy: str, name: str = "", value: Any = None) -> Played:
     """A short run with one setting changed."""
     changes: dict[str, Any] = {"passes": 2, "judges": 3, "playoff": 3}
@@ -110,3 +118,18 @@ async def test_requests_depend_on_what_a_strategy_declares_and_on_nothing_else(
         same = (await played(strategy, name, value)).requests == usual.requests
         assert same or used, f"{strategy} looks at {name}"
         assert not same or not used or name in SELDOM, f"{strategy} never looks at {name}"
+
+
+@pytest.mark.parametrize("strategy", PROGRAM_STRATEGIES)
+async def test_requests_for_programs_depend_on_nothing_else(strategy: str) -> None:
+    def attempt(request: Request) -> str:
+        return fenced(program(1, request.key))
+
+    used = find_program_strategy(strategy).used_settings
+    assert used is not None
+    script = {**dict.fromkeys(("author", "reviser", "synthesizer"), attempt), **SCRIPT_OF_OTHERS}
+    usual = (await work(strategy, script, calls=14)).requests
+    # A problem has no facts that a critic could go without.
+    for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts"}:
+        changed = await work(strategy, script, calls=14, **{name: OTHER[name]})
+        assert changed.requests == usual, f"{strategy} looks at {name}"
