@@ -205,8 +205,8 @@ def _trees(found: LabReport) -> Iterator[Section]:
         [
             (
                 "",
-                "Each line follows the current text from pass to pass and ends with the numbers of its "
-                "repeats; lines separate where different candidates won. A win of B adds 1 to the drift "
+                "Each line follows the current text from pass to pass; from its end dots lead to the "
+                "numbers of its repeats. Lines separate where different candidates won. A win of B adds 1 to the drift "
                 "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
                 "side by side; the table has the numbers. Small circles are candidates that lost; a star "
                 f"marks convergence.{rest}",
