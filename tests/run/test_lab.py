@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -339,6 +341,8 @@ async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
     paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
     with pytest.raises(InvalidInput, match="goes on with its own models"):
         await resume_async(paused.run, journal=journal, model="echo/other")
+    with pytest.raises(InvalidInput, match="arms of a suite have their own `passes`; leave it out"):
+        await resume_async(paused.run, journal=journal, passes=1)
 
 
 async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journal) -> None:
@@ -347,6 +351,11 @@ async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journa
     assert {"report.html", "report.md", "report.json", "cells.csv", "comparisons.csv"} <= set(files)
     assert files["cells.csv"].count("\n") == CELLS + 1
     assert "<svg" in files["report.html"]
+    first, *_ = csv.DictReader(io.StringIO(files["comparisons.csv"]))
+    names = ("comparison", "first_arm", "second_arm", "measure")
+    numbers = {name: text for name, text in first.items() if name not in names}
+    assert {"difference", "difference_low", "difference_high"} <= set(numbers)
+    assert all(float(text) < 100 for text in numbers.values() if text)
     for name in ("failures.csv", "trees.csv", "arms.csv"):
         assert files[name].count("\n") > 2
     for words in ("Failure taxonomy", "Trajectory trees", "Self-correction unreliability"):

@@ -27,7 +27,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plans, read_options
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
+from autoreason.tournament.judges import JUDGE_PROMPTS, PANEL_SETTINGS, seat_calls
 
 _CALLS = 2
 """Calls of a proposal: the first reply, and the second of one that was sent back."""
@@ -42,6 +42,7 @@ class Research(Job):
     writes = "files"
     common_prompts = ()
     prompts = ("system", "task", "proposer", "fix", *JUDGE_PROMPTS)
+    used_settings = PANEL_SETTINGS
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)

@@ -7,17 +7,16 @@ from typing import Any
 from autoreason.cli.fields import LIMITS
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.settings import Budget, Settings
+from autoreason.settings import ROLE_MODELS, Budget, Settings
 from autoreason.task import Task, read_task
 from autoreason.tournament.candidates import SLOT_NAMES
 
-_MODELS = ("author_model", "critic_model", "synthesizer_model", "judge_models", "reviser_models")
 _SOLVE = (
     *("repeats", "calls", "width", "ids", "difficulty", "limit"),
     *("test_time_limit", "test_memory_limit", "unsafe"),
 )
 _RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
-_ARGUMENTS = (*Settings.__struct_fields__, *_MODELS, "prompts", "journal")
+_ARGUMENTS = (*Settings.__struct_fields__, *ROLE_MODELS, "prompts", "journal")
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:

@@ -12,6 +12,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
+import click
+from click.core import ParameterSource
+
 from autoreason.cli.embedded import model_notes, require_weights
 from autoreason.cli.help import with_own_flags
 from autoreason.cli.output import OutputOptions
@@ -90,10 +93,17 @@ def start_run(
 
 
 def _unused(settings: Settings) -> list[str]:
-    """That a switch which was given does nothing."""
+    """That a switch which was given on the command line does nothing."""
+    from autoreason.run.kinds import job_class
     from autoreason.strategies.registry import unused_setting
 
-    sentence = unused_setting(settings)
+    context = click.get_current_context()
+    given = [
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    sentence = unused_setting(settings, given, [job_class(settings).used_settings])
     return [with_own_flags(sentence)] if sentence else []
 
 

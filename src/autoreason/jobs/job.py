@@ -37,6 +37,8 @@ class Job:
     """The prompts that every job of its kind uses."""
     prompts: ClassVar[tuple[str, ...] | None] = None
     """The prompts it uses in addition to the common ones; None is all of them."""
+    used_settings: ClassVar[tuple[str, ...] | None] = None
+    """The settings it looks at in addition to those of every author, models as `critic_model`; None is all of them."""
     writes: ClassVar[Product | None] = None
     """What it writes; None where it judges what others have written."""
     parts_write: ClassVar[Product | None] = None

@@ -123,8 +123,7 @@ def destination(address: str, base_url: str | None = None) -> Destination | None
         return Destination(f"{name}'s cloud") if is_cloud else None
     if provider.at_home(base):
         return Destination(name)
-    server = urlsplit(base).netloc.rpartition("@")[2]
-    return Destination(f"the server at {server}", may_be_local=is_loopback(base))
+    return Destination(f"the server at {urlsplit(base).netloc}", may_be_local=is_loopback(base))
 
 
 def _is_own(name: str, base_url: str | None) -> bool:

@@ -8,9 +8,9 @@ from autoreason.events import CandidateDropped, Delivered, Slot
 from autoreason.jobs.job import Plan
 from autoreason.keys import pass_key
 from autoreason.parsing.critiques import describe
-from autoreason.programs.program_strategy import Attempt, ProgramStrategy
+from autoreason.programs.program_strategy import PROGRAM_JUDGE_SETTINGS, Attempt, ProgramStrategy
 from autoreason.programs.source import without_comments
-from autoreason.tournament.critics import ask_critic, critic_key
+from autoreason.tournament.critics import CRITIC_SETTINGS, ask_critic, critic_key
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.stop import describe_survivals
@@ -25,6 +25,10 @@ class ProgramTournament(ProgramStrategy):
 
     summary = (
         "A, a revision B and a synthesis AB; tests bar the weaker, blind judges decide among equals"
+    )
+    used_settings = (
+        *(*CRITIC_SETTINGS, *PROGRAM_JUDGE_SETTINGS),
+        *("synthesizer_model", "k", "tie_order", "max_inconclusive"),
     )
 
     async def run(self) -> Delivered:

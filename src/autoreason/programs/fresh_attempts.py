@@ -16,6 +16,7 @@ class SingleProgram(ProgramStrategy):
         "independent attempts; the first that passes the public tests, or else the first of all"
     )
     counts_tests = False
+    used_settings = ()
 
     async def run(self) -> Delivered:
         """Try until one passes or the calls are spent."""
@@ -33,6 +34,7 @@ class BestOfNPrograms(ProgramStrategy):
     """
 
     summary = "independent attempts; the one that passes most public tests"
+    used_settings = ()
 
     async def run(self) -> Delivered:
         """Try as often as there are calls, then choose."""

@@ -36,6 +36,7 @@ class CritiqueRevisePrograms(ProgramStrategy):
     summary = (
         "a draft, then critique and revision in one call a round; the last program is handed in"
     )
+    used_settings = ()
 
     async def run(self) -> Delivered:
         """Revise until it passes or the calls are spent."""
@@ -67,6 +68,7 @@ class AnalyseRevisePrograms(ProgramStrategy):
     summary = (
         "a draft, an analysis of its failure, revisions that know it; the best program is kept"
     )
+    used_settings = ("critic_model", "critic_temperature", "critic_effort")
 
     async def run(self) -> Delivered:
         """Analyse once, then revise until it passes or the calls are spent."""

@@ -30,7 +30,11 @@ from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
 from autoreason.tournament.authors import MissingText
+from autoreason.tournament.judges import PANEL_SETTINGS
 from autoreason.tournament.strategy import Strategy
+
+PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
+"""What panels over programs look at."""
 
 
 class Attempt(NamedTuple):

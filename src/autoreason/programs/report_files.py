@@ -16,7 +16,7 @@ from autoreason.programs.events import Solved
 from autoreason.programs.solve_plot import draw
 from autoreason.programs.solve_report import SolveReport
 from autoreason.programs.units import units_of
-from autoreason.report.table import Column, Table
+from autoreason.report.table import to_csv
 
 _FIELDS = (
     *("part", "problem", "difficulty", "strategy", "repeat", "public", "private", "solved"),
@@ -59,11 +59,10 @@ def write(folder: Path, texts: Mapping[str, str]) -> None:
 def units_csv(solved: Sequence[Solved], assignments: Sequence[Assignment]) -> str:
     """One row per part; what is not known is empty."""
     rows = [
-        [_cell(getattr(unit, name)) for name in _FIELDS]
-        + [_cell(getattr(unit.spent, name)) for name in _SPENT]
+        [getattr(unit, name) for name in _FIELDS] + [getattr(unit.spent, name) for name in _SPENT]
         for unit in units_of(solved, {each.id: each for each in assignments})
     ]
-    return Table([Column(name) for name in (*_FIELDS, *_SPENT)], rows).to_csv()
+    return to_csv((*_FIELDS, *_SPENT), rows)
 
 
 def programs(solved: Sequence[Solved]) -> dict[str, str]:
@@ -79,12 +78,6 @@ def _json(report: SolveReport, about: Mapping[str, str]) -> str:
     content = {"conclusion": report.conclusion, "about": dict(about), "report": report}
     encoded = msgspec.json.Encoder(decimal_format="number").encode(content)
     return msgspec.json.format(encoded, indent=2).decode()
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
 
 
 def _folder(event: Solved) -> str:

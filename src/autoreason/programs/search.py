@@ -16,7 +16,7 @@ from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examination import NotExamined, observe
 from autoreason.programs.policy import ActionResult, Option, PolicyQuery, Turn
 from autoreason.programs.problems.inputs import make_inputs
-from autoreason.programs.program_strategy import Attempt, ProgramStrategy
+from autoreason.programs.program_strategy import PROGRAM_JUDGE_SETTINGS, Attempt, ProgramStrategy
 from autoreason.programs.source import same_program, without_comments
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
@@ -67,6 +67,7 @@ class Search(ProgramStrategy):
     """
 
     summary = "attempts, repairs or merges by what works; of those that pass, what most agree with"
+    used_settings = (*PROGRAM_JUDGE_SETTINGS, "synthesizer_model")
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)

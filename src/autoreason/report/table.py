@@ -1,8 +1,8 @@
-"""One table, for a terminal, a page in Markdown or HTML, and a spreadsheet."""
+"""One table, for a terminal and a page in Markdown or HTML; and plain values for a spreadsheet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
@@ -98,17 +98,6 @@ class Table(NamedTuple):
             "| " + " | ".join(map(_aligned, row, widths, self._figures())) + " |" for row in rows
         )
 
-    def to_csv(self) -> str:
-        """The table for a spreadsheet."""
-        import csv
-        import io
-
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        rows: list[Sequence[Cell]] = [self._titles(), *self.rows]
-        writer.writerows([in_csv(" ".join(_lines_of(cell))) for cell in row] for row in rows)
-        return out.getvalue()
-
     def to_html(self) -> str:
         """The table as an element of a page."""
         caption = f"<caption>{in_markup(self.title)}</caption>" if self.title else ""
@@ -137,6 +126,25 @@ class Table(NamedTuple):
 
     def _figures(self) -> list[bool]:
         return [column.figures for column in self.columns]
+
+
+def to_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Values for a spreadsheet or a program: numbers in full, what is not known empty, no text a formula."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([_in_csv(value) for value in row] for row in (names, *rows))
+    return out.getvalue()
+
+
+def _in_csv(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return in_csv(" ".join(_lines_of(value)))
+    return "" if value is None else str(value)
 
 
 _FIGURE = ' class="figure"'

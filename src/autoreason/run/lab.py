@@ -16,6 +16,7 @@ from autoreason.exchange import Model, Service
 from autoreason.jobs.job import read_options
 from autoreason.journal import Journal
 from autoreason.journal.listing import SUITE_TITLE
+from autoreason.journal.location import locate
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
@@ -102,6 +103,22 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
         """Check everything, then run all cells until the end or a pause; hooks given here come first."""
+        self._check_terms()
+        if not self.anyway and (refusal := (await self.plan_async()).refusal):
+            raise InvalidInput(refusal)
+        return cast(StudyResult[LabReport], await super().run_async(**hooks))
+
+    async def _check_models(self) -> None:
+        self._check_terms()
+        if read_options(self.settings, LabTerms).ray:
+            from autoreason.run.ray_cells import require_server
+
+            journal = self.hooks.get("journal")
+            require_server(journal.place if isinstance(journal, Journal) else locate(journal))
+        await super()._check_models()
+
+    def _check_terms(self) -> None:
+        """Refuse models that other processes do not have."""
         terms = read_options(self.settings, LabTerms)
         if self.models and (terms.workers or terms.ray):
             left_out = "`ray`" if terms.ray else "`workers`"
@@ -109,9 +126,6 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
                 "a model that is given as an object stays in this process; give provider/model, "
                 f"or leave {left_out} out"
             )
-        if not self.anyway and (refusal := (await self.plan_async()).refusal):
-            raise InvalidInput(refusal)
-        return cast(StudyResult[LabReport], await super().run_async(**hooks))
 
     async def _check(self, pool: ModelPool) -> None:
         await super()._check(pool)

@@ -115,17 +115,15 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         if not self.tests or any(each.detectable.value is not None for each in self.tests):
             return ""
         each = self.tests[0]
-        paid = (
-            f" that its budget pays for ({percent(self.share_paid)})" if self.share_paid < 1 else ""
-        )
+        part = f" its budget pays for {percent(self.share_paid)} of it, and"
         remedy = "add repeats or tasks"
+        within = ""
         if any(arm.over_limit for arm in self.arms):
-            paid += " within the limit of a cell"
-            remedy = "raise `budget.cell`"
+            within, remedy = " within the limit of a cell", "raise `budget.cell`"
         return (
-            f"the suite {self.suite} cannot show anything: {each.detectable.reason}, at the level of "
-            f"{self.alpha:.2g} for {count(len(self.tests), 'planned test')}, and there are "
-            f"{each.units}{paid}; {remedy}, or run it with `anyway`"
+            f"the suite {self.suite} cannot show anything{within}:{part if self.share_paid < 1 else ''} "
+            f"{each.detectable.reason} for {count(len(self.tests), 'planned test')}; "
+            f"{remedy}, or run it with --anyway (anyway=True)"
         )
 
     def sections(self) -> list[Section]:

@@ -94,14 +94,14 @@ class FoundReport(NamedTuple):
 
     def files(self) -> dict[str, str]:
         """All files of the report."""
-        from autoreason.studies.lab.lab_tables import report_files
+        from autoreason.studies.lab.lab_files import report_files
 
         return report_files(self.report, self.cells)
 
 
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
-    row, suite = _find(run, journal)
+    row, suite = find_suite_run(run, journal)
     done, left_out = journal.cells_done(row.id)
     missing = len(journal.missing_cells(row.id))
     running = tuple(sorted(running_cells(row.id, journal)))
@@ -142,7 +142,7 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     # How far a suite is can be said without it.
     from autoreason.studies.lab.lab_report import lab_report
 
-    row, _ = _find(run, journal)
+    row, _ = find_suite_run(run, journal)
     story = journal.story(row.id)
     cells = story.of(CellFinished)
     if not cells:
@@ -164,7 +164,8 @@ def origin_of(row: RunRow, story: Story) -> dict[str, str]:
     }
 
 
-def _find(run: str | None, journal: Journal) -> tuple[RunRow, Suite]:
+def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite]:
+    """The suite of this name, else the newest."""
     row = _newest_suite(journal) if run is None else find_suite(journal, run)
     suite = suite_of(journal.outline(row.id).task)
     if suite is None:

@@ -16,7 +16,7 @@ import msgspec
 
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.journal import Journal
-from autoreason.paths import ServerUrl, hide_password
+from autoreason.paths import Place, ServerUrl, hide_password
 from autoreason.run.cell_messages import opening, start_cell
 from autoreason.run.cell_workers import pass_stop_on, read_outcome
 from autoreason.run.cells import CellOutcome, CellRun
@@ -34,6 +34,15 @@ _MAX_RESTARTS = 100
 """Of a worker, before a cell is to blame; nodes that announce their end do not count."""
 _STORE_BYTES = 100 * 2**20
 """For a cluster of our own: cells go through no shared memory."""
+
+
+def require_server(place: Place) -> None:
+    """Refuse a journal that other machines cannot write to."""
+    if not isinstance(place, ServerUrl):
+        raise InvalidInput(
+            "workers on a Ray cluster cannot share a file of SQLite; "
+            "give a journal on a server, `journal` postgresql://…"
+        )
 
 
 class RayExecutor:
@@ -69,11 +78,7 @@ class RayExecutor:
         switch: StopSwitch,
     ) -> RayExecutor:
         """Connect to the cluster, or start one; refuses what cannot work there."""
-        if not isinstance(journal.place, ServerUrl):
-            raise InvalidInput(
-                "workers on a Ray cluster cannot share a file of SQLite; "
-                "give a journal on a server, `journal` postgresql://…"
-            )
+        require_server(journal.place)
         executor = cls(suite, terms, journal, settings, switch)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.
         executor._ours = await asyncio.to_thread(connect, terms.ray)

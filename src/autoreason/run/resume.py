@@ -29,6 +29,9 @@ from autoreason.task import Task
 if TYPE_CHECKING:
     from autoreason.artifacts.evaluator.caller import Evaluate
 
+_CHANGES = ("passes", "max_tokens")
+"""Settings that a run may go on with another value of."""
+
 
 def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
     """Go on with a run that paused or was killed; what is recorded is not asked for again.
@@ -67,10 +70,8 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         settings = resumed_settings(before, options, choice)
-        if before.strategy == "lab" and settings.models != before.models:
-            raise InvalidInput("a suite goes on with its own models; leave other ones out")
-        if before.strategy == "lab" and settings.batch != before.batch:
-            raise InvalidInput("a suite is asked as it was begun; leave `batch` out")
+        if before.strategy == "lab":
+            _check_suite(before, settings, options)
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None = None
@@ -103,6 +104,17 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         return reported_result(result, journal)
 
 
+def _check_suite(before: Settings, settings: Settings, options: Mapping[str, Any]) -> None:
+    """Refuse what the arms of a suite decided before its first call."""
+    if settings.models != before.models:
+        raise InvalidInput("a suite goes on with its own models; leave other ones out")
+    if settings.batch != before.batch:
+        raise InvalidInput("a suite is asked as it was begun; leave `batch` out")
+    for name in _CHANGES:
+        if options.get(name) is not None:
+            raise InvalidInput(f"the arms of a suite have their own `{name}`; leave it out")
+
+
 def _check_private(run: str, task: Task, settings: Settings, choice: ModelChoice) -> None:
     """Refuse to send private records away: what is recorded cannot go on without them."""
     if task.knowledge is None:
@@ -132,7 +144,7 @@ def resumed_settings(
 ) -> Settings:
     """The settings of a run from here on."""
     models = (choice or ModelChoice()).change(before.models, options)
-    plain = {name: options.get(name) for name in ("passes", "max_tokens")}
+    plain = {name: options.get(name) for name in _CHANGES}
     return replace(
         before,
         budget=change_budget(before.budget, options.get("budget")),

@@ -9,16 +9,17 @@ from autoreason.jobs.job import Plan
 from autoreason.keys import pass_key
 from autoreason.settings import Settings
 from autoreason.tournament.authors import MissingText, WrittenText
-from autoreason.tournament.critics import CRITICS, criticise
+from autoreason.tournament.critics import CRITIC_SETTINGS, CRITICS, criticise
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
 from autoreason.tournament.revision import revise, reviser_key
-from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.strategy import PASS_SETTINGS, Strategy
 
 
 class Iterated(Strategy):
     """One instruction, repeated in every pass; there is no vote and no way to stop early."""
 
     prompt: ClassVar[str]
+    used_settings: ClassVar[tuple[str, ...] | None] = PASS_SETTINGS
 
     async def run(self) -> Delivered:
         """Revise until the passes are used up."""
@@ -83,6 +84,7 @@ class CritiqueRevise(Iterated):
 
     summary = "a critique and a revision in every pass, taken without a vote"
     prompts = ("critic", "critique_again", "reviser")
+    used_settings = (*PASS_SETTINGS, *CRITIC_SETTINGS, "critic_facts", "protocol")
 
     async def run_pass(self, number: int, guidance: str) -> None:
         """One critique and one revision."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from autoreason.errors import InvalidInput
-from autoreason.plugins import installed, load
-from autoreason.settings import Settings, make_settings
+from autoreason.plugins import installed, load, short
+from autoreason.settings import ROLE_MODELS, Settings
 from autoreason.tournament.strategy import Strategy
 
 BUILT_IN = {
@@ -18,11 +20,19 @@ BUILT_IN = {
     "self_refine": "autoreason.strategies.self_refine:SelfRefine",
 }
 """Built-in strategies by name, each imported when it is used."""
-_OF_TOURNAMENTS = (
-    *("candidates", "blind_revision", "subtractive_synthesis", "required_lead"),
-    *("k", "rivals", "plateau", "stop_rules"),
+_ALWAYS_USED = (
+    *("strategy", "strategy_options", "seed", "max_tokens"),
+    *("author_model", "author_temperature", "author_effort"),
+    *("budget", "base_url", "allow_http", "batch"),
 )
-"""Settings that the other built-in strategies never look at."""
+"""What every author's request depends on."""
+_NEEDS = {
+    "plateau_change": "plateau",
+    "playoff_texts": "playoff",
+    "max_judges": "extra_judges",
+    "close_margin": "extra_judges",
+}
+"""Settings that say how another one works."""
 
 
 def find_strategy(
@@ -37,20 +47,22 @@ def find_strategy(
     return kind
 
 
-def unused_setting(settings: Settings) -> str:
-    """A sentence about a setting that this strategy never looks at; empty where there is none, or that is not known."""
-    usual = make_settings(settings.models, settings.seed, settings.protocol)
-    if settings.plateau_change != usual.plateau_change and not settings.plateau:
-        return "`plateau_change` does nothing without `plateau`; give both or leave it out"
-    if settings.strategy == "autoreason" or settings.strategy not in BUILT_IN:
-        return ""
-    changed = [
-        *(name for name in _OF_TOURNAMENTS if getattr(settings, name) != getattr(usual, name)),
-        *(["reviser_models"] if settings.models.revisers else []),
-    ]
-    if not changed:
-        return ""
-    return f"`{changed[0]}` does nothing in {settings.strategy}, only in a tournament; leave it out"
+def unused_setting(
+    settings: Settings, given: Iterable[str], used: Sequence[tuple[str, ...] | None]
+) -> str:
+    """A sentence about a setting that was given and does nothing; empty where there is none.
+
+    `used` is what each job that is run says it looks at.
+    """
+    for name in given:
+        if name not in (*Settings.__struct_fields__, *ROLE_MODELS):
+            continue
+        if all(names is not None and name not in (*_ALWAYS_USED, *names) for names in used):
+            return f"`{name}` does nothing in {short(settings.strategy)}; leave it out"
+        needed = _NEEDS.get(name)
+        if needed and not getattr(settings, needed):
+            return f"`{name}` does nothing without `{needed}`; give both or leave it out"
+    return ""
 
 
 def installed_strategies() -> list[str]:

@@ -15,6 +15,8 @@ from autoreason.parsing.critiques import SCHEMA, describe, read_critique
 from autoreason.tournament.authors import fixes
 
 CRITICS = 2
+CRITIC_SETTINGS = ("critic_model", "critic_temperature", "critic_effort", "quoted_critique")
+"""What every critic's request depends on."""
 
 
 class CritiqueResult(NamedTuple):

@@ -32,6 +32,13 @@ LENSES = (
 
 JUDGE_PROMPTS = ("judge", "ballot_again", "length_check")
 """What judges of texts are asked with."""
+JUDGE_SETTINGS = (
+    *("judge_models", "judge_temperature", "judge_effort"),
+    *("style", "voting", "balanced_orders"),
+)
+"""What every panel looks at, whatever its size."""
+PANEL_SETTINGS = (*JUDGE_SETTINGS, "judges", "single_judge", "protocol")
+"""What a panel of the usual size looks at."""
 _MAX_ENUMERATED = 120
 _MAX_LISTED = 6
 JUDGES_PER_SEAT = 2

@@ -36,6 +36,11 @@ from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
 
+TAKE_SETTINGS = ("strict_length", "max_inconclusive")
+"""What taking a text without a vote depends on."""
+PASS_SETTINGS = ("passes", *TAKE_SETTINGS)
+"""What passes without a vote depend on."""
+
 
 class Strategy(Job):
     """A way from a task to a text: `run` asks through the context, emits events, and delivers."""

@@ -85,6 +85,12 @@ def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:
     assert said.status == 0
     assert "free of charge; nothing was called" in said.out
     assert "or more prefer one arm" in said.out
+    few = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1")
+    sentence = " ".join(few.out.split()).partition("Refused ")[2]
+    assert sentence.startswith(
+        "the suite tides cannot show anything: even all of 2 agreeing could be chance; it takes 7 pairs "
+        "or more for 3 planned tests; add repeats or tasks, or run it with --anyway"
+    )
     vain = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1", "--json")
     assert vain.status == 1
     assert json.loads(vain.out)["cells"] == 10
@@ -131,6 +137,24 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert inside("show", f"{name}.0002").status == 0
 
 
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        (
+            ("-m", "ollama/a", "--base-url", "olama=http://10.0.0.5/v1"),
+            "--base-url is given for olama, which no model here uses",
+        ),
+        (("-m", "echo/echo", "--ray", "nowhere:1"), "cannot share a file of SQLite"),
+    ],
+)
+def test_a_plan_says_what_a_run_would_refuse(
+    inside: Inside, given: tuple[str, ...], refusal: str
+) -> None:
+    for command in ("plan", "run"):
+        said = inside("lab", command, write(inside), *given, "--repeats", "9")
+        assert refusal in " ".join(said.err.split())
+
+
 def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
     said = inside("lab", "run", write(inside, SUITE.replace("repeats: 2", "repeat: 2")), *FAST)
     assert said.status == 2
@@ -158,7 +182,7 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
 def test_repeats_are_added(inside: Inside) -> None:
     text = SUITE + "add: {width: 0.01, repeats: 3}\n"
     inside("lab", "run", write(inside, text), *FAST, "-q")
-    added = inside("lab", "add", "last")
+    added = inside("lab", "add")
     assert added.status == 0
     assert "by the rule of the suite" in " ".join(added.out.split())
 

@@ -218,7 +218,7 @@ def test_a_dry_run_tells_what_a_person_decides_and_more_on_request(quick_shell: 
 def test_a_switch_that_does_nothing_is_named(inside: Inside) -> None:
     said = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "--candidates", "B")
     assert said.status == 0
-    assert "--candidates does nothing in single, only in a tournament" in " ".join(said.err.split())
+    assert "--candidates does nothing in single; leave it out" in " ".join(said.err.split())
     dry = inside("run", BRIEF, "-m", "echo/echo", "--plateau-change", "0.2", "--dry-run")
     assert "--plateau-change does nothing without --plateau" in " ".join(dry.err.split())
 

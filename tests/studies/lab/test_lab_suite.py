@@ -27,8 +27,9 @@ def test_arms_of_a_repeat_share_a_draft_and_a_panel(tmp_path: Path) -> None:
 
 
 def test_a_draft_depends_on_its_author_alone(tmp_path: Path) -> None:
-    other = USUAL.replace("strategy: single", "strategy: single, critic_model: echo/b, passes: 5")
-    assert names(suite(tmp_path, other)) == names(suite(tmp_path))
+    text = USUAL.replace("strategy: single", "passes: 2")
+    other = text.replace("passes: 2", "passes: 5, critic_model: echo/b")
+    assert names(suite(tmp_path, other)) == names(suite(tmp_path, text))
     author = USUAL.replace("strategy: single", "strategy: single, author_model: echo/b")
     assert names(suite(tmp_path, author))[0][:2] == ["1/draft-1/1", "1/draft-2/1"]
 

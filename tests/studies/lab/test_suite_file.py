@@ -58,7 +58,7 @@ WRONG = {
     "name: tides": ("name: tides\nname: b", "line 2, column 1: `name` is given twice"),
     "arms: [revised, single]\n": (
         "arms: [revised, single]\n    measure: beauty\n",
-        "line 13, column 5: there is no measure beauty",
+        "line 13, column 5: there is no measure beauty; there are preferred, words, calls, ",
     ),
     "[revised, single]\n": (
         "[revised, single]\n    measure: passed\n",
@@ -102,6 +102,10 @@ WRONG = {
         "repeats: 2\nbudget: {cost: .nan}\nc",
         "line 9, column 10: `cost` is NaN; give a finite number",
     ),
+    "repeats: 2\ncompa": (
+        "repeats: 2\nmeasures: [words, kost]\ncompa",
+        "line 9, column 19: there is no measure kost; there are preferred, words, calls, ",
+    ),
     "repeats: 2\nco": (
         "repeats: 2\nbudget: {cell: {seconds: .inf}}\nco",
         "line 9, column 17: `seconds` is inf; give a finite number",
@@ -126,11 +130,24 @@ WRONG = {
     ),
     "  single: {strategy: single}\n": (
         "  single: {strategy: single, candidates: B}\n",
-        "line 6, column 30: `candidates` does nothing in single, only in a tournament",
+        "line 6, column 30: `candidates` does nothing in single; leave it out",
     ),
     "{strategy: single}\n": (
         "{passes: 2, plateau_change: 0.2}\n",
         "line 6, column 23: `plateau_change` does nothing without `plateau`",
+    ),
+    ": {strategy: single}\n": (
+        ": {strategy: best_of_n, judges: 5}\n",
+        "line 6, column 33: `judges` does nothing in best_of_n; leave it out",
+    ),
+    " {strategy: single}\n": (
+        " {strategy: critique_revise, judge_models: echo/echo}\n",
+        "line 6, column 39: `judge_models` does nothing in critique_revise; leave it out",
+    ),
+    " {strategy: single}": (
+        " {passes: 2, drafts: 5}",
+        "line 6, column 23: `drafts` does nothing in an arm that begins from the shared draft; "
+        "add `draft: own` or leave it out",
     ),
     "{strategy: single}": (
         "{<<: {strategy: single}}",
@@ -208,6 +225,6 @@ def test_an_arm_may_have_other_candidates_and_revisers(tmp_path: Path) -> None:
 def test_what_only_texts_know_is_refused_where_all_tasks_are_others(
     tmp_path: Path, key: str
 ) -> None:
-    text = f"name: sums\ntasks:\n  sums: {{problems: sums.jsonl}}\narms:\n  one: {{{key}}}\n"
-    with pytest.raises(InvalidInput, match=r"line 5, column 9: .* goes with tasks that are texts"):
+    text = f"name: sums\ntasks:\n  sums: {{problems: sums.jsonl}}\narms:\n  one: {{{key}, strategy: search}}\n"
+    with pytest.raises(InvalidInput, match=r"line 5, column 9: .* does nothing in search"):
         read(text, tmp_path)

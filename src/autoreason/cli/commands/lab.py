@@ -53,7 +53,7 @@ _how = options.group(
         metavar="ADDRESS",
         help="Run cells on a Ray cluster: host:port, auto, or local to start one. Needs a journal on a server.",
     ),
-    options.seed_option,
+    options.setting("seed", hint="[default: the suite's, else drawn]"),
     options.option(
         "--anyway", is_flag=True, help="Run it even where nothing could be shown in the end."
     ),
@@ -123,6 +123,7 @@ def run(suite: Path, **values: Any) -> int:
 @_models
 @_how
 @options.limit_options
+@options.journal_option
 @options.report_options
 def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
     """Say what a suite would take and what it could show; nothing is called.
@@ -131,13 +132,18 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
     repeat by both arms), that must favour one arm for the test to show it four times out of five. Exit status 1 where
     nothing could be shown.
     """
+    import asyncio
+
     from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.views.preview import warn_of_refusal
     from autoreason.files import check_output
-    from autoreason.run.lab import plan_lab
+    from autoreason.run.lab import prepare_lab
 
     check_output(html, "--html")
-    found = plan_lab(suite, **_options(values))
+    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
+    found = asyncio.run(prepared.plan_async())
     show_report(found, as_json=as_json, html=html)
+    warn_of_refusal(prepared)
     return 1 if found.refusal else 0
 
 
@@ -196,20 +202,23 @@ def report(
 
 
 @lab.command(cls=HelpfulCommand, short_help="Add repeats where the suite's rule asks for them.")
-@run_argument(required=True)
+@run_argument(required=False)
 @options.limit_options
 @options.journal_option
 @_output
-def add(run: str, **values: Any) -> int:
+def add(run: str | None, **values: Any) -> int:
     """Add repeats where an interval is still too wide, by the rule that the suite fixed beforehand.
 
-    A new run has all cells of RUN, which are not run again, and those of the added repeats. The report
-    says what was added.
+    RUN is the name of a suite's run or a part of it; without one, the newest suite. A new run has all
+    its cells, which are not run again, and those of the added repeats. The report says what was added.
     """
     from autoreason.cli.runner import start_run
     from autoreason.run.lab import prepare_add
+    from autoreason.run.lab_status import find_suite_run
 
-    prepared = prepare_add(run, **_options(values))
+    with open_journal(values["journal"]) as book:
+        row, _ = find_suite_run(run, book)
+    prepared = prepare_add(row.id, **_options(values))
     return start_run(prepared.run_async, prepared, values)
 
 

@@ -35,9 +35,14 @@ def dry_run(
     show_report(report, as_json=as_json, html=html)
     if verbose is False and not as_json:
         print("\n--verbose shows every setting.")
+    warn_of_refusal(prepared)
+    return 0
+
+
+def warn_of_refusal(prepared: PreparedRun) -> None:
+    """Say why a real run would be refused, as far as that is known without reaching a model."""
     try:
         prepared.check_models()
     except InvalidInput as refusal:
         refused = with_flags(click.get_current_context().command, str(refusal))
         print_message(f"autoreason: a real run would be refused: {refused}")
-    return 0

@@ -1,11 +1,9 @@
-"""The tables, plots and files of a suite's report."""
+"""The tables and plots of a suite's report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from autoreason.report.numbers import UNKNOWN, count, decimal, p_value, percent
 from autoreason.report.report import Section
@@ -15,6 +13,7 @@ from autoreason.studies.lab.lab_plots import (
     draw_frontier,
     draw_lines,
     draw_tree,
+    draw_tree_legend,
 )
 from autoreason.studies.lab.lab_statements import (
     answer,
@@ -25,7 +24,6 @@ from autoreason.studies.lab.lab_statements import (
     point_notes,
     scopes,
 )
-from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.studies.lab.lab_trees import TrajectoryTree
 from autoreason.studies.panels.panel_tables import notes
 
@@ -220,15 +218,15 @@ def _trees(found: LabReport) -> Iterator[Section]:
         [
             (
                 "",
-                "Each line follows the current text from pass to pass and ends with the numbers of its "
-                "repeats; lines separate where different candidates won. A win of B adds 1 to the drift "
+                "Each line follows the current text from pass to pass; from its end dots lead to the "
+                "numbers of its repeats. Lines separate where different candidates won. A win of B adds 1 to the drift "
                 "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
                 "side by side; the table has the numbers. Small circles are candidates that lost; a star "
                 f"marks convergence.{rest}",
             )
         ],
         [_ways(shown)],
-        [draw_tree(tree) for tree in shown],
+        [draw_tree_legend(shown), *map(draw_tree, shown)],
         detail=True,
     )
 
@@ -249,22 +247,6 @@ def _ways(trees: Sequence[TrajectoryTree]) -> Table:
     words = [Column(name, figures=False) for name in ("task", "arm", "repeats", "winners")]
     figures = ("drift", "words", "converged", "separates at pass")
     return Table([*words, *map(Column, figures)], rows)
-
-
-def _nodes(trees: Sequence[TrajectoryTree]) -> Table:
-    """The numbers behind all trees: one row for each dot."""
-    rows = [
-        (
-            *(tree.task, tree.arm, str(len(node.way)), " ".join(node.way)),
-            *(f"{node.drift:g}", f"{node.words:g}"),
-            *(" ".join(map(str, each)) for each in (node.repeats, node.beaten, node.ended)),
-            " ".join(map(str, node.converged)),
-        )
-        for tree in trees
-        for node in tree.nodes
-    ]
-    names = ("task", "arm", "pass", "winners", "drift", "words", "repeats", "beaten", "ended")
-    return Table([Column(name) for name in (*names, "converged")], rows)
 
 
 def failures_table(found: LabReport) -> Table:
@@ -308,61 +290,3 @@ def _failures(found: LabReport) -> Section:
 
 def _of_mode(arm: LabArm, mode: str) -> LabFailure:
     return next(each for each in arm.failures if each.mode == mode)
-
-
-_FIELDS = (
-    *("run", "status", "reason", "finished", "words", "value", "kept_contract"),
-    *(
-        "challengers",
-        "clones",
-        "dropped",
-        "cast",
-        "invalid",
-        "overfitted",
-        "kept_wording",
-        "seconds",
-    ),
-)
-
-
-def cells_csv(cells: Sequence[CellFinished]) -> str:
-    """One row per cell; what is not known is empty."""
-    rows = [
-        (
-            *(str(each.cell.number), each.cell.kind, each.cell.task, str(each.cell.repeat)),
-            " ".join(each.cell.arms),
-            *(_plain(getattr(each.result, name)) for name in _FIELDS),
-            " ".join(each.result.trajectory),
-            " ".join(map(str, each.result.words_by_pass)),
-            " ".join(name for name, solved in each.result.passed.items() if solved),
-            *(_plain(getattr(each.result.spent, name)) for name in ("calls", "tokens", "cost")),
-        )
-        for each in sorted(cells, key=lambda each: each.cell.number)
-    ]
-    names = ("cell", "kind", "task", "repeat", "arms", *_FIELDS, "trajectory", "words_by_pass")
-    columns = [Column(name) for name in (*names, "passed", "calls", "tokens", "cost")]
-    return Table(columns, rows).to_csv()
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
-
-
-def report_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
-    """All files of a report, by name."""
-    plots = {plot.title: plot for section in found.sections() for plot in section.plots}
-    names = {title: f"plot-{at}.svg" for at, title in enumerate(plots, 1)}
-    encoded = msgspec.json.encode(msgspec.to_builtins(found.to_dict()))
-    return {
-        "report.html": found.to_html(found.about()),
-        "report.md": found.to_markdown(found.about(), names),
-        "report.json": msgspec.json.format(encoded, indent=2).decode(),
-        "comparisons.csv": comparisons_table(found).to_csv(),
-        "arms.csv": arms_table(found).to_csv(),
-        "failures.csv": failures_table(found).to_csv(),
-        "trees.csv": _nodes(found.trees).to_csv(),
-        "cells.csv": cells_csv(cells),
-        **{names[title]: plot.svg for title, plot in plots.items()},
-    }

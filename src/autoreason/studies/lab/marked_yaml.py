@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -86,8 +87,13 @@ class MarkedYaml:
         named = [(*path, key) for key in _KEY.findall(str(error)) if (*path, key) in self._places]
         return self.fault(named[0] if named else path, str(error))
 
-    def convert(self, path: Path, value: Any, kind: type[Kind]) -> Kind:
-        """A value as a type has it; an unknown key, a missing one and a wrong value have their places."""
+    def convert(
+        self, path: Path, value: Any, kind: type[Kind], choices: Sequence[str] = ()
+    ) -> Kind:
+        """A value as a type has it; an unknown key, a missing one and a wrong value have their places.
+
+        `choices` are what a key takes that has only some names to choose from.
+        """
         try:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
@@ -105,7 +111,10 @@ class MarkedYaml:
                 sentence = f"unknown key `{unknown[1]}`{also}"
             elif value_given := _NO_SUCH.match(what):
                 noun = next(step for step in reversed(steps) if isinstance(step, str))
-                sentence = f"there is no {noun} {value_given[1]}; check the name"
+                sentence = (
+                    f"there is no {noun.removesuffix('s')} {value_given[1]}; "
+                    f"there are {', '.join(choices)}"
+                )
             else:
                 sentence = f"{plainly(error)}; change it"
             raise self.fault(below, sentence) from None

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute
-from autoreason.settings import Budget, Models, Settings, limit_remedy, make_settings
-from autoreason.strategies.registry import unused_setting
+from autoreason.programs.program_registry import find_program_strategy
+from autoreason.settings import (
+    ROLE_MODELS,
+    Budget,
+    Models,
+    Settings,
+    limit_remedy,
+    make_settings,
+)
+from autoreason.strategies.registry import find_strategy, unused_setting
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
     PANEL,
@@ -29,19 +37,15 @@ from autoreason.studies.lab.marked_yaml import MarkedYaml
 from autoreason.studies.lab.marked_yaml import Path as KeyPath
 from autoreason.studies.lab.suite_keys import TASK_KEYS, SuiteKeys, TextKeys
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
+from autoreason.tournament.judges import PANEL_SETTINGS
 
 _TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "parallel")}
 """Options of the jobs that do tasks which are no texts."""
-_OF_TEXTS = (
-    *("candidates", "blind_revision", "subtractive_synthesis", "reviser_models", "critic_facts"),
-    *("required_lead", "plateau", "plateau_change"),
-)
-"""What only tournaments over texts know."""
 _RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http", "batch")
 """Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
 _ARM = (
-    *("model", *(f"{role}_model" for role in _ROLES), "judge_models", "reviser_models", DRAFT),
+    *("model", *ROLE_MODELS, DRAFT),
     *(name for names in _TERMS.values() for name in names),
     *(name for name in Settings.__struct_fields__ if name not in _RUN_KEYS),
 )
@@ -96,7 +100,7 @@ def read_suite(
     value = document.value
     if repeats is not None and isinstance(value, dict):
         value = value | {"repeats": repeats}
-    keys = document.convert((), value, SuiteKeys)
+    keys = document.convert((), value, SuiteKeys, get_args(Measure))
     servers = {"base_url": base_url, "allow_http": allow_http, "batch": batch}
     return _Reading(document, keys, source.resolve().parent, models, servers).read()
 
@@ -258,12 +262,7 @@ class _Reading:
                         (*path, key), f"`{key}` goes with tasks for {job}, and there is none"
                     )
                 terms[key] = keys.pop(key)
-        if len(self.sources) == len(self.keys.tasks) and (
-            found := next((key for key in _OF_TEXTS if key in keys), None)
-        ):
-            raise self.document.fault(
-                (*path, found), f"`{found}` goes with tasks that are texts, and there is none"
-            )
+        given = tuple(keys)
         own = keys.pop("model", None)
         default = self._address((*path, "model"), own) if own else self._default(path)
         roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
@@ -275,7 +274,28 @@ class _Reading:
         )
         # The suite's own panels do the confirming.
         settings = self._settings(path, models, {"confirmation": 0, **keys})
+        self._check_used(path, settings, given, shared=draft == "shared")
         return SuiteArm(settings=settings, shared_draft=draft == "shared", terms=terms)
+
+    def _check_used(
+        self, path: KeyPath, settings: Settings, given: Sequence[str], *, shared: bool
+    ) -> None:
+        """Refuse a switch that does nothing, so that no two arms do the same."""
+        name, jobs = settings.strategy, {source.job for source in self.sources.values()}
+        texts = len(self.sources) < len(self.keys.tasks)
+        try:
+            used = [find_strategy(name).used_settings] if texts else []
+            used += [find_program_strategy(name).used_settings] if "solve" in jobs else []
+            used += [PANEL_SETTINGS] if "research" in jobs else []
+            if unused := unused_setting(settings, given, used):
+                raise InvalidInput(unused)
+            if texts and shared and (idle := {"drafts", "max_drafts"} & set(given)):
+                raise InvalidInput(
+                    f"`{min(idle)}` does nothing in an arm that begins from the shared draft; "
+                    "add `draft: own` or leave it out"
+                )
+        except InvalidInput as error:
+            raise self.document.blame(path, error) from None
 
     def _panel(self) -> SuitePanel:
         keys = asdict(self.keys.panel)
@@ -295,14 +315,9 @@ class _Reading:
         keys |= self.servers
         keys["base_url"] = servers_of(keys["base_url"], models)
         try:
-            settings = make_settings(
-                models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell)
-            )
-            if unused := unused_setting(settings):
-                raise InvalidInput(unused)
+            return make_settings(models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell))
         except InvalidInput as error:
             raise self.document.blame(path, error) from None
-        return settings
 
     # Comparisons.
 

@@ -1,0 +1,135 @@
+"""A strategy names the settings it looks at: any other changes no request, and is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.programs.stage import fenced, program, work
+from tests.tournament.stage import Answer, Played, critique, document, play, vote
+
+from autoreason.contract import Contract
+from autoreason.exchange import Request
+from autoreason.programs.program_registry import PROGRAM_STRATEGIES, find_program_strategy
+from autoreason.settings import ROLE_MODELS, Models, Settings
+from autoreason.strategies.registry import BUILT_IN, find_strategy, unused_setting
+
+DECLARED = [name for name in BUILT_IN if find_strategy(name).used_settings is not None]
+OTHER: dict[str, Any] = {
+    "protocol": "paper",
+    "drafts": 2,
+    "max_drafts": 3,
+    "rivals": False,
+    "strict_length": False,
+    "candidates": "B",
+    "blind_revision": True,
+    "subtractive_synthesis": True,
+    "critic_facts": False,
+    "k": 1,
+    "passes": 1,
+    "judges": 4,
+    "single_judge": True,
+    "extra_judges": 0,
+    "max_judges": 9,
+    "close_margin": 9,
+    "early_stop": False,
+    "balanced_orders": False,
+    "style": "holistic",
+    "voting": "majority",
+    "required_lead": 2,
+    "plateau": 1,
+    "plateau_change": 0.9,
+    "stop_rules": ("nowhere.py:rule",),
+    "tie_order": ("A", "B", "AB"),
+    "quoted_critique": False,
+    "playoff": 2,
+    "playoff_texts": 2,
+    "confirmation": 2,
+    "max_inconclusive": 1,
+    "critic_temperature": 0.1,
+    "judge_temperature": 0.1,
+    "critic_effort": "low",
+    "judge_effort": "low",
+    **dict.fromkeys(ROLE_MODELS[1:], "other/other"),
+}
+"""Every setting that not all strategies use, with a value that is not the default."""
+ALWAYS = (
+    *("strategy", "strategy_options", "models", "seed", "max_tokens", "author_temperature"),
+    *("author_effort", "budget", "base_url", "allow_http", "batch", "author_model"),
+)
+SELDOM = ("strict_length", "max_inconclusive", "voting", "balanced_orders")
+"""Used where a text breaks its contract, an answer cannot be read, or by the order of equals."""
+
+
+def numbered(request: Request) -> str:
+    return document(f"The text of {request.key.replace('/', ' ')}.")
+
+
+SCRIPT: dict[str, Answer] = {
+    "author": numbered,
+    "reviser": numbered,
+    "critic": critique("It lacks an example."),
+    "judge": vote("pass 3", "pass 2"),
+}
+
+
+SCRIPT_OF_OTHERS: dict[str, Any] = {
+    "critic": critique("It is wrong."),
+    "judge": vote("reviser", "synthesizer"),
+}
+
+
+async def played(strategy: str, name: str = "", value: Any = None) -> Played:
+    """A short run with one setting changed."""
+    changes: dict[str, Any] = {"passes": 2, "judges": 3, "playoff": 3}
+    if name in ROLE_MODELS:
+        role, _, several = name.partition("_model")
+        own = {f"{role}s": (value,)} if several else {role: value}
+        roles = {"author": "fake/a", "critic": "fake/a", "synthesizer": "fake/a"}
+        changes["models"] = Models(**{**roles, "judges": ("fake/a",), **own})
+    elif name:
+        changes[name] = value
+    if name == "single_judge":
+        del changes["judges"]
+    return await play(
+        SCRIPT,
+        facts="Tides come twice a day.",
+        contract=Contract(max_words=60),
+        strategy=strategy,
+        **{"models": Models.everywhere("fake/a"), **changes},
+    )
+
+
+def test_every_setting_is_tried() -> None:
+    assert {*OTHER, *ALWAYS} == {*Settings.__struct_fields__, *ROLE_MODELS}
+
+
+@pytest.mark.parametrize("strategy", DECLARED)
+async def test_requests_depend_on_what_a_strategy_declares_and_on_nothing_else(
+    strategy: str,
+) -> None:
+    kind, usual = find_strategy(strategy), await played(strategy)
+    assert usual.settings
+    for name, value in OTHER.items():
+        used = not unused_setting(usual.settings, [name], [kind.used_settings])
+        if name == "protocol" and strategy == "best_of_n":
+            # It has no playoff, without which there is nothing to choose with.
+            continue
+        same = (await played(strategy, name, value)).requests == usual.requests
+        assert same or used, f"{strategy} looks at {name}"
+        assert not same or not used or name in SELDOM, f"{strategy} never looks at {name}"
+
+
+@pytest.mark.parametrize("strategy", PROGRAM_STRATEGIES)
+async def test_requests_for_programs_depend_on_nothing_else(strategy: str) -> None:
+    def attempt(request: Request) -> str:
+        return fenced(program(1, request.key))
+
+    used = find_program_strategy(strategy).used_settings
+    assert used is not None
+    script = {**dict.fromkeys(("author", "reviser", "synthesizer"), attempt), **SCRIPT_OF_OTHERS}
+    usual = (await work(strategy, script, calls=14)).requests
+    # A problem has no facts that a critic could go without.
+    for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts"}:
+        changed = await work(strategy, script, calls=14, **{name: OTHER[name]})
+        assert changed.requests == usual, f"{strategy} looks at {name}"
