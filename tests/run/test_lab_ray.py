@@ -358,6 +358,6 @@ async def test_what_cannot_run_on_a_cluster_is_refused_in_one_sentence(
         with pytest.raises(InvalidInput, match="or leave `ray` out"):
             await run_suite(tmp_path, server, ray="local")
         monkeypatch.setitem(sys.modules, "ray", None)
-        with pytest.raises(InvalidInput, match=r"pip install 'autoreason\[ray\]'"):
+        with pytest.raises(InvalidInput, match=r"pip install '\.\[ray\]'"):
             await run_suite(tmp_path, server, **options)
         assert not server.runs()
