@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    suppress,
+)
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -21,7 +27,7 @@ from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.journal import codec, location, locks, run_names, shared_texts, sql, writes
-from autoreason.journal.connections import Connection
+from autoreason.journal.connections import Change, Connection
 from autoreason.journal.databases import open_store
 from autoreason.journal.error_messages import continued_error
 from autoreason.journal.rows import (
@@ -39,7 +45,7 @@ from autoreason.journal.rows import (
     run_from,
     spent_from,
 )
-from autoreason.journal.store import journal_errors
+from autoreason.journal.store import Commit, Sleep, journal_errors
 from autoreason.journal.writer import Writer
 from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings
@@ -269,18 +275,32 @@ class Journal:
 
     def lock(self, run: str) -> AbstractContextManager[None]:
         """Lock a run for writing; `RunLocked` names the process that has it locked already."""
-        # Where nothing can be written, the writer's error says so better than the lock's.
-        return self._locked(run, self._get_writer())
+        commit_now = partial(self._get_writer().commit_now, "")
 
-    @contextmanager
-    def _locked(self, run: str, writer: Writer) -> Iterator[None]:
-        with self._store.lock_run(run, partial(writer.commit_now, ""), self._read):
+        async def commit(change: Change[T]) -> T:
+            return commit_now(change)
+
+        async def wait(seconds: float) -> None:
+            time.sleep(seconds)  # noqa: ASYNC251
+
+        return locks.block(self._locked(run, commit, wait))
+
+    def lock_async(self, run: str) -> AbstractAsyncContextManager[None]:
+        """The same, while other runs of this process go on."""
+        import asyncio
+
+        return self._locked(run, partial(self._get_writer().commit, ""), asyncio.sleep)
+
+    # The writer is opened first: where nothing can be written, its error says so better than the lock's.
+    @asynccontextmanager
+    async def _locked(self, run: str, commit: Commit, wait: Sleep) -> AsyncIterator[None]:
+        async with self._store.lock_run(run, commit, wait, self._read):
             try:
                 yield
             except BaseException:
                 # Written any later, it would conflict with what another process records meanwhile.
                 with suppress(AutoreasonError):
-                    writer.commit_now("", lambda _: None)
+                    await commit(lambda _: None)
                 raise
 
     def locked_runs(self) -> frozenset[str]:

@@ -6,10 +6,11 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +20,7 @@ from autoreason.journal.error_messages import explain_disk_error
 from autoreason.journal.run_names import check_name
 from autoreason.paths import hide_password
 
+T = TypeVar("T")
 _PATIENCE = 0.2
 """Seconds; a process that looks for the owner takes the lock for an instant."""
 _PAUSE = 0.01
@@ -55,6 +57,28 @@ def lock_run(folder: Path, run: str) -> Iterator[None]:
         except OSError as error:
             raise _cannot_lock(path, error) from None
         yield
+
+
+@contextmanager
+def block(lock: AbstractAsyncContextManager[None]) -> Iterator[None]:
+    """Take a lock without an event loop; nothing that it awaits may wait."""
+    _finish(lock.__aenter__())
+    try:
+        yield
+    except BaseException as error:
+        if not _finish(lock.__aexit__(type(error), error, error.__traceback__)):
+            raise
+    else:
+        _finish(lock.__aexit__(None, None, None))
+
+
+def _finish(step: Awaitable[T]) -> T:
+    try:
+        next(step.__await__())
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("a lock waits without an event loop")
 
 
 def locked_error(run: str, owner: LockOwner | None) -> RunLocked:

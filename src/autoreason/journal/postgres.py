@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
 
 import msgspec
@@ -22,7 +22,7 @@ from autoreason.journal.postgres_connection import (
 )
 from autoreason.journal.reader import Reader
 from autoreason.journal.run_names import check_name
-from autoreason.journal.store import Commit, Read, Source
+from autoreason.journal.store import Commit, Read, Sleep, Source
 from autoreason.paths import ServerUrl
 
 _PATIENCE = 1.0
@@ -127,32 +127,25 @@ class PostgresStore:
 
     # Locks of runs.
 
-    @contextmanager
-    def lock_run(self, run: str, commit: Commit, read: Read) -> Iterator[None]:
+    @asynccontextmanager
+    async def lock_run(
+        self, run: str, commit: Commit, sleep: Sleep, read: Read
+    ) -> AsyncIterator[None]:
         """Lock a run by the session that writes: where that is lost, so are the lock and the right to write."""
         check_name(run)
-        try:
-            taken = run not in self._locked and self._take_lock(run, commit)
-        except BaseException:
-            # It may have been taken; the name of its owner may be that of another.
-            _try(commit, sql.UNLOCK, _lock_key(run))
-            raise
-        if not taken:
+        if run in self._locked:
             raise locks.locked_error(run, self.lock_owner(run, read))
+        # Noted before anything is awaited: the server grants a session again what it has locked.
         self._locked.add(run)
         try:
-            yield
+            if not await _take_lock(run, commit, sleep):
+                raise locks.locked_error(run, self.lock_owner(run, read))
+            try:
+                yield
+            finally:
+                await _release_lock(run, commit)
         finally:
             self._locked.discard(run)
-            # What was sent is committed before another process can go on.
-            _try(commit, sql.FORGET_OWNER, run)
-            _try(commit, sql.UNLOCK, _lock_key(run))
-
-    def _take_lock(self, run: str, commit: Commit) -> bool:
-        deadline = time.monotonic() + _PATIENCE
-        while not (taken := bool(commit(_take(run)))) and time.monotonic() < deadline:
-            time.sleep(_PAUSE)
-        return taken
 
     def lock_owner(self, run: str, read: Read) -> locks.LockOwner | None:
         """The process that has a run locked; None where there is none."""
@@ -229,7 +222,19 @@ class PostgresStore:
         return explain_postgres_error(error, self.place, run)
 
 
-def _take(run: str) -> Change[bool]:
+async def _take_lock(run: str, commit: Commit, sleep: Sleep) -> bool:
+    deadline = time.monotonic() + _PATIENCE
+    try:
+        while not (taken := bool(await commit(_lock(run)))) and time.monotonic() < deadline:
+            await sleep(_PAUSE)
+    except BaseException:
+        # It may have been taken; the name of its owner may be that of another.
+        await _unlock(run, commit)
+        raise
+    return taken
+
+
+def _lock(run: str) -> Change[bool]:
     key, owner, taken = _lock_key(run), locks.this_process(), False
 
     def change(connection: Connection) -> bool:
@@ -244,10 +249,22 @@ def _take(run: str) -> Change[bool]:
     return change
 
 
-def _try(commit: Commit, statement: str, value: str | int) -> None:
+async def _release_lock(run: str, commit: Commit) -> None:
+    def change(connection: Connection) -> None:
+        connection.execute(sql.FORGET_OWNER, (run,))
+        # What was sent is committed before another process can go on.
+        connection.execute(sql.UNLOCK_AFTER_COMMIT, (_lock_key(run),))
+
+    try:
+        await commit(change)
+    except AutoreasonError:
+        await _unlock(run, commit)
+
+
+async def _unlock(run: str, commit: Commit) -> None:
     # A lost connection has lost the lock, too; any other failure is that of an earlier change.
     with suppress(AutoreasonError):
-        commit(lambda connection: connection.execute(statement, (value,)))
+        await commit(lambda connection: connection.execute(sql.UNLOCK, (_lock_key(run),)))
 
 
 def _read_owner(stored: str) -> locks.LockOwner:

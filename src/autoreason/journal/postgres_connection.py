@@ -70,6 +70,8 @@ class PostgresConnection(PieceWriter):
         self._pieces: dict[str, str] = {}
         self._rows: dict[str, list[Row]] = {}
         """New in this transaction, by the statement that inserts them; sent before it is committed, as pieces are."""
+        self._unlocks: list[Row] = []
+        """Locks to release once this transaction is committed."""
         self._nothing = raw.cursor()
 
     @property
@@ -84,6 +86,9 @@ class PostgresConnection(PieceWriter):
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
         """Send a statement of `sql`."""
+        if statement == sql.UNLOCK_AFTER_COMMIT:
+            self._unlocks.append(tuple(values))
+            return self._nothing
         if self._pipeline and statement in sql.BULKS:
             rows = self._rows.setdefault(statement, [])
             rows.append(tuple(values))
@@ -113,6 +118,7 @@ class PostgresConnection(PieceWriter):
             self._forget()
         self._pieces.clear()
         self._rows.clear()
+        self._unlocks.clear()
         if self._raw.broken:
             raise psycopg.OperationalError("the server is gone")
         if not self._careful:
@@ -145,6 +151,8 @@ class PostgresConnection(PieceWriter):
         with self._repeating():
             self._send_rows()
             committed = self.send("COMMIT")
+            for values in self._unlocks:
+                self.send(sql.UNLOCK_AFTER_COMMIT, values)
             self._leave_pipeline()
             # A transaction that has failed is undone, and that is no error.
             if committed.statusmessage != "COMMIT":

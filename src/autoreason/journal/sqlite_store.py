@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from autoreason.errors import JournalError
@@ -11,7 +12,7 @@ from autoreason.journal import file, location, locks, sql
 from autoreason.journal.error_messages import explain_sqlite_error
 from autoreason.journal.reader import Reader
 from autoreason.journal.shared_texts import JournalConnection
-from autoreason.journal.store import Commit, Read
+from autoreason.journal.store import Commit, Read, Sleep
 
 
 class SqliteStore:
@@ -50,9 +51,17 @@ class SqliteStore:
         """An error of SQLite as one sentence about this journal."""
         return explain_sqlite_error(error, self.place, run)
 
-    def lock_run(self, run: str, commit: Commit, read: Read) -> AbstractContextManager[None]:  # noqa: ARG002
+    @asynccontextmanager
+    async def lock_run(
+        self,
+        run: str,
+        commit: Commit,  # noqa: ARG002
+        sleep: Sleep,  # noqa: ARG002
+        read: Read,  # noqa: ARG002
+    ) -> AsyncIterator[None]:
         """Lock a run for writing."""
-        return locks.lock_run(self._locks, run)
+        with locks.lock_run(self._locks, run):
+            yield
 
     def lock_owner(self, run: str, read: Read) -> locks.LockOwner | None:  # noqa: ARG002
         """The process that has a run locked; None where there is none."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,8 +16,10 @@ from autoreason.paths import Place
 
 Read = Callable[[str, tuple[Any, ...]], list[Row]]
 """Rows of a statement, through an open reader."""
-Commit = Callable[[Change[Any]], Any]
+Commit = Callable[[Change[Any]], Awaitable[Any]]
 """Writes a change, through an open writer, and waits until it is on the disk."""
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits so many seconds."""
 
 
 class Source(Protocol):
@@ -64,7 +66,9 @@ class Store(Protocol):
     def explain(self, error: Exception, run: str | None = None) -> JournalError:
         """An error of the driver as one sentence about this journal, with the remedy."""
 
-    def lock_run(self, run: str, commit: Commit, read: Read) -> AbstractContextManager[None]:
+    def lock_run(
+        self, run: str, commit: Commit, sleep: Sleep, read: Read
+    ) -> AbstractAsyncContextManager[None]:
         """Lock a run for writing."""
 
     def lock_owner(self, run: str, read: Read) -> LockOwner | None:

@@ -90,7 +90,7 @@ async def start(
     )
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
-    with journal.lock(run):
+    async with journal.lock_async(run):
         if on_started:
             on_started(run)
         if on_event:
@@ -112,7 +112,7 @@ async def resume(
     shared_budget: SharedBudget | None = None,
 ) -> Result:
     """Resume a run where it was left; what is recorded is not asked again."""
-    with journal.lock(run):
+    async with journal.lock_async(run):
         recorded = [item.event for item in journal.events(run)]
         story = build_story(recorded)
         if story.status in FINISHED:

@@ -138,8 +138,9 @@ async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
     claim = f"claim-{message.run}"
     while True:
         if not any(map(worker.journal.lock_owner, (claim, message.run))):
-            with suppress(RunLocked), worker.journal.lock(claim):
-                return await worker.run(message)
+            with suppress(RunLocked):
+                async with worker.journal.lock_async(claim):
+                    return await worker.run(message)
         await asyncio.sleep(PAUSE)
 
 
