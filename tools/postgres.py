@@ -28,7 +28,7 @@ _names = count(1)
 
 @dataclass(frozen=True)
 class Server:
-    """A cluster in a folder, reached by a socket in it; whoever can reach that is its administrator."""
+    """A cluster in a folder, reached by a socket in it; anyone who can reach it is its administrator."""
 
     folder: Path
 

@@ -62,13 +62,14 @@ class CellWorker:
     async def run(self, message: StartCell) -> CellEnded:
         """Run a cell to its end or a pause."""
         budget = CellBudget(RemoteBudget(self._gate, message.run)) if message.limited else None
-        self.running.add(message.run)
-        try:
-            result = await drive_cell(
-                read_cell(message), self.journal, self._pool, self._switch, None, budget
-            )
-        finally:
-            self.running.discard(message.run)
+        async with self.journal.lock_async(message.run):
+            self.running.add(message.run)
+            try:
+                result = await drive_cell(
+                    read_cell(message), self.journal, self._pool, self._switch, None, budget
+                )
+            finally:
+                self.running.discard(message.run)
         reached = budget.reached if budget else None
         return CellEnded(
             run=message.run,

@@ -87,7 +87,10 @@ class LocalExecutor:
         signals = prefix_signals(self._on_signal, cell.part)
         whole = self._budget_of(cell.suite)
         budget = CellBudget(whole) if whole else None
-        result = await drive_cell(cell, self._journal, self._pool, self._switch, signals, budget)
+        async with self._journal.lock_async(cell.run):
+            result = await drive_cell(
+                cell, self._journal, self._pool, self._switch, signals, budget
+            )
         return CellOutcome(result, budget.reached if budget else None)
 
     async def close(self) -> None:
@@ -102,13 +105,14 @@ async def drive_cell(
     on_signal: OnSignal | None,
     budget: SharedBudget | None,
 ) -> CellResult:
-    """Start the run of a cell; go on with it where it is there unfinished; read its end where it has one."""
+    """Start the run of a cell, which is locked; go on with it where it is there; read its end where it has one."""
     common: dict[str, Any] = {
         "journal": journal,
         "pool": pool,
         "switch": switch,
         "on_signal": on_signal,
         "shared_budget": budget,
+        "locked": True,
     }
     if not journal.has(cell.run):
         prompts = cell_prompts(cell.settings)

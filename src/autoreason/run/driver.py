@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -72,8 +72,9 @@ async def start(
     service: Service | None = None,
     name: str | None = None,
     shared_budget: SharedBudget | None = None,
+    locked: bool = False,
 ) -> Result:
-    """Start a run and drive it until it ends or pauses."""
+    """Start a run, whose name may be locked already, and drive it until it ends or pauses."""
     kind = job_class(settings)
     prompts = prompts or built_in(writes=kind.writes or kind.parts_write)
     names = kind.prompt_names()
@@ -90,12 +91,12 @@ async def start(
     )
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
-    async with journal.lock_async(run):
+    async with nullcontext() if locked else journal.lock_async(run):
         if on_started:
             on_started(run)
         if on_event:
             on_event(started)
-        drive = _Drive(run, journal, task, settings, prompts, on_event)
+        drive = _Drive(run, journal, task, settings, prompts, on_event, forked_from)
         return await drive.go(pool, on_signal, switch, service, shared_budget)
 
 
@@ -110,9 +111,10 @@ async def resume(
     switch: StopSwitch | None = None,
     service: Service | None = None,
     shared_budget: SharedBudget | None = None,
+    locked: bool = False,
 ) -> Result:
-    """Resume a run where it was left; what is recorded is not asked again."""
-    async with journal.lock_async(run):
+    """Resume a run, which may be locked already, where it was left; what is recorded is not asked again."""
+    async with nullcontext() if locked else journal.lock_async(run):
         recorded = [item.event for item in journal.events(run)]
         story = build_story(recorded)
         if story.status in FINISHED:
@@ -150,7 +152,17 @@ async def resume(
             on_event(recorded[0])
             on_event(resumed)
         drive = _Drive(
-            run, journal, task, changed, prompts, on_event, recovery, emitted, replies, answers
+            run,
+            journal,
+            task,
+            changed,
+            prompts,
+            on_event,
+            story.forked_from,
+            recovery,
+            emitted,
+            replies,
+            answers,
         )
         return await drive.go(pool, on_signal, switch, service, shared_budget)
 
@@ -181,6 +193,7 @@ class _Drive(Struct, frozen=True):
     settings: Settings
     prompts: PromptSet
     on_event: OnEvent | None
+    forked_from: str | None
     recovery: Recovery = Recovery()
     recorded: Sequence[AnyEvent] = ()
     replies: Mapping[str, RecordedReply] = {}
@@ -288,7 +301,7 @@ class _Drive(Struct, frozen=True):
 
     def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         # The events of a job say nothing of where its run comes from.
-        story.forked_from = self.journal.find(self.run).forked_from
+        story.forked_from = self.forked_from
         return Result(
             run=self.run,
             status=end.status,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -134,14 +134,11 @@ def save_here(files: Mapping[str, bytes]) -> None:
 
 async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
     """Run a cell once no other worker has it; the one before may live on for a while without its node."""
-    # The run's own lock would come too late: after reading whether there is something to go on with.
-    claim = f"claim-{message.run}"
     while True:
-        if not any(map(worker.journal.lock_owner, (claim, message.run))):
-            with suppress(RunLocked):
-                async with worker.journal.lock_async(claim):
-                    return await worker.run(message)
-        await asyncio.sleep(PAUSE)
+        try:
+            return await worker.run(message)
+        except RunLocked:
+            await asyncio.sleep(PAUSE)
 
 
 class CellActor:
