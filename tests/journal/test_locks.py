@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import sys
@@ -66,6 +67,19 @@ def test_what_was_sent_is_written_before_a_broken_run_can_go_on_elsewhere(journa
         journal.append(RUN, DRAFT)
         raise KeyboardInterrupt
     with Journal.open(journal.place, create=False) as elsewhere:
+        assert [recorded.event for recorded in elsewhere.events(RUN)] == [DRAFT]
+
+
+async def test_a_process_locks_a_run_once_however_many_of_its_tasks_try(journal: Journal) -> None:
+    async def lock() -> int:
+        async with journal.lock_async(RUN):
+            seq = journal.append(RUN, DRAFT)
+            await asyncio.sleep(0)
+            return seq
+
+    results = await asyncio.gather(lock(), lock(), lock(), return_exceptions=True)
+    assert [type(result) for result in results] == [int, RunLocked, RunLocked]
+    with Journal.open(journal.place, create=False) as elsewhere, elsewhere.lock(RUN):
         assert [recorded.event for recorded in elsewhere.events(RUN)] == [DRAFT]
 
 

@@ -228,6 +228,47 @@ def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
     lost._reader.close()
 
 
+async def test_runs_go_on_while_one_waits_for_a_lock(journal: Journal, url: str) -> None:
+    async def lock() -> None:
+        async with journal.lock_async("another-run"):
+            pytest.fail("locked twice")
+
+    with Journal.open(url, create=False) as other, other.lock("another-run"):
+        waiting = asyncio.create_task(lock())
+        await journal.record_reply(RUN, a_request(), a_reply())
+        assert not waiting.done()
+        with pytest.raises(RunLocked):
+            await waiting
+
+
+async def test_a_lock_that_is_given_up_while_it_is_taken_is_released(
+    journal: Journal, url: str
+) -> None:
+    taking = asyncio.create_task(journal.lock_async(RUN).__aenter__())
+    await asyncio.sleep(0)
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    with Journal.open(url, create=False) as other, other.lock(RUN):
+        assert other.lock_owner(RUN)
+
+
+def test_a_lock_is_released_also_where_nothing_more_can_be_written(
+    journal: Journal, url: str
+) -> None:
+    with pytest.raises(ZeroDivisionError), journal.lock(RUN):  # noqa: PT012
+        change(
+            url,
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$BEGIN RAISE SQLSTATE '53100'; END$$",
+            "CREATE TRIGGER full_disk BEFORE DELETE ON locks EXECUTE FUNCTION full_disk()",
+        )
+        raise ZeroDivisionError
+    change(url, "DROP TRIGGER full_disk ON locks")
+    with Journal.open(url, create=False) as other, other.lock(RUN):
+        assert other.lock_owner(RUN)
+
+
 def test_a_lock_taken_in_a_batch_that_was_undone_is_released(url: str) -> None:
     journal = Journal.open(url, create=True)
     create_run(journal, RUN)
