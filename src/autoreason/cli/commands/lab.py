@@ -213,13 +213,17 @@ def add(run: str | None, **values: Any) -> int:
     its cells, which are not run again, and those of the added repeats. The report says what was added.
     """
     from autoreason.cli.runner import start_run
+    from autoreason.cli.views.live import Live
+    from autoreason.run.cell_budget import time_worked
     from autoreason.run.lab import prepare_add
     from autoreason.run.lab_status import find_suite_run
 
+    live = Live()
     with open_journal(values["journal"]) as book:
         row, _ = find_suite_run(run, book)
+        live.worked_on_bases = time_worked(row, book)
     prepared = prepare_add(row.id, **_options(values))
-    return start_run(prepared.run_async, prepared, values)
+    return start_run(prepared.run_async, prepared, values, live=live)
 
 
 @lab.command(cls=Paged, short_help="The paper's tables beside what its data give.")
