@@ -312,12 +312,14 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
 async def test_a_suite_that_goes_on_counts_what_was_done_before(
     tmp_path: Path, journal: Journal
 ) -> None:
-    switch = StopSwitch()
+    switch, live = StopSwitch(), Live()
 
     class Stopping(CountedModel):
         async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
             if request.role == "critic":
                 await asyncio.sleep(0.01)
+                # One cell after another: all calls so far were answered.
+                assert live.lab is None or live.lab.spent.calls == len(self.asked)
             if request.role == "reviser" and not switch.stopped:
                 switch.stop()
                 await journal.flush()
