@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
 from autoreason.cli.commands.watch import _look
+from autoreason.cli.runner import recorded_live
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.view import View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
@@ -307,6 +309,46 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
     assert (status.done, status.left, status.running) == (CELLS, 0, ())
 
 
+async def test_a_suite_that_goes_on_counts_what_was_done_before(
+    tmp_path: Path, journal: Journal
+) -> None:
+    switch, live = StopSwitch(), Live()
+
+    class Stopping(CountedModel):
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+            if request.role == "critic":
+                await asyncio.sleep(0.01)
+                # One cell after another: all calls so far were answered.
+                assert live.lab is None or live.lab.spent.calls == len(self.asked)
+            if request.role == "reviser" and not switch.stopped:
+                switch.stop()
+                await journal.flush()
+                suite = journal.runs()[0].id
+                (critique,) = journal.calls(f"{suite}.0003")
+                assert critique.at in {each.at for each in journal.times(suite)}
+            return await super().ask(request, on_signal)
+
+    model, text = Stopping(), SMALL.replace("passes: 1", "passes: 2")
+    stopped = await run_suite(tmp_path, journal, text, model=model, stop_switch=switch, parallel=1)
+    assert journal.row(f"{stopped.run}.0003").status == "stopped"
+    status = lab_status(stopped.run, journal=journal)
+    recorded = recorded_live(stopped.run, journal)
+    for event in journal.events(stopped.run):
+        recorded.on_event(event.event)
+    watched = View(recorded_live(stopped.run, journal))
+    _look(journal, stopped.run, watched, working_time(stopped.run, journal=journal), 0)
+    for view in (recorded, watched.live):
+        assert view.lab is not None
+        assert view.lab.spent == status.spent
+        assert view.lab.seconds >= status.seconds > 0
+    live = recorded_live(stopped.run, journal)
+    options: Any = {"on_event": live.on_event, "on_signal": live.on_signal}
+    ended = await resume_async(stopped.run, journal=journal, pool=lend(model), **options)
+    status = lab_status(stopped.run, journal=journal)
+    assert live.lab is not None
+    assert live.lab.spent.calls == status.spent.calls == len(model.asked) == ended.calls
+
+
 async def test_a_cell_that_is_not_in_the_journal_is_not_done(
     tmp_path: Path, journal: Journal
 ) -> None:
@@ -329,6 +371,10 @@ async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
     assert status.spent.calls == len(model.asked) > added.calls
     assert live.lab is not None
     assert live.lab.spent.calls == status.spent.calls
+    again = recorded_live(added.run, journal)
+    again.on_event(journal.events(added.run)[0].event)
+    assert again.lab is not None
+    assert again.lab.seconds >= status.seconds
     assert status.base == first.run
     took = [working_time(run, journal=journal).seconds for run in (first.run, added.run)]
     assert status.seconds == pytest.approx(sum(took))

@@ -29,6 +29,7 @@ from autoreason.run.result import Result, StopSwitch, how_to_go_on
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autoreason.journal import Journal
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.research_result import ResearchResult
     from autoreason.run.solution import Solution
@@ -58,6 +59,19 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
     return Plain(live, skip=known)
 
 
+def recorded_live(run: str, journal: Journal) -> Live:
+    """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
+    from autoreason.run.cell_budget import time_worked
+    from autoreason.run.working_time import working_time
+
+    worked = working_time(run, journal=journal).seconds
+    live, settings = Live(run, worked=worked), journal.settings(run)
+    if settings and settings.strategy == "lab":
+        live.worked_on_bases = time_worked(journal.row(run), journal) - worked
+        live.spent_by_cell = {each.id: each.spent for each in journal.cells(run)}
+    return live
+
+
 Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
@@ -77,7 +91,11 @@ def run_prepared(
 
 
 def start_run(
-    drive: Drive, prepared: PreparedRun, values: dict[str, Any], notes: list[str] | None = None
+    drive: Drive,
+    prepared: PreparedRun,
+    values: dict[str, Any],
+    notes: list[str] | None = None,
+    live: Live | None = None,
 ) -> int:
     """Drive a new run to its end, once there is what its models need, and return the exit status.
 
@@ -89,7 +107,7 @@ def start_run(
     notes += [*model_notes(prepared.settings), *_unused(prepared.settings)]
     output = OutputOptions.of(values)
     sent = disclosure(prepared.task, prepared.settings, quiet=output.quiet)
-    return drive_run(drive, output, notes=notes, sent=sent)
+    return drive_run(drive, output, notes=notes, sent=sent, live=live)
 
 
 def _unused(settings: Settings) -> list[str]:
@@ -113,17 +131,16 @@ def drive_run(
     *,
     notes: Sequence[str] = (),
     sent: Sequence[str] = (),
-    run: str = "",
+    live: Live | None = None,
     known: int = 0,
-    worked: float = 0.0,
 ) -> int:
     """Drive a run from here to its end, show it meanwhile, and return the exit status.
 
     `notes` are shown before the first request; so is `sent`, what leaves this machine, also where all else is
-    quiet. `run` is the name of one that goes on.
+    quiet. `live` has what was done before, of a run that goes on.
     """
     console = None if output.quiet else _console()
-    view = choose_view(Live(run, worked=worked), output, console, known)
+    view = choose_view(live or Live(), output, console, known)
     warnings: list[str] = []
 
     def announce() -> None:

@@ -430,8 +430,8 @@ class Journal:
             ]
 
     def times(self, run: str) -> list[RecordedTime]:
-        """When the events and replies of a run were recorded, each in order: far quicker than `events`."""
-        rows = self._read(sql.TIMES, (run, run))
+        """When the events and replies of a run and its cells were recorded: far quicker than `events`."""
+        rows = self._read(sql.TIMES, (run,))
         with journal_errors(self._store, run):
             return [RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows]
 

@@ -245,10 +245,13 @@ ANSWERS = f"""
     SELECT key, role, request, reply FROM replies
     WHERE run = ? AND role NOT IN {ROLES} ORDER BY id
 """
-TIMES = """
+# Of a suite's cells, the last reply of every ten seconds.
+TIMES = f"""
     SELECT at, CASE WHEN type IN ('RunStarted', 'RunResumed') THEN 1 ELSE 0 END, seq AS place
-    FROM events WHERE run = ? UNION ALL
-    SELECT at, 0, id FROM replies WHERE run = ? ORDER BY place
+    FROM events WHERE run = ?1 UNION ALL
+    SELECT at, 0, id FROM replies WHERE run = ?1 UNION ALL
+    SELECT max(at), 0, max(id) FROM replies WHERE {IS_CELL.format(column="run", suite="?1")}
+    GROUP BY substr(at, 1, 18) ORDER BY place
 """
 CALLS = f"""
     SELECT id, at, request, reply FROM replies

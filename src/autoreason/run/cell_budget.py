@@ -18,8 +18,7 @@ def open_tracker(journal: Journal, budget: Budget, suite: str) -> BudgetTracker 
     """A tracker of all cells that have used nothing but time yet; None without limits."""
     if budget == Budget():
         return None
-    chain = with_bases(journal.row(suite), journal)
-    before = sum(working_time(each.id, journal=journal).seconds for each in chain)
+    before = time_worked(journal.row(suite), journal)
     started = monotonic()
     return BudgetTracker(budget, lambda: before + monotonic() - started)
 
@@ -48,6 +47,12 @@ def with_bases(suite: RunRow, journal: Journal) -> Iterator[RunRow]:
     while (base := suite.forked_from) and journal.has(base):
         suite = journal.row(base)
         yield suite
+
+
+def time_worked(suite: RunRow, journal: Journal) -> float:
+    """Seconds of work on a suite, and on those that it adds repeats to."""
+    chain = with_bases(suite, journal)
+    return sum(working_time(each.id, journal=journal).seconds for each in chain)
 
 
 def usage(journal: Journal, budget: Budget, run: str, spent: Spent) -> CostBound:

@@ -26,7 +26,7 @@ from autoreason.run.lab_plan import LabPlan, plan_cells
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks, check_arguments
 from autoreason.run.preflight import check_call_limit, check_models, check_settings
-from autoreason.run.prepared import PreparedRun, hooks_in
+from autoreason.run.prepared import PreparedRun, hooks_in, use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedResearch
@@ -101,11 +101,15 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
         """Cells, calls and cost, and what they can show; nothing is called."""
         return await plan_cells(self.suite, self.settings)
 
+    def check_plan(self, plan: LabPlan) -> None:
+        """Refuse a suite that could show nothing."""
+        if plan.refusal and not self.anyway:
+            raise InvalidInput(plan.refusal)
+
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
         """Check everything, then run all cells until the end or a pause; hooks given here come first."""
         self._check_terms()
-        if not self.anyway and (refusal := (await self.plan_async()).refusal):
-            raise InvalidInput(refusal)
+        self.check_plan(await self.plan_async())
         return cast(StudyResult[LabReport], await super().run_async(**hooks))
 
     async def _check_models(self) -> None:
@@ -116,6 +120,14 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
             journal = self.hooks.get("journal")
             require_server(journal.place if isinstance(journal, Journal) else locate(journal))
         await super()._check_models()
+        async with AsyncExitStack() as exits:
+            await self._check_arms(
+                use_pool(self.hooks.get("pool"), self.settings, self.models, exits)
+            )
+
+    async def _check_arms(self, pool: ModelPool) -> None:
+        for _, task, settings in arm_runs(self.suite):
+            await check_models(task, settings, pool, cell_prompts(settings))
 
     def _check_terms(self) -> None:
         """Refuse models that other processes do not have."""
@@ -129,8 +141,7 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
 
     async def _check(self, pool: ModelPool) -> None:
         await super()._check(pool)
-        for _, task, settings in arm_runs(self.suite):
-            await check_models(task, settings, pool, cell_prompts(settings))
+        await self._check_arms(pool)
         for each in self.evaluators:
             await each.save_evaluator()
 

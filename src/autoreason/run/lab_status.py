@@ -18,8 +18,7 @@ from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
-from autoreason.run.cell_budget import with_bases
-from autoreason.run.working_time import working_time
+from autoreason.run.cell_budget import time_worked, with_bases
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
 from autoreason.studies.lab.suite_cells import count_cells
@@ -112,7 +111,7 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
         left_out=left_out,
         running=len(running),
         spent=reduce(Spent.joined, [each.spent for each in chain]),
-        seconds=sum(working_time(each.id, journal=journal).seconds for each in chain),
+        seconds=time_worked(row, journal),
         missing=missing,
     )
     return LabStatus(

@@ -9,6 +9,7 @@ from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Stat
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan
 from autoreason.keys import sub_key
+from autoreason.parsing.documents import share_changed
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.task import Task
@@ -24,7 +25,7 @@ from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import chosen_rules, describe_survivals
+from autoreason.tournament.stop import ShareChanged, chosen_rules, describe_survivals
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.voting import max_lead
 
@@ -40,6 +41,7 @@ class Tournament(Strategy):
         *JUDGE_PROMPTS,
     )
     fewer_calls = "lower `playoff`, `confirmation` or `max_judges`"
+    share_changed: ShareChanged = staticmethod(share_changed)
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
@@ -49,7 +51,7 @@ class Tournament(Strategy):
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts, self._code)
         number, stopped = 0, ""
-        stop = chosen_rules(self.settings)
+        stop = chosen_rules(self.settings, self.share_changed)
         while (
             self.story.streak < self.settings.k
             and not (stopped := stop(self.story))

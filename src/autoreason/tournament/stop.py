@@ -12,6 +12,8 @@ from autoreason.story import Story
 
 StopRule = Callable[[Story], str]
 """Why the run is over, by its story so far; empty while it is not."""
+ShareChanged = Callable[[str, str], float]
+"""The share of words in which two texts differ."""
 
 
 def survivals(streak: int) -> StopRule:
@@ -38,7 +40,7 @@ def passes(number: int) -> StopRule:
     return rule
 
 
-def plateau(number: int, share: float) -> StopRule:
+def plateau(number: int, share: float, changed: ShareChanged = share_changed) -> StopRule:
     """Over when so many passes in a row that A lost changed no larger share of its words; its survivals are k's."""
 
     def rule(story: Story) -> str:
@@ -46,7 +48,7 @@ def plateau(number: int, share: float) -> StopRule:
         last = [(each, winner) for each, winner in decided if winner not in (None, "A")][-number:]
         if len(last) < number:
             return ""
-        if any(share_changed(each.incumbent, each.text(winner)) > share for each, winner in last):
+        if any(changed(each.incumbent, each.text(winner)) > share for each, winner in last):
             return ""
         which = "the last change" if number == 1 else f"each of the last {number} changes"
         return f"a plateau: {which} was at most {percent(share)} of the words"
@@ -69,10 +71,11 @@ def all_of(*rules: StopRule) -> StopRule:
     return rule
 
 
-def chosen_rules(settings: Settings) -> StopRule:
+def chosen_rules(settings: Settings, changed: ShareChanged = share_changed) -> StopRule:
     """A plateau, where one is set, and the user's own rules: any of them ends the run."""
-    levels = [plateau(settings.plateau, settings.plateau_change)] if settings.plateau else []
-    return any_of(*levels, *map(_load, settings.stop_rules))
+    levels = (settings.plateau, settings.plateau_change, changed)
+    own = map(_load, settings.stop_rules)
+    return any_of(plateau(*levels), *own) if settings.plateau else any_of(*own)
 
 
 def _load(name: str) -> StopRule:

@@ -92,11 +92,12 @@ def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:
         "or more for 3 planned tests; add repeats or tasks, or run it with --anyway"
     )
     vain = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1", "--json")
-    assert vain.status == 1
     assert json.loads(vain.out)["cells"] == 10
     refused = inside("lab", "run", write(inside), "-m", "echo/echo", "--repeats", "1")
+    assert (vain.status, vain.err) == (refused.status, refused.err)
     assert refused.status == 2
     assert "run it with --anyway" in refused.err
+    assert inside("lab", "plan", write(inside), *FAST, "--repeats", "1").status == 0
 
 
 def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> None:
@@ -150,9 +151,12 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
 def test_a_plan_says_what_a_run_would_refuse(
     inside: Inside, given: tuple[str, ...], refusal: str
 ) -> None:
-    for command in ("plan", "run"):
-        said = inside("lab", command, write(inside), *given, "--repeats", "9")
-        assert refusal in " ".join(said.err.split())
+    planned, run = (
+        inside("lab", command, write(inside), *given, "--repeats", "9")
+        for command in ("plan", "run")
+    )
+    assert refusal in " ".join(run.err.split())
+    assert (planned.status, planned.err) == (run.status, run.err) == (2, run.err)
 
 
 def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:

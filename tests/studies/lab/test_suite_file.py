@@ -170,6 +170,23 @@ def test_what_is_wrong_is_a_sentence_with_its_place(tmp_path: Path, right: str) 
     assert str(caught.value).startswith(f"{tmp_path}/suite.yaml, line ")
 
 
+@pytest.mark.parametrize(
+    ("tasks", "key"),
+    [
+        ("sums: {problems: sums.jsonl}", "draft: own, strategy: single"),
+        ("tides: {brief: Explain tides., draft: The moon pulls.}", "draft: own"),
+        ("tides: {brief: Explain tides., draft: The moon pulls.}", "drafts: 2"),
+    ],
+)
+def test_a_draft_that_no_task_needs_is_refused(tmp_path: Path, tasks: str, key: str) -> None:
+    text = f"name: sums\ntasks:\n  {tasks}\narms:\n  contest: {{{key}}}\nmeasures: [calls]\n"
+    name = key.partition(":")[0]
+    sentence = f"line 5, column 13: `{name}` does nothing where no task needs a first draft"
+    with pytest.raises(InvalidInput, match=sentence):
+        read(text, tmp_path)
+    read(text.replace(key, "strategy: single"), tmp_path)
+
+
 def test_models_may_be_left_open_and_given_by_name(tmp_path: Path) -> None:
     text = USUAL.replace("seed: 3", "models: [strong]").replace(
         "strategy: single", "strategy: single, author_model: strong"

@@ -27,6 +27,8 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("robust", {"playoff": 0, "k": 4, "quoted_critique": False}),
     ("robust", {"required_lead": 3, "k": 2}),
     ("paper", {"single_judge": True, "k": 2}),
+    ("paper", {"blind_revision": True, "passes": 6}),
+    ("paper", {"subtractive_synthesis": True, "plateau": 2, "plateau_change": 0.5, "passes": 8}),
 ]
 
 

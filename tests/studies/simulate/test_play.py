@@ -13,6 +13,7 @@ from autoreason.studies.simulate.outcomes import Outcomes, summarise
 from autoreason.studies.simulate.play import play_all, tournament_of
 from autoreason.studies.simulate.protocols import named_protocol
 from autoreason.studies.simulate.random_draws import RandomDraws
+from autoreason.studies.simulate.texts import first_draft, revise, synthesize
 
 
 def test_the_same_seed_gives_the_same_runs() -> None:
@@ -118,3 +119,42 @@ def test_several_revisers_write_texts_of_their_own_that_compete(revisers: int) -
     assert len(winners & {"B1", "B2", "B3"}) > 1
     with pytest.raises(InvalidInput, match=f"revisers is {revisers}; `fast`"):
         play_fast(world("help"), chosen, 2, 1)
+
+
+def test_a_plateau_ends_a_run_of_small_changes_only() -> None:
+    capped = play_all(world(newer=50.0), settings("paper", passes=6), 4, seed=1)
+    small, none = (
+        play_all(
+            world(newer=50.0),
+            settings("paper", passes=6, plateau=2, plateau_change=share),
+            4,
+            seed=1,
+        )
+        for share in (1.0, 0.0)
+    )
+    assert (small.passes == 2).all(), "no change is larger than all words"
+    assert np.array_equal(none.passes, capped.passes)
+
+
+def test_a_synthesis_that_only_cuts_is_neither_better_than_both_nor_longer_than_either() -> None:
+    luck = RandomDraws(1, 300).of_pass(1)
+    place = replace(world("length"), synthesis=replace(world("length").synthesis, gain=1.0))
+    one = first_draft(place, luck.taste[:, 0])
+    other = revise(place, luck, 1, one)
+    free, cut = (synthesize(place, luck, 1, one, other, subtractive=only) for only in (False, True))
+    best = np.maximum(one.quality, other.quality)
+    assert (cut.quality <= best).all()
+    assert (cut.length <= np.minimum(one.length, other.length)).all()
+    within = free.quality <= best
+    assert 0 < within.sum() < 300
+    assert np.array_equal(cut.quality[within], free.quality[within])
+
+
+def test_a_blind_revision_owes_nothing_to_the_text_it_does_not_see() -> None:
+    luck, place = RandomDraws(1, 20).of_pass(1), world("length")
+    low = first_draft(place, luck.taste[:, 0])
+    high = low._replace(quality=low.quality + 9, length=low.length + 9)
+    for_low, for_high = (revise(place, luck, 1, text, blind=True) for text in (low, high))
+    assert np.array_equal(for_low.quality, for_high.quality)
+    assert np.array_equal(for_low.length, for_high.length)
+    assert not np.array_equal(revise(place, luck, 1, high).quality, for_high.quality)

@@ -125,17 +125,16 @@ def run(suite: Path, **values: Any) -> int:
 @options.limit_options
 @options.journal_option
 @options.report_options
-def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
+def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> None:
     """Say what a suite would take and what it could show; nothing is called.
 
     For every planned test: the smallest share of tasks, or with fewer than six of pairs (a task in a
-    repeat by both arms), that must favour one arm for the test to show it four times out of five. Exit status 1 where
-    nothing could be shown.
+    repeat by both arms), that must favour one arm for the test to show it four times out of five. What `lab run`
+    would refuse is refused after the plan, with the same sentence and exit status.
     """
     import asyncio
 
     from autoreason.cli.views.outcome import show_report
-    from autoreason.cli.views.preview import warn_of_refusal
     from autoreason.files import check_output
     from autoreason.run.lab import prepare_lab
 
@@ -143,8 +142,8 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
     prepared = asyncio.run(prepare_lab(suite, **_options(values)))
     found = asyncio.run(prepared.plan_async())
     show_report(found, as_json=as_json, html=html)
-    warn_of_refusal(prepared)
-    return 1 if found.refusal else 0
+    prepared.check_plan(found)
+    prepared.check_models()
 
 
 @lab.command(cls=Paged, short_help="How far a suite is.")
@@ -213,13 +212,17 @@ def add(run: str | None, **values: Any) -> int:
     its cells, which are not run again, and those of the added repeats. The report says what was added.
     """
     from autoreason.cli.runner import start_run
+    from autoreason.cli.views.live import Live
+    from autoreason.run.cell_budget import time_worked
     from autoreason.run.lab import prepare_add
     from autoreason.run.lab_status import find_suite_run
 
+    live = Live()
     with open_journal(values["journal"]) as book:
         row, _ = find_suite_run(run, book)
+        live.worked_on_bases = time_worked(row, book)
     prepared = prepare_add(row.id, **_options(values))
-    return start_run(prepared.run_async, prepared, values)
+    return start_run(prepared.run_async, prepared, values, live=live)
 
 
 @lab.command(cls=Paged, short_help="The paper's tables beside what its data give.")

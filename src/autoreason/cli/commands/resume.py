@@ -46,14 +46,13 @@ def resume(run: str | None, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.output import OutputOptions, check_artifact_folder
-    from autoreason.cli.runner import disclosure, drive_run
+    from autoreason.cli.runner import disclosure, drive_run, recorded_live
     from autoreason.cli.views.certificates import warn_of_failed_judges
     from autoreason.events import LIFECYCLE
     from autoreason.files import check_output
     from autoreason.prompts import PromptSet
     from autoreason.run.record import task_and_settings
     from autoreason.run.resume import resume_async, resumed_settings
-    from autoreason.run.working_time import working_time
 
     check_output(values["html"], "--html")
     with open_journal(values["journal"]) as journal:
@@ -76,10 +75,8 @@ def resume(run: str | None, **values: Any) -> int:
         settings = resumed_settings(before, chosen)
         warn_of_failed_judges(settings, PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
-        took = working_time(row.id, journal=journal).seconds
         go_on = partial(resume_async, row.id, **chosen)
         output = OutputOptions.of(values)
         sent = disclosure(task, settings, quiet=output.quiet)
-        return drive_run(
-            go_on, output, notes=notes, sent=sent, run=row.id, known=known, worked=took
-        )
+        live = recorded_live(row.id, journal)
+        return drive_run(go_on, output, notes=notes, sent=sent, live=live, known=known)

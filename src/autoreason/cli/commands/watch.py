@@ -36,16 +36,15 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     RUN defaults to the live one. Ctrl-C ends the watching, not the run.
     """
     from autoreason.cli.output import OutputOptions
-    from autoreason.cli.runner import INTERRUPTED, choose_view
+    from autoreason.cli.runner import INTERRUPTED, choose_view, recorded_live
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import stderr_console
-    from autoreason.cli.views.live import Live
     from autoreason.run.result import recorded_result
 
     console = stderr_console()
     with open_journal(journal) as book:
         row = find_run(book, run, lambda row: row.live, "live run")
-        view = choose_view(Live(row.id), OutputOptions(live=not no_live), console)
+        view = choose_view(recorded_live(row.id, book), OutputOptions(live=not no_live), console)
         try:
             view.open()
             _follow(book, row.id, view)
@@ -111,7 +110,7 @@ def _cells(book: Journal, run: str, live: Live) -> dict[str, Call]:
     from autoreason.run.lab_status import running_cells
 
     cells = sorted(running_cells(run, book))
-    live.spent_by_part = {cell: book.spent(cell) for cell in cells}
+    live.spent_by_cell |= {cell: book.spent(cell) for cell in cells}
     return {cell: Call(cell, CELL, "", live.clock()) for cell in cells}
 
 

@@ -64,8 +64,13 @@ class Live:
         self.batches: dict[str, BatchWaiting] = {}
         """Batches that were sent, by name."""
         self.spent = Spent()
-        self.spent_by_part: dict[str, Spent] = {}
-        """What cells have spent before they ended; nothing where they run in other processes."""
+        self.worked_on_bases = 0.0
+        """Seconds of work on the suites that this one adds repeats to."""
+        self.spent_by_cell: dict[str, Spent] = {}
+        """What cells have spent before they ended: by run what is recorded, by part what came since then.
+
+        Of cells that run in other processes nothing comes.
+        """
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
 
@@ -104,9 +109,9 @@ class Live:
         # A call that brought no reply is not paid for.
         if signal.outcome not in _NO_REPLY:
             self.spent = self.spent.plus(signal)
-            if self._is_suite:
+            if self._is_suite and not signal.replayed:
                 part = Key.parse(signal.key).group
-                self.spent_by_part[part] = self.spent_by_part.get(part, Spent()).plus(signal)
+                self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
         if call and call.seat is not None:
             self.answered.add(call.seat)
 
@@ -185,7 +190,8 @@ class Live:
         if not self._is_suite:
             return None
         running = sum(call.role == CELL for call in self.calls.values())
-        return self._ended.progress(running, self.spent_by_part, self.elapsed)
+        seconds = self.worked_on_bases + self.elapsed
+        return self._ended.progress(running, self.spent_by_cell, seconds)
 
     @property
     def _is_suite(self) -> bool:

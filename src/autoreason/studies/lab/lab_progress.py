@@ -62,8 +62,9 @@ class EndedCells:
 
     def __init__(self, story: Story) -> None:
         self._story = story
-        self._parts: set[str] = set()
-        self._left_out = 0
+        self._done = self._left_out = 0
+        self._ended: set[str] = set()
+        """Their parts, and their runs."""
         self._spent = Spent()
 
     @cached_property
@@ -72,17 +73,20 @@ class EndedCells:
         return count_cells(suite) if suite else 0
 
     def progress(
-        self, running: int, spent_by_part: Mapping[str, Spent], seconds: float
+        self, running: int, spent_by_cell: Mapping[str, Spent], seconds: float
     ) -> LabProgress:
-        """How far the suite is, with what the cells under way have spent."""
-        for each in self._story.of(CellFinished)[len(self._parts) :]:
-            self._parts.add(each.cell.part)
+        """How far the suite is, with what the cells that have not ended have spent, by their parts or runs."""
+        for each in self._story.of(CellFinished)[self._done :]:
+            self._done += 1
+            self._ended |= {each.cell.part, each.result.run}
             self._left_out += not each.result.finished
-            self._spent = self._spent.joined(each.result.spent)
-        under_way = (each for part, each in spent_by_part.items() if part not in self._parts)
+            if each.result.run:
+                # Without a run, it is another cell's that this one could not do without.
+                self._spent = self._spent.joined(each.result.spent)
+        under_way = (each for cell, each in spent_by_cell.items() if cell not in self._ended)
         return LabProgress(
             total=self._total,
-            done=len(self._parts),
+            done=self._done,
             left_out=self._left_out,
             running=running,
             spent=reduce(Spent.joined, under_way, self._spent),

@@ -37,7 +37,7 @@ def groups(suite: Suite) -> Iterator[Group]:
     for repeat in _all_repeats(suite):
         drafts, others = _drafts_and_others(suite, repeat)
         for at, task in enumerate(suite.tasks, 1):
-            named = [*(drafts if _has_draft(suite.tasks[task]) else ()), *others]
+            named = [*(drafts if needs_draft(suite.tasks[task]) else ()), *others]
             cells = [
                 Cell(
                     number=number + place,
@@ -57,7 +57,7 @@ def groups(suite: Suite) -> Iterator[Group]:
 
 def count_cells(suite: Suite) -> int:
     """How many cells there are; a panel over texts that are all the same is none in the end."""
-    with_draft = sum(map(_has_draft, suite.tasks.values()))
+    with_draft = sum(map(needs_draft, suite.tasks.values()))
     return sum(
         with_draft * len(drafts) + len(suite.tasks) * len(others)
         for drafts, others in map(partial(_drafts_and_others, suite), _all_repeats(suite))
@@ -68,8 +68,8 @@ def _all_repeats(suite: Suite) -> range:
     return range(1, max(map(suite.arm_repeats, suite.arms)) + 1)
 
 
-def _has_draft(task: SuiteTask) -> bool:
-    """Whether arms share a draft of it."""
+def needs_draft(task: SuiteTask) -> bool:
+    """Whether a first draft of it is written, which arms may share."""
     return not task.job and task.task.draft is None
 
 

@@ -35,6 +35,7 @@ from autoreason.studies.lab.lab_suite import (
 )
 from autoreason.studies.lab.marked_yaml import MarkedYaml
 from autoreason.studies.lab.marked_yaml import Path as KeyPath
+from autoreason.studies.lab.suite_cells import needs_draft
 from autoreason.studies.lab.suite_keys import TASK_KEYS, SuiteKeys, TextKeys
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
@@ -119,6 +120,7 @@ class _Reading:
         self.document, self.keys, self.folder = document, keys, folder
         self.given, self.servers = models, servers
         self.sources: dict[str, TaskSource] = {}
+        self.tasks: dict[str, SuiteTask] = {}
 
     def read(self) -> SuiteFile:
         keys = self.keys
@@ -133,10 +135,10 @@ class _Reading:
         for key in ("tasks", "arms"):
             if not getattr(keys, key):
                 raise self.document.fault((key,), f"`{key}` is empty; name one or more")
-        tasks = {name: self._task(name, value) for name, value in keys.tasks.items()}
+        self.tasks = {name: self._task(name, value) for name, value in keys.tasks.items()}
         arms = {name: self._arm(name, value) for name, value in keys.arms.items()}
         self._check_comparisons(arms)
-        self._check_contracts(tasks)
+        self._check_contracts()
         if keys.add and keys.add.repeats < keys.repeats:
             raise self.document.fault(
                 ("add", "repeats"),
@@ -146,7 +148,7 @@ class _Reading:
         judged = any(each.measure == "preferred" for each in keys.comparisons)
         suite = Suite(
             name=keys.name,
-            tasks=tasks,
+            tasks=self.tasks,
             arms=arms,
             repeats=keys.repeats,
             comparisons=keys.comparisons,
@@ -250,6 +252,7 @@ class _Reading:
             raise self.document.fault(
                 (*path, unknown), f"unknown key `{unknown}`; known are {', '.join(_ARM)}"
             )
+        given = tuple(keys)
         draft = keys.pop(DRAFT, "shared")
         if draft not in ("shared", "own"):
             raise self.document.fault((*path, DRAFT), f"`draft` is {draft!r}; say shared or own")
@@ -262,7 +265,6 @@ class _Reading:
                         (*path, key), f"`{key}` goes with tasks for {job}, and there is none"
                     )
                 terms[key] = keys.pop(key)
-        given = tuple(keys)
         own = keys.pop("model", None)
         default = self._address((*path, "model"), own) if own else self._default(path)
         roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
@@ -289,13 +291,20 @@ class _Reading:
             used += [PANEL_SETTINGS] if "research" in jobs else []
             if unused := unused_setting(settings, given, used):
                 raise InvalidInput(unused)
-            if texts and shared and (idle := {"drafts", "max_drafts"} & set(given)):
-                raise InvalidInput(
-                    f"`{min(idle)}` does nothing in an arm that begins from the shared draft; "
-                    "add `draft: own` or leave it out"
-                )
+            self._check_draft(given, shared=shared, texts=texts)
         except InvalidInput as error:
             raise self.document.blame(path, error) from None
+
+    def _check_draft(self, given: Sequence[str], *, shared: bool, texts: bool) -> None:
+        """Refuse what is said of a first draft that the arm does not write."""
+        idle = {"drafts", "max_drafts"} if texts else set()
+        why = "in an arm that begins from the shared draft; add `draft: own` or leave it out"
+        if not any(map(needs_draft, self.tasks.values())):
+            idle, why = idle | {DRAFT}, "where no task needs a first draft; leave it out"
+        elif not shared:
+            return
+        for key in idle & set(given):
+            raise InvalidInput(f"`{key}` does nothing {why}")
 
     def _panel(self) -> SuitePanel:
         keys = asdict(self.keys.panel)
@@ -347,8 +356,8 @@ class _Reading:
             self._check_measure((*path, "measure"), comparison.measure)
             self._check_tournaments((*path, "measure"), comparison, arms)
 
-    def _check_contracts(self, tasks: Mapping[str, SuiteTask]) -> None:
-        if any(not each.task.contract.empty for each in tasks.values()):
+    def _check_contracts(self) -> None:
+        if any(not each.task.contract.empty for each in self.tasks.values()):
             return
         for at, each in enumerate(self.keys.comparisons):
             if each.measure == "kept_contract":

@@ -18,6 +18,7 @@ from autoreason.studies.simulate.texts import (
     first_draft,
     further_draft,
     revise,
+    share_changed,
     synthesize,
 )
 from autoreason.studies.simulate.world import World
@@ -29,6 +30,7 @@ PROMPTS = PromptSet(
         "author": "",
         "critic": "{{ text }}",
         "reviser": "{{ text }}",
+        "blind_reviser": "",
         "synthesizer": "{{ texts | join(' ') }}",
         "judge": "{% for one in candidates %}{{ one.label }} {{ one.text }} {% endfor %}",
     }
@@ -42,8 +44,11 @@ _PROBLEM = '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", 
 class Cast:
     """The critics, authors and judges of one simulated run."""
 
-    def __init__(self, world: World, luck: RandomDraws, row: int) -> None:
+    def __init__(
+        self, world: World, luck: RandomDraws, row: int, *, subtractive: bool = False
+    ) -> None:
         self.world = world
+        self._subtractive = subtractive
         self._luck = luck
         self._row = row
         self._texts: dict[str, Texts] = {}
@@ -54,6 +59,12 @@ class Cast:
     def quality(self, text: str) -> float:
         """How good a text really is."""
         return float(self._texts[text].quality[0])
+
+    def share_changed(self, one: str, other: str) -> float:
+        """In which share of their words two texts differ."""
+        return float(
+            share_changed(self.world, *(self._texts[text].quality for text in (one, other)))[0]
+        )
 
     async def ask(self, request: Request | Query[Any]) -> Any:
         """Answer as the world has it."""
@@ -74,9 +85,13 @@ class Cast:
                 )
             case "reviser":
                 luck = self._revising(key.number("reviser") or 1)
-                text = self._keep(revise(self.world, luck, self._number, self._texts[shown[0]]))
+                start = self._texts[shown[0] if shown else "t0"]
+                text = self._keep(revise(self.world, luck, self._number, start, blind=not shown))
             case "synthesizer":
-                text = self._keep(synthesize(*self._writing, *map(self._texts.__getitem__, shown)))
+                one, other = map(self._texts.__getitem__, shown)
+                text = self._keep(
+                    synthesize(*self._writing, one, other, subtractive=self._subtractive)
+                )
             case _:
                 text = self._vote(shown, stage, key.number("judge") or 0)
         return Reply(outcome=Outcome.OK, text=text, model=request.model)

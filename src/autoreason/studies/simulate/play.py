@@ -69,9 +69,11 @@ def tournament_of(
     world: World, settings: Settings, luck: RandomDraws, row: int
 ) -> tuple[Cast, Tournament]:
     """One run to its end, and the cast that answered in it."""
-    settings = replace(settings, seed=luck.seed * 1_000_003 + row)
-    cast = Cast(world, luck, row)
+    cast = Cast(world, luck, row, subtractive=settings.subtractive_synthesis)
+    # No word of a simulated text is another's, so code would take every cut for an addition.
+    settings = replace(settings, seed=luck.seed * 1_000_003 + row, subtractive_synthesis=False)
     tournament = Tournament(JobContext(_TASK, settings, PROMPTS, cast.ask, _ignore))
+    tournament.share_changed = cast.share_changed
     asyncio.run(tournament.run())
     return cast, tournament
 

@@ -32,15 +32,15 @@ SETTINGS = (
     "confirmation",
     "candidates",
     "revisers",
+    "blind_revision",
+    "subtractive_synthesis",
+    "plateau",
+    "plateau_change",
 )
 """What makes a difference to a simulated run; `revisers` is how many there are."""
 NO_DIFFERENCE = {
-    "blind_revision": "nothing recorded says what an author who does not see A writes",
-    "subtractive_synthesis": "nothing recorded says what a synthesis that only cuts is worth",
     "critic_facts": "nothing recorded says what a critic without facts overlooks",
     "style": "nothing recorded says how judges see otherwise who are asked otherwise",
-    "plateau": "simulated texts have no words of which a share could change",
-    "plateau_change": "simulated texts have no words of which a share could change",
     "strict_length": "a simulated brief has no limit of length",
 }
 """Switches that are played like the default, and why."""

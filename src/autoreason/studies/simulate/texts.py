@@ -55,10 +55,14 @@ def further_draft(world: World, luck: Numbers) -> Texts:
     return first._replace(quality=world.drafts.spread * luck[:, 0])
 
 
-def revise(world: World, luck: PassDraws, number: int, text: Texts) -> Texts:
-    """B: the text after a revision."""
-    revision = world.revision
-    change = revision.gain + revision.pull * (revision.level - text.quality)
+def revise(
+    world: World, luck: PassDraws, number: int, text: Texts, *, blind: bool = False
+) -> Texts:
+    """B: the text after a revision; a blind one starts from the author's own level and the first draft's length."""
+    revision, pull = world.revision, world.revision.pull
+    if blind:
+        text, pull = first_draft(world, text.taste), 1.0
+    change = revision.gain + pull * (revision.level - text.quality)
     return Texts(
         text.quality + change + revision.spread * luck.quality[:, 0],
         text.length + revision.growth + revision.growth_spread * luck.length,
@@ -67,16 +71,34 @@ def revise(world: World, luck: PassDraws, number: int, text: Texts) -> Texts:
     )
 
 
-def synthesize(world: World, luck: PassDraws, number: int, one: Texts, other: Texts) -> Texts:
-    """AB: around the middle between two texts."""
+def synthesize(
+    world: World,
+    luck: PassDraws,
+    number: int,
+    one: Texts,
+    other: Texts,
+    *,
+    subtractive: bool = False,
+) -> Texts:
+    """AB: around the middle between two texts; where it may only cut, not above the better nor longer than either."""
     synthesis = world.synthesis
-    middle = (one.quality + other.quality) / 2
+    quality = (one.quality + other.quality) / 2
+    quality = quality + synthesis.gain + synthesis.spread * luck.quality[:, 1]
+    length = (one.length + other.length) / 2
+    if subtractive:
+        quality = np.minimum(quality, np.maximum(one.quality, other.quality))
+        length = np.minimum(one.length, other.length)
     return Texts(
-        middle + synthesis.gain + synthesis.spread * luck.quality[:, 1],
-        (one.length + other.length) / 2,
+        quality,
+        length,
         world.judges.shared * luck.taste[:, 1],
         np.full_like(one.born, number),
     )
+
+
+def share_changed(world: World, one: Numbers, other: Numbers) -> Numbers:
+    """The share of words between texts of two qualities: all of them from one spread of revisions on."""
+    return np.minimum(np.abs(one - other) / max(world.revision.spread, 1e-9), 1.0)
 
 
 def finds_nothing(world: World, luck: PassDraws, critic: int, text: Texts) -> NDArray[np.bool_]:
