@@ -48,8 +48,17 @@ def small_limiter(_provider: str) -> ConcurrencyLimiter:
 
 
 def children() -> list[int]:
-    """The processes that this one has started."""
-    return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    """The processes that this one has started to run cells."""
+    found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(pid) for pid in found if "cell_worker" in command(pid)]
+
+
+def command(pid: str) -> str:
+    """What a process was started with; nothing where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 async def test_cells_in_other_processes_end_as_in_this_one(
