@@ -256,10 +256,22 @@ journal_option = group(
         " [default: AUTOREASON_JOURNAL or your data folder]",
     ),
 )
+
+
+def _check_page(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written before anything is spent."""
+    if path is not None:
+        from autoreason.files import check_output
+
+        check_output(path, "--html")
+    return path
+
+
 html_option = option(
     "--html",
     type=FILE,
     metavar="FILE",
+    callback=_check_page,
     help="Also write the report there, as a page for a browser.",
 )
 view_options = group(

@@ -75,10 +75,8 @@ def plan(
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.ab_study import plan_ab
 
-    check_output(html, "--html")
     found = plan_ab(run, arms, base=base, lift=lift, journal=journal)
     if target:
         files = found.write(target)
@@ -139,10 +137,8 @@ def report(
     something chose among them and no rate can be compared; nothing is handed on.
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.ab_study import report_ab
 
-    check_output(html, "--html")
     if judged == ("all",):
         with open_journal(journal) as opened:
             judged = tuple(find_text_runs(opened, (), every=True))

@@ -80,10 +80,8 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
 def _advise_from(runs: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli.lookup import open_journal
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.advice import advise_from
 
-    check_output(values["html"], "--html")
     with open_journal(values["journal"]) as journal:
         report = advise_from(runs, journal=journal)
     show_report(report, as_json=values["as_json"], html=values["html"])

@@ -77,13 +77,11 @@ def check(
 
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.programs.examiner.trials import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
     from autoreason.run.problem_sets import ProgramReport, read_problem
 
     _check_order(problem, solution)
-    check_output(html, "--html")
     found = read_problem(problem, name, test_time_limit, test_memory_limit)
     tests = select_tests(found, public_only=public_only)
     program = read_program(solution)

@@ -77,10 +77,8 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
     score, pair, private, note, metric, better, chosen.
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.knowledge.folder_report import check_knowledge
 
-    check_output(html, "--html")
     report = check_knowledge(folder, min_z=min_z)
     show_report(report, as_json=as_json, html=html)
     return 0 if report.kinds else 1
@@ -108,10 +106,8 @@ def search(
       autoreason knowledge search kb/ 限时优惠 --json
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.knowledge.folder_report import search_knowledge
 
-    check_output(html, "--html")
     report = search_knowledge(folder, " ".join(words), limit=limit)
     show_report(report, as_json=as_json, html=html)
 
@@ -252,10 +248,8 @@ def _test_judge(folder: str, values: dict[str, Any]) -> int:
 def _test_predictor(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.knowledge.holdout import evaluate_predictor
 
-    check_output(values["html"], "--html")
     with stderr_console().status("reading") as status:
 
         def on_progress(done: int, total: int) -> None:

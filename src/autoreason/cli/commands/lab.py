@@ -110,10 +110,8 @@ def run(suite: Path, **values: Any) -> int:
     import asyncio
 
     from autoreason.cli.runner import start_run
-    from autoreason.files import check_output
     from autoreason.run.lab import prepare_lab
 
-    check_output(values["html"], "--html")
     prepared = asyncio.run(prepare_lab(suite, **_options(values)))
     return start_run(prepared.run_async, prepared, values)
 
@@ -136,10 +134,8 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> int:
 
     from autoreason.cli.views.outcome import show_report
     from autoreason.cli.views.preview import warn_of_refusal
-    from autoreason.files import check_output
     from autoreason.run.lab import prepare_lab
 
-    check_output(html, "--html")
     prepared = asyncio.run(prepare_lab(suite, **_options(values)))
     found = asyncio.run(prepared.plan_async())
     show_report(found, as_json=as_json, html=html)
@@ -187,11 +183,9 @@ def report(
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.programs.report_files import check_folder, write
     from autoreason.run.lab_status import report_of
 
-    check_output(html, "--html")
     check_folder(folder)
     with open_journal(journal) as book:
         found = report_of(run, journal=book)
@@ -238,10 +232,8 @@ def reproduce(folder: Path, as_json: bool, html: Path | None) -> None:
       autoreason lab reproduce recorded/ --json
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.studies.reproduce.reproduction import reproduce as rebuild
 
-    check_output(html, "--html")
     show_report(rebuild(folder), as_json=as_json, html=html)
 
 

@@ -45,10 +45,8 @@ def show(source: str, name: str | None, as_json: bool, html: Path | None) -> Non
       autoreason problems show problems.jsonl --problem HumanEval/0
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.problem_sets import describe_set
 
-    check_output(html, "--html")
     show_report(describe_set(source, name, as_set=as_json), as_json=as_json, html=html)
 
 
@@ -128,10 +126,8 @@ def check_set(source: str, unsafe: bool, as_json: bool, html: Path | None) -> in
 
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.problem_sets import check_solutions
 
-    check_output(html, "--html")
     with stderr_console().status("0 solutions") as status:
 
         def on_done(done: int, total: int) -> None:

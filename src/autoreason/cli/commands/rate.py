@@ -188,11 +188,9 @@ def report(
     from importlib.util import find_spec
 
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
 
-    check_output(html, "--html")
     read_packet(folder)
     rankings = _panel(panels, journal)
     if not (find_spec("numpy") and find_spec("scipy")):

@@ -133,7 +133,6 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import start_run
-    from autoreason.files import check_output
     from autoreason.run.research import prepare_research
     from autoreason.settings import DEFAULT_MODEL
 
@@ -142,7 +141,6 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         _refuse_other_options(click.get_current_context())
     if values["measure"] and not values["dry_run"]:
         raise InvalidInput("--measure goes with --dry-run; a run measures the noise by itself")
-    check_output(values["html"], "--html")
     rules = (values["rule"] or "race").split(",")
     if unknown := set(rules) - set(_RULES):
         raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")

@@ -55,7 +55,6 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.run.resume import resume_async, resumed_settings
     from autoreason.run.working_time import working_time
 
-    check_output(values["html"], "--html")
     with open_journal(values["journal"]) as journal:
 
         def waits(row: RunRow) -> bool:

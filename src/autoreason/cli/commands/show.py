@@ -18,7 +18,6 @@ from autoreason.cli.lookup import (
 )
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
-from autoreason.files import check_output
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
 
@@ -108,7 +107,6 @@ def show(
     from autoreason.cli.views.outcome import print_json, write_page
     from autoreason.run.result import recorded_result
 
-    check_output(html, "--html")
     with open_journal(journal) as book:
         row = find_run(book, run)
         story = book.story(row.id)

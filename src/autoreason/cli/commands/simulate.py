@@ -13,6 +13,7 @@ from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
+from autoreason.studies.simulate import need_numpy
 
 if TYPE_CHECKING:
     from autoreason.studies.simulate.recorded_ballots import PanelVotes
@@ -145,7 +146,7 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     """
     if ctx.invoked_subcommand:
         return
-    _check(values["html"])
+    need_numpy()
     if values["research"]:
         _try_rules(values)
         return
@@ -207,7 +208,7 @@ def search(**values: Any) -> None:
     With --research, families of keep rules are tuned in six worlds, each with as many tries, and
     the best of each family is played with fresh luck in worlds and budgets that chose nothing.
     """
-    _check(values["html"])
+    need_numpy()
     if values["research"]:
         _search_rules(values)
         return
@@ -276,7 +277,7 @@ def split(
     the first draft. The best split is the one that stays least behind the best, in any world, both in what
     it delivers and in how often it can say that a better text is better.
     """
-    _check(html)
+    need_numpy()
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.split import compare_splits
 
@@ -312,18 +313,10 @@ def advise(call_limit: int, runs: int, seed: int, html: Path | None, as_json: bo
     What is measured is drawn as the world says, with judges who share tastes; what is advised follows
     from it by the rules of the command.
     """
-    check_output(html, "--html")
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.advise.operating import study_advice
 
     show_report(study_advice(runs, seed, call_limit), as_json=as_json, html=html)
-
-
-def _check(html: Path | None) -> None:
-    from autoreason.studies.simulate import need_numpy
-
-    need_numpy()
-    check_output(html, "--html")
 
 
 def _try_rules(values: dict[str, Any]) -> None:

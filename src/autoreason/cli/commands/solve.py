@@ -137,7 +137,6 @@ def solve(problems: Path, **values: Any) -> int:
     chosen = arguments.solve_options(values)
     prepared = prepare_solve(values["model"] or DEFAULT_MODEL, **chosen)
     check_output(values["output"])
-    check_output(values["html"], "--html")
     check_folder(values["report"])
     if not values["dry_run"]:
         try_folder(values["report"])
