@@ -18,6 +18,7 @@ Wrap = Callable[[Any], Any]
 Spec = tuple[tuple[str, ...], dict[str, Any]]
 """The names and attributes of an option."""
 FILE = click.Path(path_type=Path)
+FILE.name = "file"
 _NAMED = re.compile(r"([^=:/]+)=(.+)")
 
 
@@ -154,15 +155,8 @@ research_models_options = group(
 )
 text_options = group(
     "What to start from",
-    option(
-        "--draft",
-        type=FILE,
-        metavar="FILE",
-        help="A text to improve; without it the author writes one.",
-    ),
-    option(
-        "--facts", type=FILE, metavar="FILE", help="Ground truth for critic, authors and judges."
-    ),
+    option("--draft", type=FILE, help="A text to improve; without it the author writes one."),
+    option("--facts", type=FILE, help="Ground truth for critic, authors and judges."),
 )
 contract_options = group(
     "Contract, checked by code in every text (also as front matter of the brief)",
@@ -270,19 +264,14 @@ def _check_page(_ctx: click.Context, _param: click.Parameter, path: Path | None)
 html_option = option(
     "--html",
     type=FILE,
-    metavar="FILE",
     callback=_check_page,
     help="Also write the report there, as a page for a browser.",
 )
+quiet_option = option("-q", "--quiet", is_flag=True, help="No progress.")
+live_option = option("--no-live", is_flag=True, help="One line per step instead of the live view.")
 view_options = group(
     "Output",
-    option(
-        "-o",
-        "--output",
-        type=FILE,
-        metavar="FILE",
-        help="Write the text there instead of to standard output.",
-    ),
+    option("-o", "--output", type=FILE, help="Write the text there instead of to standard output."),
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
     html_option,
     option(
@@ -291,7 +280,7 @@ view_options = group(
         help="Exit status 6 where the text breaks its contract; it is written all the same.",
     ),
     option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
-    option("--no-live", is_flag=True, help="One line per step instead of the live view."),
+    live_option,
 )
 _json = option("--json", "as_json", is_flag=True, help="Print JSON.")
 json_option = group("Output", _json)
@@ -313,7 +302,7 @@ judges_options = group(
     judge_temperature_option,
     effort_option,
     max_tokens_option,
-    option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
+    option("--facts", type=FILE, help="Ground truth that judges are shown."),
     own_prompts_option,
     seed_option,
 )
@@ -321,8 +310,8 @@ table_options = group(
     "Output",
     option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table."),
     html_option,
-    option("-q", "--quiet", is_flag=True, help="No progress."),
-    option("--no-live", is_flag=True, help="One line per step instead of the live view."),
+    quiet_option,
+    live_option,
     option("--dry-run", is_flag=True, help="Show what it would take; call nothing."),
 )
 

@@ -27,9 +27,7 @@ def ab() -> None:
 @run_argument(required=True)
 @options.group(
     "Test",
-    options.option(
-        "--arms", type=Number(2), default=3, metavar="N", help="How many texts. [default: 3]"
-    ),
+    options.option("--arms", type=Number(2), default=3, help="How many texts. [default: 3]"),
     options.option(
         "--base",
         type=float,

@@ -87,14 +87,7 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
 @knowledge.command(cls=Paged, short_help="Find records by their words.")
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "-n",
-    "--limit",
-    type=Number(1),
-    default=10,
-    metavar="N",
-    help="How many to show. [default: 10]",
-)
+@click.option("-n", "--limit", type=Number(1), default=10, help="How many to show. [default: 10]")
 @options.report_options
 def search(
     folder: str, words: tuple[str, ...], limit: int, as_json: bool, html: Path | None
@@ -120,7 +113,6 @@ def search(
         "--to",
         "target",
         type=options.FILE,
-        metavar="FILE",
         help="Write the records there instead of to standard output.",
     ),
 )
@@ -172,7 +164,6 @@ def export(folder: str, target: Path | None) -> None:
     options.option(
         "--pairs",
         type=Number(1),
-        metavar="N",
         help="With a model: pairs put to it, drawn from all; six calls each. [default: 100]",
     ),
     options.option(

@@ -33,19 +33,14 @@ _how = options.group(
     options.option(
         "--repeats",
         type=Number(1),
-        metavar="N",
         help="How often each arm does each task, instead of what the suite says.",
     ),
     options.option(
-        "--parallel",
-        type=Number(1),
-        metavar="N",
-        help="Cells at a time.  [default: 16; with --batch 1000]",
+        "--parallel", type=Number(1), help="Cells at a time.  [default: 16; with --batch 1000]"
     ),
     options.option(
         "--workers",
         type=Number(0),
-        metavar="N",
         help="Processes that run cells; without it they run in this one.",
     ),
     options.option(
@@ -62,8 +57,8 @@ _output = options.group(
     "Output",
     options.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     options.html_option,
-    options.option("-q", "--quiet", is_flag=True, help="No progress."),
-    options.option("--no-live", is_flag=True, help="One line per step instead of the live view."),
+    options.quiet_option,
+    options.live_option,
 )
 
 

@@ -47,12 +47,7 @@ def outcome() -> None:
         required=True,
         help="The number, such as 0.38 or 38%.",
     ),
-    options.option(
-        "--n",
-        type=Number(1),
-        metavar="N",
-        help="How many it rests on, such as 2100.",
-    ),
+    options.option("--n", type=Number(1), help="How many it rests on, such as 2100."),
     options.option(
         "--se",
         type=float,

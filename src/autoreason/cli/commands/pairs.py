@@ -40,7 +40,6 @@ from autoreason.errors import InvalidInput
         "-o",
         "--output",
         type=options.FILE,
-        metavar="FILE",
         help="Write the pairs there instead of to standard output.",
     ),
     options.option(

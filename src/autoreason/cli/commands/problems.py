@@ -58,7 +58,6 @@ def show(source: str, name: str | None, as_json: bool, html: Path | None) -> Non
         "--to",
         "target",
         type=options.FILE,
-        metavar="FILE",
         help="Write the problems there instead of to standard output.",
     ),
     options.option(

@@ -115,7 +115,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
 
 @rate.command(cls=HelpfulCommand, short_help="Let people rate them in a browser.")
 @folder_argument
-@click.option("--port", type=Number(1, 65535), metavar="N", help="[default: 7447, or a free one]")
+@click.option("--port", type=Number(1, 65535), help="[default: 7447, or a free one]")
 @click.option("--rater", metavar="NAME", help="Who rates; without it the page asks.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
 def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> None:

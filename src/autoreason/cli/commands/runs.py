@@ -41,13 +41,7 @@ _deleting = options.group(
 @options.group(
     "Which runs",
     options.option(
-        "-n",
-        "limit",
-        type=Number(1, 1_000_000),
-        metavar="N",
-        default=20,
-        show_default=True,
-        help="How many.",
+        "-n", "limit", type=Number(1, 1_000_000), default=20, show_default=True, help="How many."
     ),
     options.option(
         "--status",

@@ -29,14 +29,9 @@ _WORLDS = options.option(
 )
 _RUNS = Number(2, 1_000_000)
 _SEED = options.option(
-    "--seed",
-    type=Number(0),
-    default=1,
-    metavar="N",
-    help="All chance comes from it. [default: 1]",
+    "--seed", type=Number(0), default=1, help="All chance comes from it. [default: 1]"
 )
 _JSON = options.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_QUIET = options.option("-q", "--quiet", is_flag=True, help="No progress.")
 _what = options.group(
     "What to play",
     _WORLDS,
@@ -62,7 +57,6 @@ _how = options.group(
         "--runs",
         type=_RUNS,
         default=200,
-        metavar="N",
         help="Runs of each protocol in each world. [default: 200]",
     ),
     _SEED,
@@ -75,7 +69,6 @@ _how = options.group(
 _evaluations = options.option(
     "--evaluations",
     type=Number(1, 10_000),
-    metavar="N",
     help="What a run may measure, everything included. [default: 200]",
 )
 _EVALUATIONS = 200
@@ -102,11 +95,7 @@ _fit = options.group(
     ),
     options.option("--judge-model", metavar="NAME", help="Only ballots by this model."),
     options.option(
-        "-o",
-        "--output",
-        type=options.FILE,
-        metavar="FILE",
-        help="Write the world with these judges there.",
+        "-o", "--output", type=options.FILE, help="Write the world with these judges there."
     ),
 )
 _out = options.group(
@@ -116,7 +105,7 @@ _out = options.group(
     ),
     options.html_option,
     _JSON,
-    _QUIET,
+    options.quiet_option,
 )
 
 
@@ -170,19 +159,17 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     options.option(
         "--calls",
         type=Number(20),
-        metavar="N",
         help="Mean calls of a run over all worlds, at most. [default: 95]",
     ),
     options.option(
         "--runs",
         type=_RUNS,
-        metavar="N",
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
     ),
     _SEED,
     options.html_option,
     _JSON,
-    _QUIET,
+    options.quiet_option,
 )
 @options.group(
     "Rules that keep changes",
@@ -195,7 +182,6 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     options.option(
         "--tries",
         type=Number(1, 10_000),
-        metavar="N",
         help="Settings of each family of rules, the same number for all. [default: 40]",
     ),
 )
@@ -247,20 +233,18 @@ def _search_rules(values: dict[str, Any]) -> None:
         "--calls",
         type=Number(3, 40),
         default=14,
-        metavar="N",
         help="Judges of playoff and confirmation together. [default: 14]",
     ),
     options.option(
         "--runs",
         type=Number(2, 100_000),
         default=10_000,
-        metavar="N",
         help="Runs in each world. [default: 10000]",
     ),
     _SEED,
     options.html_option,
     _JSON,
-    _QUIET,
+    options.quiet_option,
 )
 def split(
     worlds: tuple[str, ...],
@@ -293,14 +277,12 @@ def split(
         "--call-limit",
         type=Number(20),
         default=150,
-        metavar="N",
         help="Calls that advice may take. [default: 150]",
     ),
     options.option(
         "--runs",
         type=_RUNS,
         default=10_000,
-        metavar="N",
         help="Pieces of advice in each world. [default: 10000]",
     ),
     _SEED,

@@ -111,7 +111,6 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         "-o",
         "--output",
         type=options.FILE,
-        metavar="FILE",
         help="Write the program there instead of to standard output.",
     ),
 )
