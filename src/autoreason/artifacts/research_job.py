@@ -40,6 +40,7 @@ class Research(Job):
 
     summary = "an artifact improved against a number"
     writes = "files"
+    options_type = ResearchTerms
     common_prompts = ()
     prompts = ("system", "task", "proposer", "fix", *JUDGE_PROMPTS)
     used_settings = PANEL_SETTINGS
@@ -52,11 +53,6 @@ class Research(Job):
         self._plan = self._terms.plan
         self._looker = Looker(self.context, research)
         self._search = ArtifactSearch(self.context, self._terms, self._looker)
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Check the terms."""
-        read_options(settings, ResearchTerms)
 
     @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from math import ceil
@@ -13,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import Delivered, JobFinished, RunPaused
+from autoreason.events import Delivered, JobFinished
 from autoreason.jobs.allowance import Allowance, Unit
 from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.context import Emit
-from autoreason.jobs.job import Job, Plan, Plans, read_options
+from autoreason.jobs.job import Job, Plan, Plans, join_plans, read_options, repeat_plans
 from autoreason.jobs.parts import part_context, side_by_side
-from autoreason.jobs.runner import build_job, plan_calls, run_job, user_code_errors
+from autoreason.jobs.runner import plan_calls, run_part, user_code_errors
 from autoreason.keys import PANEL, PartName
 from autoreason.models.prices import rates
 from autoreason.plugins import short
@@ -172,8 +171,8 @@ class Comparison(Job):
             # There is no panel where all deliver the same text.
             ({}, *panel[1:]),
         ]
-        low, likely, high = (_join(each, options.repeat_count) for each in zip(*plans, strict=True))
-        return low, likely, high
+        low, likely, high = (join_plans(*each) for each in zip(*plans, strict=True))
+        return repeat_plans((low, likely, high), options.repeat_count)
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
@@ -262,12 +261,8 @@ class Comparison(Job):
             allowance,
             shared_draft=self.context.task.draft is None,
         )
-        try:
-            text: str | None = (await run_job(build_job(find_strategy(name), context))).text
-        except PanelFailed as failure:
-            context.emit(RunPaused(status=failure.status, reason=str(failure)))
-            text = None
-        return _PartResult(text, allowance.spent)
+        end = await run_part(find_strategy(name), context)
+        return _PartResult(end.text if end else None, allowance.spent)
 
     async def _judge(
         self, number: int, attempt: int, texts: Texts, options: ComparisonOptions, emit: Emit
@@ -279,11 +274,7 @@ class Comparison(Job):
         task = replace(self.context.task, draft=None, entries=entries)
         settings = _panel_settings(self.settings, options)
         part = str(PartName(PANEL, number, attempt=attempt))
-        context = part_context(self.context, part, emit, task, settings)
-        try:
-            await RankedPanel(context).run()
-        except PanelFailed as failure:
-            context.emit(RunPaused(status=failure.status, reason=str(failure)))
+        await run_part(RankedPanel, part_context(self.context, part, emit, task, settings))
 
 
 def _part_settings(settings: Settings, strategy: str) -> Settings:
@@ -327,14 +318,6 @@ def _scale(plan: Plan, calls: int) -> Plan:
     """A plan of so many calls in all, each role with its share."""
     total = sum(plan.values())
     return {role: ceil(each * calls / total) for role, each in plan.items()} if total else plan
-
-
-def _join(plans: Iterable[Plan], times: int) -> Plan:
-    """Several plans as one, carried out so many times."""
-    joined: Counter[str] = Counter()
-    for plan in plans:
-        joined.update({role: calls * times for role, calls in plan.items()})
-    return joined
 
 
 def _require_prices(settings: Settings) -> None:
