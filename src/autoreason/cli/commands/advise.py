@@ -56,7 +56,6 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.run.advice import command_for, prepare_advise
-    from autoreason.settings import DEFAULT_MODEL
     from autoreason.task import Task
 
     if values["recorded"]:
@@ -71,10 +70,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     instead = command_for(brief)
     task = Task(brief=brief) if instead else arguments.task_of(brief, values)
     chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    model = values["model"] or DEFAULT_MODEL
-    return run_prepared(
-        prepare_advise(task, model, **chosen, instead=instead, source=brief), values
-    )
+    return run_prepared(prepare_advise(task, **chosen, instead=instead, source=brief), values)
 
 
 def _advise_from(runs: list[str], values: dict[str, Any]) -> int:

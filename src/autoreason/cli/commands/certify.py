@@ -85,9 +85,7 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
     from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_certify
 
-    chosen = arguments.judge_options(values)
-    if values["repeats"] is not None:
-        chosen["repeats"] = values["repeats"]
+    chosen = arguments.judge_options(values) | arguments.given(values, "repeats")
     prepared = prepare_certify(model, **chosen)
     return run_prepared(prepared, values, verbose=values["verbose"])
 

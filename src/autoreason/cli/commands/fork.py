@@ -52,11 +52,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.run.fork import prepare_fork
 
     chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
-    for name in ("evaluations", "patience"):
-        if values[name] is not None:
-            chosen[name] = values[name]
-    if values["model"]:
-        chosen["model"] = values["model"]
+    chosen |= arguments.given(values, "evaluations", "patience")
     prepared = prepare_fork(run, at_pass, **chosen)
     if prepared.settings.strategy == "research":
         prepared = record_folder(prepared, values["output"])

@@ -229,9 +229,7 @@ def _test_judge(folder: str, values: dict[str, Any]) -> int:
 
     if values["predictor"]:
         raise InvalidInput("--predictor answers without a model; leave it or -m out")
-    chosen = {"min_z": values["min_z"], **arguments.judge_options(values)}
-    if values["pairs"] is not None:
-        chosen["pairs"] = values["pairs"]
+    chosen = arguments.judge_options(values) | arguments.given(values, "min_z", "pairs")
     prepared = prepare_knowledge_test(folder, **chosen)
     return run_prepared(prepared, values)
 

@@ -236,9 +236,8 @@ def _options(values: dict[str, Any]) -> dict[str, Any]:
     """What the options give, by the names of the library's arguments."""
     from autoreason.cli import arguments
 
-    names = ("repeats", "parallel", "workers", "ray", "anyway")
     chosen = arguments.run_options(values)
-    chosen |= {name: values[name] for name in names if values.get(name) is not None}
+    chosen |= arguments.given(values, "repeats", "parallel", "workers", "ray", "anyway")
     named: dict[str, str] = {}
     for given in values.get("given_models") or ():
         name, equals, address = given.partition("=")

@@ -134,7 +134,6 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import start_run
     from autoreason.run.research import prepare_research
-    from autoreason.settings import DEFAULT_MODEL
 
     checks = _is_check(given)
     if checks:
@@ -150,7 +149,6 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
     prepared = prepare_research(
         given[-1],
-        values["model"] or DEFAULT_MODEL,
         evaluate=values["evaluate"],
         **arguments.research_options(values),
     )
@@ -180,7 +178,6 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
     from autoreason.run.research_rules import prepare_compare_rules
-    from autoreason.settings import DEFAULT_MODEL
 
     if values["measure"]:
         raise InvalidInput("--measure is the same for every rule; name one, or none")
@@ -190,7 +187,6 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
     chosen = arguments.research_options({**values, "rule": None})
     prepared = prepare_compare_rules(
         given[0],
-        values["model"] or DEFAULT_MODEL,
         evaluate=values["evaluate"],
         **chosen | {"rules": rules, "repeats": 1 if repeats is None else repeats},
     )

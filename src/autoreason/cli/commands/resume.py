@@ -61,7 +61,7 @@ def resume(run: str | None, **values: Any) -> int:
             return not (row.live or row.finished) and bool(journal.events(row.id))
 
         row = find_run(journal, run, waits, "run that waits to be resumed")
-        chosen = arguments.resume_options(values) | {"journal": journal}
+        chosen = arguments.run_options(values) | {"journal": journal}
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         notes = []

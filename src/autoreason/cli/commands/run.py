@@ -114,22 +114,15 @@ def run(brief: str, **values: Any) -> int:
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
     from autoreason.run.refine import prepare_refine
-    from autoreason.settings import DEFAULT_MODEL
 
     if values["verbose"] and not values["dry_run"]:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
-    model = values["model"] or DEFAULT_MODEL
-    own = (
-        "metric",
-        "metric_better",
-        "metric_role",
-        "knowledge",
-        "knowledge_group",
-        "judge_outcomes",
-        "predictor_seat",
+    own = arguments.given(
+        values,
+        *("metric", "metric_better", "metric_role"),
+        *("knowledge", "knowledge_group", "judge_outcomes", "predictor_seat"),
     )
-    given = {name: values[name] for name in own if values[name]}
-    prepared = prepare_refine(task, model, **arguments.write_options(values), **given)
+    prepared = prepare_refine(task, **arguments.write_options(values), **own)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])

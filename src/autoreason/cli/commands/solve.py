@@ -131,10 +131,9 @@ def solve(problems: Path, **values: Any) -> int:
     from autoreason.files import check_output
     from autoreason.programs.report_files import check_folder, try_folder
     from autoreason.run.solve import open_problems, prepare_solve
-    from autoreason.settings import DEFAULT_MODEL
 
     chosen = arguments.solve_options(values)
-    prepared = prepare_solve(values["model"] or DEFAULT_MODEL, **chosen)
+    prepared = prepare_solve(**chosen)
     check_output(values["output"])
     check_folder(values["report"])
     if not values["dry_run"]:
