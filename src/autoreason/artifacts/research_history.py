@@ -40,7 +40,7 @@ class Deliverable(NamedTuple):
 
 def compares_rules(story: Story) -> bool:
     """Whether it is a comparison, whose parts each have a result."""
-    return story.settings is not None and story.settings.strategy == "research_rules"
+    return story.strategy == "research_rules"
 
 
 def deliverable(story: Story) -> Deliverable | None:

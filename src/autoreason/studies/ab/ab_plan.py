@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from io import StringIO
 from math import ceil
 from pathlib import Path
 from random import Random
@@ -20,7 +18,7 @@ from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed, shorten
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, to_csv
 from autoreason.stats.sequential import sample_size
 from autoreason.story import Story
 from autoreason.studies.raters.codes import draw_codes
@@ -99,13 +97,11 @@ class AbPlan(Report):
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / FILE).exists():
             raise InvalidInput(f"{folder} has a plan already; name another folder")
-        table = StringIO()
-        csv.writer(table, lineterminator="\n").writerows(
-            [("code", "n", "count"), *((arm.code, "", "") for arm in self.arms)]
-        )
         files = {
             folder / FILE: msgspec.json.format(msgspec.json.encode(self)).decode(),
-            folder / RESULTS: table.getvalue(),
+            folder / RESULTS: to_csv(
+                ("code", "n", "count"), [(arm.code, None, None) for arm in self.arms]
+            ),
             **{folder / f"{arm.code}.md": arm.text for arm in self.arms},
         }
         for path, text in files.items():
