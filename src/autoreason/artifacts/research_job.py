@@ -60,8 +60,7 @@ class Research(Job):
         research = research_of(task)
         if isinstance(query, LookQuery) and research:
             metrics = {name: value_within(each) for name, each in research.guard.items()}
-            short = -1 if research.better == "higher" else 1
-            value = 0.0 if research.target is None else research.target + short
+            value = 0.0 if research.target is None else research.target - research.sign
             return Measurement(outcome=LookOutcome.OK, value=value, metrics=metrics)
         return 0 if isinstance(query, OrderQuery) else super().sample_answer(task, query)
 

@@ -6,10 +6,9 @@ import ast
 import io
 import re
 import tokenize
+import warnings
 from functools import lru_cache
 from typing import NamedTuple
-
-from autoreason.programs.problems.set_sources import parse_python
 
 _REASONING = re.compile(
     r"\A\s*<(think|thinking|thought|reasoning)>(?:.*?</\1>|(?!.*</\1>))", re.DOTALL | re.IGNORECASE
@@ -153,7 +152,14 @@ def _find_unfenced(lines: list[str]) -> str | None:
 
 
 def _parse(text: str) -> ast.Module | None:
-    return parse_python(text) if len(text) <= _MAX_PARSED else None
+    if len(text) > _MAX_PARSED:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _has_effect(tree: ast.Module) -> bool:

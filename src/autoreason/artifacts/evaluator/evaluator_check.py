@@ -159,10 +159,6 @@ class _Check:
     evaluations: int = 0
     in_process: bool = False
 
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.task.better == "higher" else -1.0
-
     async def run(self, level: str) -> CheckReport:
         start, rows = await self._compare_equals()
         random = Random(f"{self.seed}/random")
@@ -172,7 +168,7 @@ class _Check:
             random,
             probe=self.probe_inside,
             metric=self.task.metric,
-            best=f"{self._sign * TAKEN:g}",
+            best=f"{self.task.sign * TAKEN:g}",
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
@@ -243,7 +239,7 @@ class _Check:
             if result.outcome == LookOutcome.EVALUATOR_ERROR:
                 status = "FAILED"
             return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
-        gain = self._sign * (result.value - start)
+        gain = self.task.sign * (result.value - start)
         # What writes its own score could write the numbers of the guards, too.
         dropped = "" if abs(result.value) >= TAKEN else self._dropped(attack, result)
         if dropped:

@@ -15,7 +15,7 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, JobFinished
 from autoreason.jobs.allowance import Allowance, Unit
 from autoreason.jobs.attempts import panel_attempts
-from autoreason.jobs.context import Emit
+from autoreason.jobs.context import Emit, JobContext
 from autoreason.jobs.job import Job, Plan, Plans, join_plans, read_options, repeat_plans
 from autoreason.jobs.parts import part_context, side_by_side
 from autoreason.jobs.runner import plan_calls, run_part, user_code_errors
@@ -111,16 +111,20 @@ class Comparison(Job):
 
     summary = "strategies from one shared draft with matched budgets, then a blind panel"
 
+    def __init__(self, context: JobContext) -> None:
+        super().__init__(context)
+        self._options = read_options(self.settings, ComparisonOptions)
+
     async def run(self) -> JobFinished:
         """Run all repeats side by side."""
-        options = read_options(self.settings, ComparisonOptions)
+        options = self._options
         numbers = range(1, options.repeat_count + 1)
-        repeats = [partial(self._repeat, number, options) for number in numbers]
+        repeats = [partial(self._repeat, number) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
         for attempt in panel_attempts(self.context)[1:]:
             decided = [n for n, panel in panels_of(self.story).items() if panel.verdict]
             failed = [n for n in numbers if n not in decided]
-            works = [partial(self._repeat_failed, n, attempt, texts[n], options) for n in failed]
+            works = [partial(self._repeat_failed, n, attempt, texts[n]) for n in failed]
             texts |= zip(failed, await side_by_side(self.emit, works), strict=True)
         panels = panels_of(self.story)
         judged = panels or any(None in each.values() for each in texts.values())
@@ -130,7 +134,7 @@ class Comparison(Job):
             f"{len(options.strategies)} strategies, {count(options.repeat_count, 'repeat')}, "
             f"{count(len(panels), 'panel')}"
         )
-        best, last = self._best(options, panels, texts)
+        best, last = self._best(panels, texts)
         return self.finish(reason, last.text, f"{best}: {last.origin}")
 
     @classmethod
@@ -180,55 +184,48 @@ class Comparison(Job):
         return read_options(settings, ComparisonOptions).repeat_count
 
     def _best(
-        self,
-        options: ComparisonOptions,
-        panels: Mapping[int, RecordedPanel],
-        texts: Mapping[int, Texts],
+        self, panels: Mapping[int, RecordedPanel], texts: Mapping[int, Texts]
     ) -> tuple[str, Delivered]:
         """The strategy with the most points, the first one where no text was judged, and its last text."""
-        points: dict[str, list[int]] = {name: [0] for name in options.strategies}
+        points: dict[str, list[int]] = {name: [0] for name in self._options.strategies}
         for number, panel in panels.items():
             scores = panel.verdict.scores if panel.verdict else {}
             for name, others in same_texts(texts[number]).items():
                 points[name].append(sum(scores.get(other, 0) for other in others))
         # Failing in a repeat is no disadvantage; strategies that were never judged come last.
         best = max(points, key=lambda name: sum(points[name]) / max(1, len(points[name]) - 1))
-        numbers = range(options.repeat_count, 0, -1)
+        numbers = range(self._options.repeat_count, 0, -1)
         parts = [self.story.parts[last_part(self.story, n, best)] for n in numbers]
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
         return best, last
 
-    async def _repeat(self, number: int, options: ComparisonOptions, emit: Emit) -> Texts:
+    async def _repeat(self, number: int, emit: Emit) -> Texts:
         """One draft, every strategy from there, one panel; what they delivered."""
         draft = self.context.task.draft or await self._draft(number, emit)
-        return await self._attempt(number, 0, draft, options, emit)
+        return await self._attempt(number, 0, draft, emit)
 
-    async def _attempt(
-        self, number: int, attempt: int, draft: str, options: ComparisonOptions, emit: Emit
-    ) -> Texts:
+    async def _attempt(self, number: int, attempt: int, draft: str, emit: Emit) -> Texts:
         """Every strategy from a draft, one panel; what they delivered."""
         task = replace(self.context.task, draft=draft)
-        first, *others = options.strategies
-        run = partial(self._run_part, number, attempt, task, options)
-        results = {first: await run(options.allowance, first, emit)}
-        amount = options.allowance or results[first].spent
+        first, *others = self._options.strategies
+        run = partial(self._run_part, number, attempt, task)
+        results = {first: await run(self._options.allowance, first, emit)}
+        amount = self._options.allowance or results[first].spent
         works = [partial(run, amount, name) for name in others]
         results |= dict(zip(others, await side_by_side(emit, works), strict=True))
         texts = {name: each.text for name, each in results.items()}
-        await self._judge(number, attempt, texts, options, emit)
+        await self._judge(number, attempt, texts, emit)
         return texts
 
-    async def _repeat_failed(
-        self, number: int, attempt: int, texts: Texts, options: ComparisonOptions, emit: Emit
-    ) -> Texts:
+    async def _repeat_failed(self, number: int, attempt: int, texts: Texts, emit: Emit) -> Texts:
         """The panel once more; before it, where a strategy failed, all of them, so that budgets match."""
         recovery = self.context.recovery
         if None in texts.values() and attempt > recovery.failed_panels - recovery.failed_parts:
             draft = self.context.task.draft or self.story.parts[part_name(number, _DRAFT)].text
-            return await self._attempt(number, attempt, draft or "", options, emit)
-        await self._judge(number, attempt, texts, options, emit)
+            return await self._attempt(number, attempt, draft or "", emit)
+        await self._judge(number, attempt, texts, emit)
         return texts
 
     async def _draft(self, number: int, emit: Emit) -> str:
@@ -242,7 +239,6 @@ class Comparison(Job):
         number: int,
         attempt: int,
         task: Task,
-        options: ComparisonOptions,
         amount: Decimal | None,
         name: str,
         emit: Emit,
@@ -251,7 +247,7 @@ class Comparison(Job):
         if amount is not None and name != REFERENCE:
             # The allowance ends it, not the number of passes.
             settings = replace(settings, passes=MAX_PASSES)
-        allowance = Allowance(options.match, amount)
+        allowance = Allowance(self._options.match, amount)
         context = part_context(
             self.context,
             part_name(number, name, attempt),
@@ -264,15 +260,13 @@ class Comparison(Job):
         end = await run_part(find_strategy(name), context)
         return _PartResult(end.text if end else None, allowance.spent)
 
-    async def _judge(
-        self, number: int, attempt: int, texts: Texts, options: ComparisonOptions, emit: Emit
-    ) -> None:
+    async def _judge(self, number: int, attempt: int, texts: Texts, emit: Emit) -> None:
         """The panel over what the strategies delivered; texts that are the same are judged once."""
         entries = distinct(texts)
         if len(entries) < 2:
             return
         task = replace(self.context.task, draft=None, entries=entries)
-        settings = _panel_settings(self.settings, options)
+        settings = _panel_settings(self.settings, self._options)
         part = str(PartName(PANEL, number, attempt=attempt))
         await run_part(RankedPanel, part_context(self.context, part, emit, task, settings))
 
