@@ -110,6 +110,8 @@ panel_judges_option = setting(
     help="How many judges vote.",
     usual=default_panel_judges,
 )
+JUDGE = (judge_temperature_option, effort_option, max_tokens_option)
+"""How judges are asked."""
 style_option = setting("style", metavar="NAME")
 batch_option = setting("batch", is_flag=True)
 SERVERS = (
@@ -299,9 +301,7 @@ judges_options = group(
     ),
     *SERVERS,
     batch_option,
-    judge_temperature_option,
-    effort_option,
-    max_tokens_option,
+    *JUDGE,
     option("--facts", type=FILE, help="Ground truth that judges are shown."),
     own_prompts_option,
     seed_option,

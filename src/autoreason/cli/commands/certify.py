@@ -49,9 +49,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
     "How the model is asked",
     *options.SERVERS,
     options.batch_option,
-    options.judge_temperature_option,
-    options.effort_option,
-    options.max_tokens_option,
+    *options.JUDGE,
     options.seed_option,
 )
 @options.limit_options

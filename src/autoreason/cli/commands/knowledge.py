@@ -177,9 +177,7 @@ def export(folder: str, target: Path | None) -> None:
 @options.group(
     "How the model is asked",
     *options.SERVERS,
-    options.judge_temperature_option,
-    options.effort_option,
-    options.max_tokens_option,
+    *options.JUDGE,
     options.seed_option,
 )
 @options.limit_options
