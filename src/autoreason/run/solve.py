@@ -124,9 +124,9 @@ async def open_problems(
             memory_mb=options.get("test_memory_limit"),
         )
         try:
-            chosen = choose_problems(client.assignments, options)
-            broken = [str(record) for record in client.broken]
-            terms = {"set": client.digest, "unsafe": unsafe, "broken": broken}
+            chosen = choose_problems(client.reply.assignments, options)
+            broken = [str(record) for record in client.reply.broken]
+            terms = {"set": client.reply.digest, "unsafe": unsafe, "broken": broken}
             yield assign(prepared, client, chosen, terms)
         finally:
             await client.close()

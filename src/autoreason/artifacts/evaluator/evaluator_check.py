@@ -132,7 +132,7 @@ async def _open(task: ResearchTask, unsafe: bool, *terms: Any) -> AsyncIterator[
         client = await EvaluatorClient.connect(opening)
         try:
             inside = folder if unsafe else _INSIDE
-            yield _Check(task, client, Path(folder), inside, *terms), client.level
+            yield _Check(task, client, Path(folder), inside, *terms), client.reply.level
         finally:
             await client.close()
 
