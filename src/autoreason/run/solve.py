@@ -90,11 +90,9 @@ def prepare_solve(
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
-    choice = ModelChoice()
     prepared = prepare(
         Task(brief="Solve problems"),
-        choice.write(model, options),
-        choice,
+        ModelChoice.writing(model, options),
         {name: value for name, value in options.items() if name != "strategy"},
         strategy="solve",
         strategy_options=solving_terms("", options.get("strategy") or DEFAULT, **terms),
