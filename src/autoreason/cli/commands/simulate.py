@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from autoreason.files import check_output, write
 from autoreason.studies.simulate import need_numpy
 
 if TYPE_CHECKING:
+    from autoreason.report.report import Report
     from autoreason.studies.simulate.recorded_ballots import PanelVotes
     from autoreason.studies.simulate.world import World
 
@@ -202,13 +205,10 @@ def search(**values: Any) -> None:
         raise InvalidInput(
             "--evaluations and --tries belong to --research; give that too or leave them out"
         )
-    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.protocol_search import search_protocols
 
-    calls, runs = values["calls"] or 95, values["runs"] or 1000
-    with ProgressLine("tried", quiet=values["quiet"]) as progress:
-        report = search_protocols(_worlds(values["worlds"]), calls, runs, values["seed"], progress)
-    show_report(report, as_json=values["as_json"], html=values["html"])
+    worlds, calls, runs = _worlds(values["worlds"]), values["calls"] or 95, values["runs"] or 1000
+    _show(values, "tried", partial(search_protocols, worlds, calls, runs, values["seed"]))
 
 
 def _search_rules(values: dict[str, Any]) -> None:
@@ -217,12 +217,10 @@ def _search_rules(values: dict[str, Any]) -> None:
             "--world and --calls belong to protocols; leave them out with --research"
         )
     from autoreason.artifacts.rule_search import search_rules
-    from autoreason.cli.views.outcome import show_report
 
     evaluations, tries = values["evaluations"] or _EVALUATIONS, values["tries"] or 40
-    with ProgressLine("tried", quiet=values["quiet"]) as progress:
-        report = search_rules(evaluations, tries, values["runs"] or 200, values["seed"], progress)
-    show_report(report, as_json=values["as_json"], html=values["html"])
+    runs = values["runs"] or 200
+    _show(values, "tried", partial(search_rules, evaluations, tries, runs, values["seed"]))
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
@@ -246,15 +244,7 @@ def _search_rules(values: dict[str, Any]) -> None:
     _JSON,
     options.quiet_option,
 )
-def split(
-    worlds: tuple[str, ...],
-    calls: int,
-    runs: int,
-    seed: int,
-    html: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def split(worlds: tuple[str, ...], calls: int, runs: int, seed: int, **values: Any) -> None:
     """Find how many judges should choose the text to deliver, and how many should confirm it.
 
     Judges of the playoff choose; those of the confirmation only say whether what was chosen is better than
@@ -262,12 +252,9 @@ def split(
     it delivers and in how often it can say that a better text is better.
     """
     need_numpy()
-    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.split import compare_splits
 
-    with ProgressLine("worlds", quiet=quiet) as progress:
-        report = compare_splits(_worlds(worlds), calls, runs, seed, progress)
-    show_report(report, as_json=as_json, html=html)
+    _show(values, "worlds", partial(compare_splits, _worlds(worlds), calls, runs, seed))
 
 
 @simulate.command(cls=HelpfulCommand, short_help="How often advice is right.")
@@ -307,11 +294,18 @@ def _try_rules(values: dict[str, Any]) -> None:
             "--research goes with --evaluations, --runs, --seed, --html and --json; leave out the others"
         )
     from autoreason.artifacts.rule_study import study_rules
-    from autoreason.cli.views.outcome import show_report
 
     evaluations = values["evaluations"] or _EVALUATIONS
-    with ProgressLine("cells of the table", quiet=values["quiet"]) as progress:
-        report = study_rules(evaluations, values["runs"], values["seed"], progress)
+    work = partial(study_rules, evaluations, values["runs"], values["seed"])
+    _show(values, "cells of the table", work)
+
+
+def _show(values: dict[str, Any], what: str, work: Callable[[ProgressLine], Report]) -> None:
+    """Compute a report, say meanwhile how much of what is done, and show it."""
+    from autoreason.cli.views.outcome import show_report
+
+    with ProgressLine(what, quiet=values["quiet"]) as progress:
+        report = work(progress)
     show_report(report, as_json=values["as_json"], html=values["html"])
 
 
