@@ -29,7 +29,7 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count, p_value
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, words
 
 _ALPHA = 0.01 / 3
 """For each of three tests, so that a good evaluator fails one in a hundred checks."""
@@ -77,8 +77,7 @@ class CheckReport(Report):
 
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
-        columns = [Column(title, figures=False) for title in ("tried", "result")]
-        columns.append(Column("why", figures=False, least=40))
+        columns = [*words("tried", "result"), Column("why", figures=False, least=40)]
         table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]

@@ -63,7 +63,7 @@ def list_(as_json: bool, **which: bool) -> None:
     """List the prompts with the variables each takes; those it must show have a star."""
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
-    from autoreason.report.table import Column, Table
+    from autoreason.report.table import Table, words
 
     found = {name: _variables(source) for name, source in _built_in(**which).sources.items()}
     if as_json:
@@ -74,8 +74,7 @@ def list_(as_json: bool, **which: bool) -> None:
         for name, variables in found.items()
     }
     rows = [(name, ", ".join(variables) or "-") for name, variables in starred.items()]
-    columns = [Column("prompt", figures=False), Column("variables", figures=False)]
-    print_table(stdout_console(), Table(columns, rows, headings=False))
+    print_table(stdout_console(), Table(words("prompt", "variables"), rows, headings=False))
 
 
 @prompts.command(cls=Paged, short_help="Show one prompt and its variables.")

@@ -18,7 +18,7 @@ from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed, shorten
-from autoreason.report.table import Column, Table, to_csv
+from autoreason.report.table import Table, figures, to_csv, words
 from autoreason.stats.sequential import sample_size
 from autoreason.story import Story
 from autoreason.studies.raters.codes import draw_codes
@@ -73,7 +73,7 @@ class AbPlan(Report):
 
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
-        columns = [Column("code", figures=False), Column("words"), Column("text", figures=False)]
+        columns = [*words("code"), *figures("words"), *words("text")]
         rows = [(arm.code, str(len(arm.text.split())), shorten(arm.text, 60)) for arm in self.arms]
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody knows which is which"),

@@ -18,7 +18,7 @@ from autoreason.jobs.parts import side_by_side
 from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
@@ -87,7 +87,7 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
             )
             for each in self.decisions
         ]
-        columns = [Column("decision", figures=False), *map(Column, heads)]
+        columns = [*words("decision"), *figures(*heads)]
         return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
 
     def to_dict(self) -> dict[str, Any]:
