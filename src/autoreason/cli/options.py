@@ -35,8 +35,15 @@ def group(heading: str, *options: Spec) -> Wrap:
 
 
 def option(*names: str, **attrs: Any) -> Spec:
-    """One option, to be put under a heading."""
-    return names, attrs
+    """One option, to be put under a heading; `--to FOLDER` says the word for its value, too."""
+    flags, _, words = zip(*(name.partition(" ") for name in names), strict=True)
+    word = "".join(words)
+    return flags, {"metavar": word} | attrs if word else attrs
+
+
+def flag(*names: str, **attrs: Any) -> Spec:
+    """An option without a value."""
+    return option(*names, is_flag=True, **attrs)
 
 
 def field_option(field: Field, *names: str, **attrs: Any) -> Spec:
@@ -97,19 +104,14 @@ def _read_servers(
 
 effort_option = setting(
     "author_effort",
-    "--effort",
-    metavar="LEVEL",
+    "--effort LEVEL",
     help="How much models reason: none, minimal, low, medium, high, xhigh, max.",
     usual=lambda: "the model's own",
 )
 max_tokens_option = setting("max_tokens", metavar="TOKENS")
 judge_temperature_option = setting("judge_temperature", metavar="T")
 seed_option = setting("seed", hint="[default: drawn]")
-panel_judges_option = setting(
-    "judges",
-    help="How many judges vote.",
-    usual=default_panel_judges,
-)
+panel_judges_option = setting("judges", help="How many judges vote.", usual=default_panel_judges)
 JUDGE = (judge_temperature_option, effort_option, max_tokens_option)
 """How judges are asked."""
 style_option = setting("style", metavar="NAME")
@@ -151,8 +153,8 @@ research_models_options = group(
     *SERVERS,
     max_tokens_option,
     effort_option,
-    setting("author_temperature", "--temperature", "author_temperature", metavar="T"),
-    option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
+    setting("author_temperature", "--temperature T", "author_temperature"),
+    option("--prompts DIR", type=FILE, help="Your own prompts in place of ours."),
     seed_option,
 )
 text_options = group(
@@ -180,9 +182,7 @@ limit_options = group(
 strategy_options = group(
     "Strategy",
     setting("strategy", metavar="NAME"),
-    setting(
-        "strategy_options", "--option", "strategy_options", metavar="NAME=VALUE", multiple=True
-    ),
+    setting("strategy_options", "--option NAME=VALUE", "strategy_options", multiple=True),
 )
 draft_options = group("The drafts", setting("drafts"), setting("max_drafts"))
 candidate_options = group(
@@ -198,11 +198,11 @@ stop_options = group(
     setting("k", "-k", "k"),
     setting("passes"),
     setting("playoff"),
-    option("--no-playoff", is_flag=True, help="Deliver the last A as it stands."),
+    flag("--no-playoff", help="Deliver the last A as it stands."),
     setting("confirmation"),
     setting("plateau", metavar="PASSES"),
     setting("plateau_change", metavar="SHARE"),
-    setting("stop_rules", "--stop-rule", "stop_rules", multiple=True, metavar="FILE.py:NAME"),
+    setting("stop_rules", "--stop-rule FILE.py:NAME", "stop_rules", multiple=True),
 )
 panel_options = group(
     "The panel",
@@ -218,12 +218,11 @@ panel_options = group(
     setting("tie_order", metavar="ORDER"),
 )
 own_prompts_option = option(
-    "--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours, by file name."
+    "--prompts DIR", type=FILE, help="Your own prompts in place of ours, by file name."
 )
 _prompts_option = option(
-    "--prompts",
+    "--prompts DIR|small",
     type=FILE,
-    metavar="DIR|small",
     help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
 )
 
@@ -246,8 +245,7 @@ model_options = _asking_options(_prompts_option)
 journal_option = group(
     "Record",
     option(
-        "--journal",
-        metavar="URL",
+        "--journal URL",
         help="The journal to use: a file, or postgresql://user@host/database."
         " [default: AUTOREASON_JOURNAL or your data folder]",
     ),
@@ -269,22 +267,21 @@ html_option = option(
     callback=_check_page,
     help="Also write the report there, as a page for a browser.",
 )
-quiet_option = option("-q", "--quiet", is_flag=True, help="No progress.")
-live_option = option("--no-live", is_flag=True, help="One line per step instead of the live view.")
+quiet_option = flag("-q", "--quiet", help="No progress.")
+live_option = flag("--no-live", help="One line per step instead of the live view.")
 view_options = group(
     "Output",
     option("-o", "--output", type=FILE, help="Write the text there instead of to standard output."),
-    option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
+    flag("--json", "as_json", help="Print one JSON object instead of the text."),
     html_option,
-    option(
+    flag(
         "--fail-on-contract",
-        is_flag=True,
         help="Exit status 6 where the text breaks its contract; it is written all the same.",
     ),
-    option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
+    flag("-q", "--quiet", help="No progress and no summary."),
     live_option,
 )
-_json = option("--json", "as_json", is_flag=True, help="Print JSON.")
+_json = flag("--json", "as_json", help="Print JSON.")
 json_option = group("Output", _json)
 report_options = group("Output", _json, html_option)
 
@@ -308,11 +305,11 @@ judges_options = group(
 )
 table_options = group(
     "Output",
-    option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table."),
+    flag("--json", "as_json", help="Print one JSON object instead of the table."),
     html_option,
     quiet_option,
     live_option,
-    option("--dry-run", is_flag=True, help="Show what it would take; call nothing."),
+    flag("--dry-run", help="Show what it would take; call nothing."),
 )
 
 

@@ -29,27 +29,24 @@ def ab() -> None:
     "Test",
     options.option("--arms", type=Number(2), default=3, help="How many texts. [default: 3]"),
     options.option(
-        "--base",
+        "--base SHARE",
         type=float,
         default=0.2,
-        metavar="SHARE",
         help="What the first draft is expected to reach. [default: 0.2]",
     ),
     options.option(
-        "--lift",
+        "--lift SHARE",
         type=float,
         default=0.1,
-        metavar="SHARE",
         help="The smallest rise worth finding, as a share of that. [default: 0.1]",
     ),
 )
 @options.group(
     "Output",
     options.option(
-        "--to",
+        "--to FOLDER",
         "target",
         type=options.FILE,
-        metavar="FOLDER",
         help="Write the plan there: each text under its code, and a table to fill in.",
     ),
 )
@@ -87,10 +84,9 @@ def plan(
 @options.group(
     "Test",
     options.option(
-        "--plan",
+        "--plan FOLDER",
         "planned",
         type=options.FILE,
-        metavar="FOLDER",
         help="The plan's folder. [default: that of the results]",
     ),
     options.option("--metric", default="rate", help="What was counted. [default: rate]"),
@@ -98,9 +94,8 @@ def plan(
 @options.group(
     "Where it goes",
     options.option(
-        "--knowledge",
+        "--knowledge FOLDER",
         type=options.FILE,
-        metavar="FOLDER",
         help="Append the outcomes to outcomes.jsonl of this folder of records.",
     ),
     options.option("--group", default="", help="The name of the test there. [default: the run's]"),
@@ -108,9 +103,8 @@ def plan(
 @options.group(
     "Over runs",
     options.option(
-        "--judged",
+        "--judged RUN",
         multiple=True,
-        metavar="RUN",
         shell_complete=complete_run,
         help="What results gain over drafts, from runs that were tested and those that were only judged; "
         "name all there are of this kind, or `all`.",

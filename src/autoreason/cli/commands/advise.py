@@ -32,10 +32,9 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 @options.group(
     "The advice",
     options.option(
-        "--from",
+        "--from RUN...",
         "recorded",
         multiple=True,
-        metavar="RUN...",
         help="Advise from finished runs instead, for nothing; name all there are of this kind.",
     ),
 )

@@ -25,14 +25,12 @@ only if one as expensive as their most expensive still fits. In each repeat all 
 @options.group(
     "The comparison",
     options.option(
-        "--strategies",
-        metavar="NAMES",
+        "--strategies NAMES",
         help="Strategies, with commas between. [default: autoreason,single,critique_revise]",
     ),
     options.option(
-        "--repeats",
+        "--repeats N",
         type=int,
-        metavar="N",
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
     options.field_option(_OPTIONS("match"), metavar="[calls|tokens|cost]"),

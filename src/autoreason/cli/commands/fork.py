@@ -18,10 +18,9 @@ from autoreason.models.examples import with_examples
 @options.group(
     "What to start from",
     options.option(
-        "--pass",
+        "--pass N",
         "at_pass",
         type=int,
-        metavar="N",
         help="The text that stood after pass N; 0 is the draft. [default: the text delivered]",
     ),
 )

@@ -20,10 +20,9 @@ folder_argument = click.argument("folder", metavar="FOLDER")
 z_option = options.group(
     "Pairs",
     options.option(
-        "--min-z",
+        "--min-z Z",
         type=Number(0.01),
         default=2.576,
-        metavar="Z",
         help="Standard errors by which two texts must differ to be a pair. [default: 2.576]",
     ),
 )
@@ -152,8 +151,7 @@ def export(folder: str, target: Path | None) -> None:
     "What is tested",
     options.option(
         "-m",
-        "--model",
-        metavar="MODEL",
+        "--model MODEL",
         help="A judge, as provider/model: with the records, without, and with shuffled ones.",
     ),
     options.option(

@@ -19,10 +19,9 @@ _models = options.group(
     "Models",
     options.option(
         "-m",
-        "--model",
+        "--model [NAME=]MODEL",
         "given_models",
         multiple=True,
-        metavar="[NAME=]MODEL",
         help="Plays every role for which the suite names no model; NAME= for one that it leaves open.",
     ),
     *options.SERVERS,
@@ -44,18 +43,15 @@ _how = options.group(
         help="Processes that run cells; without it they run in this one.",
     ),
     options.option(
-        "--ray",
-        metavar="ADDRESS",
+        "--ray ADDRESS",
         help="Run cells on a Ray cluster: host:port, auto, or local to start one. Needs a journal on a server.",
     ),
     options.setting("seed", hint="[default: the suite's, else drawn]"),
-    options.option(
-        "--anyway", is_flag=True, help="Run it even where nothing could be shown in the end."
-    ),
+    options.flag("--anyway", help="Run it even where nothing could be shown in the end."),
 )
 _output = options.group(
     "Output",
-    options.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    options.flag("--json", "as_json", help="Print one JSON object."),
     options.html_option,
     options.quiet_option,
     options.live_option,
@@ -160,10 +156,9 @@ def status(run: str | None, journal: str | None, as_json: bool) -> None:
 @options.group(
     "Output",
     options.option(
-        "--to",
+        "--to DIR",
         "folder",
         type=options.FILE,
-        metavar="DIR",
         help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell.",
     ),
 )

@@ -16,9 +16,8 @@ from autoreason.report import numbers
 knowledge_option = options.group(
     "Where it goes",
     options.option(
-        "--knowledge",
+        "--knowledge FOLDER",
         type=options.FILE,
-        metavar="FOLDER",
         required=True,
         help="The folder of records; outcomes.jsonl in it is appended to.",
     ),
@@ -41,18 +40,11 @@ def outcome() -> None:
 @options.group(
     "What happened",
     options.option(
-        "--value",
-        type=Figure(),
-        metavar="NUMBER",
-        required=True,
-        help="The number, such as 0.38 or 38%.",
+        "--value NUMBER", type=Figure(), required=True, help="The number, such as 0.38 or 38%."
     ),
     options.option("--n", type=Number(1), help="How many it rests on, such as 2100."),
     options.option(
-        "--se",
-        type=float,
-        metavar="NUMBER",
-        help="Its standard error, where that is known instead.",
+        "--se NUMBER", type=float, help="Its standard error, where that is known instead."
     ),
     options.option("--metric", default="result", help="What was measured. [default: result]"),
     options.option(
@@ -70,10 +62,10 @@ def outcome() -> None:
         default="picked",
         help="How the text came to be used; picked ones are left out of tests. [default: picked]",
     ),
-    options.option("--when", metavar="DATE", help="YYYY-MM-DD. [default: today]"),
+    options.option("--when DATE", help="YYYY-MM-DD. [default: today]"),
     options.option("--audience", default="", help="Who read it."),
     options.option("--note", default="", help="Anything else. [default: the run's name]"),
-    options.option("--private", is_flag=True, help="Only local models may be shown it."),
+    options.flag("--private", help="Only local models may be shown it."),
 )
 @knowledge_option
 @options.journal_option

@@ -60,9 +60,7 @@ def show(source: str, name: str | None, as_json: bool, html: Path | None) -> Non
         type=options.FILE,
         help="Write the problems there instead of to standard output.",
     ),
-    options.option(
-        "--json", "as_json", is_flag=True, help="With --to: print the summary as a JSON object."
-    ),
+    options.flag("--json", "as_json", help="With --to: print the summary as a JSON object."),
 )
 def convert(source: str, target: Path | None, as_json: bool) -> None:
     """Write the problems of a set in our own format, one JSON object a line.
@@ -106,9 +104,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
 @source_argument
 @options.group(
     "Limits",
-    options.option(
-        "--unsafe", is_flag=True, help="Run programs without a sandbox, like any other here."
-    ),
+    options.flag("--unsafe", help="Run programs without a sandbox, like any other here."),
 )
 @options.report_options
 def check_set(source: str, unsafe: bool, as_json: bool, html: Path | None) -> int:

@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 
 _which = options.group(
     "Options",
-    options.option(
-        "--programs", is_flag=True, help="The prompts for programs, which `solve` uses."
-    ),
-    options.option(
-        "--research", is_flag=True, help="The prompts for artifacts, which `research` uses."
-    ),
-    options.option(
-        "--small", is_flag=True, help="The prompts in few words, which small models get."
-    ),
+    options.flag("--programs", help="The prompts for programs, which `solve` uses."),
+    options.flag("--research", help="The prompts for artifacts, which `research` uses."),
+    options.flag("--small", help="The prompts in few words, which small models get."),
 )
 
 

@@ -39,26 +39,20 @@ def rate() -> None:
 @click.argument("texts", nargs=-1, type=options.FILE)
 @options.group(
     "What to rate",
+    options.option("--brief BRIEF", help="The task of TEXTS: a file, or the words themselves."),
     options.option(
-        "--brief", metavar="BRIEF", help="The task of TEXTS: a file, or the words themselves."
-    ),
-    options.option(
-        "--task",
+        "--task BRIEF=A,B",
         "pairings",
         multiple=True,
-        metavar="BRIEF=A,B",
         help="Another task with its texts, by file names. Repeatable.",
     ),
     options.option(
-        "--run",
+        "--run RUN",
         "runs",
         multiple=True,
-        metavar="RUN",
         help="The first draft and the delivered text of a run. Repeatable.",
     ),
-    options.option(
-        "--seed", type=int, metavar="N", help="Codes and orders come from it. [default: drawn]"
-    ),
+    options.option("--seed N", type=int, help="Codes and orders come from it. [default: drawn]"),
 )
 @options.journal_option
 def new(

@@ -72,8 +72,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
         for name in ("evaluations", "parallel", "patience")
     ),
     options.option(
-        "--rule",
-        metavar="RULE[,RULE]",
+        "--rule RULE[,RULE]",
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
     ),
     options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", "repeats")),
@@ -81,18 +80,14 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 @options.group(
     "How it is measured",
     options.option(
-        "--evaluate",
-        metavar="COMMAND",
-        help="A command or file.py:function in place of the task's own.",
+        "--evaluate COMMAND", help="A command or file.py:function in place of the task's own."
     ),
-    options.option(
+    options.flag(
         "--unsafe",
-        is_flag=True,
         help="Without a jail where there is none: what the model writes can do whatever you can.",
     ),
-    options.option(
+    options.flag(
         "--unchecked",
-        is_flag=True,
         help="Begin even where the artifact could write its own score; the conclusion says so.",
     ),
 )
@@ -103,18 +98,16 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
     "Output",
     options.option(
         "-o",
-        "--output",
+        "--output FOLDER",
         type=options.FILE,
-        metavar="FOLDER",
         help="Write the changed files there instead of a patch to standard output.",
     ),
 )
 @options.table_options
 @options.group(
     "Output",
-    options.option(
+    options.flag(
         "--measure",
-        is_flag=True,
         help="With --dry-run: measure the start a few times, for time, noise and smallest gain.",
     ),
 )

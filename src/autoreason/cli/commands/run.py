@@ -54,9 +54,7 @@ twice. From a delivered text `autoreason fork` goes on.
 @options.group(
     "Metric",
     options.option(
-        "--metric",
-        metavar="COMMAND",
-        help="A command or file.py:function that gives a text a number.",
+        "--metric COMMAND", help="A command or file.py:function that gives a text a number."
     ),
     options.option(
         "--metric-better",
@@ -73,14 +71,12 @@ twice. From a delivered text `autoreason fork` goes on.
 @options.group(
     "Knowledge",
     options.option(
-        "--knowledge",
-        metavar="FOLDER",
+        "--knowledge FOLDER",
         help="Records of your own: texts with what became of them, facts and style. Critics cite them, "
         "authors keep to facts and style.",
     ),
     options.option(
-        "--knowledge-group",
-        metavar="NAME",
+        "--knowledge-group NAME",
         help="The campaign, test or list this text is for; nothing of it is shown.",
     ),
     options.option(
@@ -98,10 +94,8 @@ twice. From a delivered text `autoreason fork` goes on.
 )
 @options.group(
     "Output",
-    options.option(
-        "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
-    ),
-    options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
+    options.flag("--dry-run", help="Show estimate, settings and first prompt; call nothing."),
+    options.flag("--verbose", help="With --dry-run: every setting."),
 )
 def run(brief: str, **values: Any) -> int:
     """Write a text and refine it until no revision beats it.

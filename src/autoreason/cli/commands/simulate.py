@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 
 
 _WORLDS = options.option(
-    "--world",
+    "--world NAME|FILE",
     "worlds",
     multiple=True,
-    metavar="NAME|FILE",
     help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
 )
 _RUNS = Number(2, 1_000_000)
 _SEED = options.option(
     "--seed", type=Number(0), default=1, help="All chance comes from it. [default: 1]"
 )
-_JSON = options.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_JSON = options.flag("--json", "as_json", help="Print one JSON object.")
 _what = options.group(
     "What to play",
     _WORLDS,
@@ -46,13 +45,12 @@ _what = options.group(
         help="Repeatable. [default: both]",
     ),
     options.option(
-        "--set",
+        "--set NAME=VALUE",
         "changes",
         multiple=True,
-        metavar="NAME=VALUE",
         help="Also play the last protocol with this changed, such as k=3. Repeatable.",
     ),
-    options.option("--budget", type=Number(1), metavar="CALLS", help="The most calls of a run."),
+    options.option("--budget CALLS", type=Number(1), help="The most calls of a run."),
 )
 _how = options.group(
     "How",
@@ -63,9 +61,8 @@ _how = options.group(
         help="Runs of each protocol in each world. [default: 200]",
     ),
     _SEED,
-    options.option(
+    options.flag(
         "--fast",
-        is_flag=True,
         help="Thousands of runs side by side, not by the tournament's own loop: borda, one draft, B and AB only.",
     ),
 )
@@ -77,9 +74,8 @@ _evaluations = options.option(
 _EVALUATIONS = 200
 _research = options.group(
     "Rules that keep changes",
-    options.option(
+    options.flag(
         "--research",
-        is_flag=True,
         help="Try the keep rules of `research` instead of protocols: greedy, repeats, races and others.",
     ),
     _evaluations,
@@ -91,21 +87,18 @@ _NOT_FOR_RULES = (
 _fit = options.group(
     "From recorded ballots to a world",
     options.option(
-        "--fit",
+        "--fit RUN|FILE",
         "source",
-        metavar="RUN|FILE",
         help="Estimate the judges of a run in the journal, or of a file of ballots.",
     ),
-    options.option("--judge-model", metavar="NAME", help="Only ballots by this model."),
+    options.option("--judge-model NAME", help="Only ballots by this model."),
     options.option(
         "-o", "--output", type=options.FILE, help="Write the world with these judges there."
     ),
 )
 _out = options.group(
     "Output",
-    options.option(
-        "--plot", type=options.FILE, metavar="FILE.svg", help="Draw quality against calls."
-    ),
+    options.option("--plot FILE.svg", type=options.FILE, help="Draw quality against calls."),
     options.html_option,
     _JSON,
     options.quiet_option,
@@ -176,9 +169,8 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
 )
 @options.group(
     "Rules that keep changes",
-    options.option(
+    options.flag(
         "--research",
-        is_flag=True,
         help="Look for the best keep rule of `research` instead, with 200 runs unless --runs says otherwise.",
     ),
     _evaluations,

@@ -60,18 +60,14 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @click.argument("problems", type=options.FILE)
 @options.group(
     "Which problems",
-    options.option(
-        "--problem", "ids", metavar="ID", multiple=True, help="Only this one. Repeatable."
-    ),
-    options.option("--difficulty", metavar="NAME", help="Only those of this difficulty."),
-    options.option("--limit", type=int, metavar="N", help="Only the first N of them."),
+    options.option("--problem ID", "ids", multiple=True, help="Only this one. Repeatable."),
+    options.option("--difficulty NAME", help="Only those of this difficulty."),
+    options.option("--limit N", type=int, help="Only the first N of them."),
 )
 @options.group(
     "How they are solved",
     options.option(
-        "--strategy",
-        metavar="NAMES",
-        help="One or several with commas between, or all. [default: search]",
+        "--strategy NAMES", help="One or several with commas between, or all. [default: search]"
     ),
     *(
         options.field_option(Field("autoreason.programs.solve_job", "SolveTerms", name))
@@ -81,30 +77,23 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @options.group(
     "How programs are run",
     options.option(
-        "--test-time-limit",
+        "--test-time-limit SECONDS",
         type=float,
-        metavar="SECONDS",
         help="Processor time of a test, instead of the problem's own.",
     ),
     options.option(
-        "--test-memory-limit",
-        type=int,
-        metavar="MB",
-        help="Memory of a test, instead of the problem's own.",
+        "--test-memory-limit MB", type=int, help="Memory of a test, instead of the problem's own."
     ),
-    options.option(
-        "--unsafe",
-        is_flag=True,
-        help="Without a sandbox: what the model writes can do whatever you can.",
+    options.flag(
+        "--unsafe", help="Without a sandbox: what the model writes can do whatever you can."
     ),
 )
 @options.solving_options
 @options.group(
     "Output",
     options.option(
-        "--report",
+        "--report DIR",
         type=options.FILE,
-        metavar="DIR",
         help="Write page, numbers, one row per part, picture and programs there.",
     ),
     options.option(
