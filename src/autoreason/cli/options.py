@@ -46,6 +46,11 @@ def flag(*names: str, **attrs: Any) -> Spec:
     return option(*names, is_flag=True, **attrs)
 
 
+def file(*names: str, **attrs: Any) -> Spec:
+    """An option whose value is a file or a folder."""
+    return option(*names, type=FILE, **attrs)
+
+
 def field_option(field: Field, *names: str, **attrs: Any) -> Spec:
     """An option for a field, named after it unless other names are given."""
     names = names or (f"--{field.name.replace('_', '-')}",)
@@ -154,13 +159,13 @@ research_models_options = group(
     max_tokens_option,
     effort_option,
     setting("author_temperature", "--temperature T", "author_temperature"),
-    option("--prompts DIR", type=FILE, help="Your own prompts in place of ours."),
+    file("--prompts DIR", help="Your own prompts in place of ours."),
     seed_option,
 )
 text_options = group(
     "What to start from",
-    option("--draft", type=FILE, help="A text to improve; without it the author writes one."),
-    option("--facts", type=FILE, help="Ground truth for critic, authors and judges."),
+    file("--draft", help="A text to improve; without it the author writes one."),
+    file("--facts", help="Ground truth for critic, authors and judges."),
 )
 contract_options = group(
     "Contract, checked by code in every text (also as front matter of the brief)",
@@ -217,12 +222,9 @@ panel_options = group(
     setting("required_lead", metavar="POINTS"),
     setting("tie_order", metavar="ORDER"),
 )
-own_prompts_option = option(
-    "--prompts DIR", type=FILE, help="Your own prompts in place of ours, by file name."
-)
-_prompts_option = option(
+own_prompts_option = file("--prompts DIR", help="Your own prompts in place of ours, by file name.")
+_prompts_option = file(
     "--prompts DIR|small",
-    type=FILE,
     help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
 )
 
@@ -261,17 +263,14 @@ def _check_page(_ctx: click.Context, _param: click.Parameter, path: Path | None)
     return path
 
 
-html_option = option(
-    "--html",
-    type=FILE,
-    callback=_check_page,
-    help="Also write the report there, as a page for a browser.",
+html_option = file(
+    "--html", callback=_check_page, help="Also write the report there, as a page for a browser."
 )
 quiet_option = flag("-q", "--quiet", help="No progress.")
 live_option = flag("--no-live", help="One line per step instead of the live view.")
 view_options = group(
     "Output",
-    option("-o", "--output", type=FILE, help="Write the text there instead of to standard output."),
+    file("-o", "--output", help="Write the text there instead of to standard output."),
     flag("--json", "as_json", help="Print one JSON object instead of the text."),
     html_option,
     flag(
@@ -299,7 +298,7 @@ judges_options = group(
     *SERVERS,
     batch_option,
     *JUDGE,
-    option("--facts", type=FILE, help="Ground truth that judges are shown."),
+    file("--facts", help="Ground truth that judges are shown."),
     own_prompts_option,
     seed_option,
 )

@@ -43,10 +43,9 @@ def ab() -> None:
 )
 @options.group(
     "Output",
-    options.option(
+    options.file(
         "--to FOLDER",
         "target",
-        type=options.FILE,
         help="Write the plan there: each text under its code, and a table to fill in.",
     ),
 )
@@ -83,19 +82,15 @@ def plan(
 @click.argument("results", type=options.FILE)
 @options.group(
     "Test",
-    options.option(
-        "--plan FOLDER",
-        "planned",
-        type=options.FILE,
-        help="The plan's folder. [default: that of the results]",
+    options.file(
+        "--plan FOLDER", "planned", help="The plan's folder. [default: that of the results]"
     ),
     options.option("--metric", default="rate", help="What was counted. [default: rate]"),
 )
 @options.group(
     "Where it goes",
-    options.option(
+    options.file(
         "--knowledge FOLDER",
-        type=options.FILE,
         help="Append the outcomes to outcomes.jsonl of this folder of records.",
     ),
     options.option("--group", default="", help="The name of the test there. [default: the run's]"),

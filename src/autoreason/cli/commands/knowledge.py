@@ -108,12 +108,7 @@ def search(
 @folder_argument
 @options.group(
     "Output",
-    options.option(
-        "--to",
-        "target",
-        type=options.FILE,
-        help="Write the records there instead of to standard output.",
-    ),
+    options.file("--to", "target", help="Write the records there instead of to standard output."),
 )
 def export(folder: str, target: Path | None) -> None:
     """Write all records of a folder, one JSON object a line, private ones among them.

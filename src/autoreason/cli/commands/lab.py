@@ -155,10 +155,9 @@ def status(run: str | None, journal: str | None, as_json: bool) -> None:
 @run_argument(required=False)
 @options.group(
     "Output",
-    options.option(
+    options.file(
         "--to DIR",
         "folder",
-        type=options.FILE,
         help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell.",
     ),
 )

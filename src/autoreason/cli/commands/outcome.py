@@ -15,9 +15,8 @@ from autoreason.report import numbers
 
 knowledge_option = options.group(
     "Where it goes",
-    options.option(
+    options.file(
         "--knowledge FOLDER",
-        type=options.FILE,
         required=True,
         help="The folder of records; outcomes.jsonl in it is appended to.",
     ),

@@ -35,12 +35,7 @@ from autoreason.errors import InvalidInput
 )
 @options.group(
     "Output",
-    options.option(
-        "-o",
-        "--output",
-        type=options.FILE,
-        help="Write the pairs there instead of to standard output.",
-    ),
+    options.file("-o", "--output", help="Write the pairs there instead of to standard output."),
     options.option(
         "--format",
         "layout",

@@ -54,12 +54,7 @@ def show(source: str, name: str | None, as_json: bool, html: Path | None) -> Non
 @source_argument
 @options.group(
     "Output",
-    options.option(
-        "--to",
-        "target",
-        type=options.FILE,
-        help="Write the problems there instead of to standard output.",
-    ),
+    options.file("--to", "target", help="Write the problems there instead of to standard output."),
     options.flag("--json", "as_json", help="With --to: print the summary as a JSON object."),
 )
 def convert(source: str, target: Path | None, as_json: bool) -> None:

@@ -96,10 +96,9 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 @options.journal_option
 @options.group(
     "Output",
-    options.option(
+    options.file(
         "-o",
         "--output FOLDER",
-        type=options.FILE,
         help="Write the changed files there instead of a patch to standard output.",
     ),
 )

@@ -52,10 +52,8 @@ if TYPE_CHECKING:
         help="What changed from the first draft to that text, word by word; of research, as a patch.",
     ),
     options.flag("--json", "as_json", help="Everything, as one JSON object."),
-    options.option(
-        "--report DIR",
-        type=options.FILE,
-        help="Write the report on a set of programs there, as solve --report does.",
+    options.file(
+        "--report DIR", help="Write the report on a set of programs there, as solve --report does."
     ),
     options.html_option,
 )

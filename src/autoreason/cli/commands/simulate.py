@@ -92,13 +92,11 @@ _fit = options.group(
         help="Estimate the judges of a run in the journal, or of a file of ballots.",
     ),
     options.option("--judge-model NAME", help="Only ballots by this model."),
-    options.option(
-        "-o", "--output", type=options.FILE, help="Write the world with these judges there."
-    ),
+    options.file("-o", "--output", help="Write the world with these judges there."),
 )
 _out = options.group(
     "Output",
-    options.option("--plot FILE.svg", type=options.FILE, help="Draw quality against calls."),
+    options.file("--plot FILE.svg", help="Draw quality against calls."),
     options.html_option,
     _JSON,
     options.quiet_option,

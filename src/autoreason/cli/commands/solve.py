@@ -91,17 +91,10 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @options.solving_options
 @options.group(
     "Output",
-    options.option(
-        "--report DIR",
-        type=options.FILE,
-        help="Write page, numbers, one row per part, picture and programs there.",
+    options.file(
+        "--report DIR", help="Write page, numbers, one row per part, picture and programs there."
     ),
-    options.option(
-        "-o",
-        "--output",
-        type=options.FILE,
-        help="Write the program there instead of to standard output.",
-    ),
+    options.file("-o", "--output", help="Write the program there instead of to standard output."),
 )
 @options.table_options
 def solve(problems: Path, **values: Any) -> int:
