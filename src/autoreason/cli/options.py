@@ -35,9 +35,15 @@ def group(heading: str, *options: Spec) -> Wrap:
 
 
 def option(*names: str, **attrs: Any) -> Spec:
-    """One option, to be put under a heading; `--to FOLDER` says the word for its value, too."""
+    """One option, to be put under a heading.
+
+    `--to FOLDER` says the word for its value, too; help that does not say its default gets it.
+    """
     flags, _, words = zip(*(name.partition(" ") for name in names), strict=True)
     word = "".join(words)
+    default, told = attrs.get("default"), "[default" in attrs.get("help", "")
+    if default and not told and "show_default" not in attrs:
+        attrs["help"] += f" [default: {default}]"
     return flags, {"metavar": word} | attrs if word else attrs
 
 

@@ -27,18 +27,15 @@ def ab() -> None:
 @run_argument(required=True)
 @options.group(
     "Test",
-    options.option("--arms", type=Number(2), default=3, help="How many texts. [default: 3]"),
+    options.option("--arms", type=Number(2), default=3, help="How many texts."),
     options.option(
-        "--base SHARE",
-        type=float,
-        default=0.2,
-        help="What the first draft is expected to reach. [default: 0.2]",
+        "--base SHARE", type=float, default=0.2, help="What the first draft is expected to reach."
     ),
     options.option(
         "--lift SHARE",
         type=float,
         default=0.1,
-        help="The smallest rise worth finding, as a share of that. [default: 0.1]",
+        help="The smallest rise worth finding, as a share of that.",
     ),
 )
 @options.group(
@@ -85,7 +82,7 @@ def plan(
     options.file(
         "--plan FOLDER", "planned", help="The plan's folder. [default: that of the results]"
     ),
-    options.option("--metric", default="rate", help="What was counted. [default: rate]"),
+    options.option("--metric", default="rate", help="What was counted."),
 )
 @options.group(
     "Where it goes",

@@ -23,7 +23,7 @@ z_option = options.group(
         "--min-z Z",
         type=Number(0.01),
         default=2.576,
-        help="Standard errors by which two texts must differ to be a pair. [default: 2.576]",
+        help="Standard errors by which two texts must differ to be a pair.",
     ),
 )
 
@@ -163,6 +163,7 @@ def export(folder: str, target: Path | None) -> None:
         "--split",
         type=click.Choice(["group", "pair"]),
         default="group",
+        show_default=False,
         help="What is left out at a time; pair is refused, because it gives answers away.",
     ),
 )

@@ -45,12 +45,12 @@ def outcome() -> None:
     options.option(
         "--se NUMBER", type=float, help="Its standard error, where that is known instead."
     ),
-    options.option("--metric", default="result", help="What was measured. [default: result]"),
+    options.option("--metric", default="result", help="What was measured."),
     options.option(
         "--better",
         type=click.Choice(["higher", "lower"]),
         default="higher",
-        help="Which numbers are better. [default: higher]",
+        help="Which numbers are better.",
     ),
     options.option(
         "--group", required=True, help="The test, campaign or list it can be compared in."
@@ -59,7 +59,7 @@ def outcome() -> None:
         "--chosen",
         type=click.Choice(["random", "ab", "picked", "unknown"]),
         default="picked",
-        help="How the text came to be used; picked ones are left out of tests. [default: picked]",
+        help="How the text came to be used; picked ones are left out of tests.",
     ),
     options.option("--when DATE", help="YYYY-MM-DD. [default: today]"),
     options.option("--audience", default="", help="Who read it."),

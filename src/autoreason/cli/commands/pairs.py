@@ -41,7 +41,7 @@ from autoreason.errors import InvalidInput
         "layout",
         type=click.Choice(["text", "chat"]),
         default="text",
-        help="Plain strings, or lists of messages. [default: text]",
+        help="Plain strings, or lists of messages.",
     ),
     options.flag("--json", "as_json", help="With -o: print the summary as a JSON object."),
 )

@@ -30,9 +30,7 @@ _WORLDS = options.option(
     help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
 )
 _RUNS = Number(2, 1_000_000)
-_SEED = options.option(
-    "--seed", type=Number(0), default=1, help="All chance comes from it. [default: 1]"
-)
+_SEED = options.option("--seed", type=Number(0), default=1, help="All chance comes from it.")
 _JSON = options.flag("--json", "as_json", help="Print one JSON object.")
 _what = options.group(
     "What to play",
@@ -54,12 +52,7 @@ _what = options.group(
 )
 _how = options.group(
     "How",
-    options.option(
-        "--runs",
-        type=_RUNS,
-        default=200,
-        help="Runs of each protocol in each world. [default: 200]",
-    ),
+    options.option("--runs", type=_RUNS, default=200, help="Runs of each protocol in each world."),
     _SEED,
     options.flag(
         "--fast",
@@ -221,14 +214,9 @@ def _search_rules(values: dict[str, Any]) -> None:
         "--calls",
         type=Number(3, 40),
         default=14,
-        help="Judges of playoff and confirmation together. [default: 14]",
+        help="Judges of playoff and confirmation together.",
     ),
-    options.option(
-        "--runs",
-        type=Number(2, 100_000),
-        default=10_000,
-        help="Runs in each world. [default: 10000]",
-    ),
+    options.option("--runs", type=Number(2, 100_000), default=10_000, help="Runs in each world."),
     _SEED,
     options.html_option,
     _JSON,
@@ -251,17 +239,9 @@ def split(worlds: tuple[str, ...], calls: int, runs: int, seed: int, **values: A
 @options.group(
     "How",
     options.option(
-        "--call-limit",
-        type=Number(20),
-        default=150,
-        help="Calls that advice may take. [default: 150]",
+        "--call-limit", type=Number(20), default=150, help="Calls that advice may take."
     ),
-    options.option(
-        "--runs",
-        type=_RUNS,
-        default=10_000,
-        help="Pieces of advice in each world. [default: 10000]",
-    ),
+    options.option("--runs", type=_RUNS, default=10_000, help="Pieces of advice in each world."),
     _SEED,
     options.html_option,
     _JSON,
