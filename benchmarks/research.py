@@ -153,7 +153,7 @@ async def _drive(evaluator: EvaluatorClient, evaluations: int, journal: Journal)
         decision=median(between.seconds),
         loop_memory=watch.quarters(loop),
         evaluator_memory=watch.quarters(process),
-        level=evaluator.level,
+        level=evaluator.reply.level,
     )
 
 

@@ -131,7 +131,7 @@ def _write(path: Path, lines: Sequence[str]) -> Path:
 async def _run_strategies(
     examiner: ExaminerClient, problems: Sequence[dict[str, Any]], journal: Journal
 ) -> SetCost:
-    options = {"set": examiner.digest, "strategies": STRATEGIES}
+    options = {"set": examiner.reply.digest, "strategies": STRATEGIES}
     settings = make_settings(
         Models.everywhere(_ADDRESS), 7, strategy="solve", strategy_options=options
     )
@@ -150,7 +150,7 @@ async def _run_strategies(
     own, whole = time.process_time(), total_cpu_time()
     looking = asyncio.create_task(watch.look())
     result = await start(
-        Task(brief="Solve them.", work=Assignments(examiner.assignments)),
+        Task(brief="Solve them.", work=Assignments(examiner.reply.assignments)),
         settings,
         journal=journal,
         prompts=built_in(writes="programs"),
@@ -181,7 +181,7 @@ async def _run_strategies(
         other_load=max(0.0, total_cpu_time() - whole - in_tests - in_loop - in_examiner),
         loop_memory=watch.quarters(loop),
         examiner_memory=watch.quarters(examiner_process),
-        level=examiner.level,
+        level=examiner.reply.level,
     )
 
 

@@ -137,6 +137,11 @@ class Story:
     """Every incumbent, the first draft first."""
 
     @property
+    def strategy(self) -> str:
+        """The name of its strategy or job; empty where it has not started."""
+        return self.settings.strategy if self.settings else ""
+
+    @property
     def incumbent(self) -> Incumbent | None:
         """The current text."""
         return self.incumbents[-1] if self.incumbents else None

@@ -116,8 +116,8 @@ def test_one_seed_gives_one_outcome() -> None:
 def test_shared_looks_deliver_more_where_looks_with_one_seed_are_alike() -> None:
     world = ResearchWorld(name="alike", about="", gain=0.25, correlation=0.9)
     shared, alone = (
-        simulate(world, Way(name="race", sharing=each), 200, 400, 1).quality.mean()
-        for each in ("latest", "none")
+        simulate(world, Way(name="race", shared=each), 200, 400, 1).quality.mean()
+        for each in (True, False)
     )
     assert shared > alone + 0.2
 

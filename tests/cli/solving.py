@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -13,7 +14,7 @@ from tests.programs.stage import PROBLEM, MadeUpExaminer, fenced, program
 from autoreason.errors import InvalidInput
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.programs.assignment import Assignment, Examination, Examined
+from autoreason.programs.assignment import Examination, Examined
 
 WRITERS = ("author", "reviser", "synthesizer")
 WrittenText = Callable[[Request], str]
@@ -22,11 +23,8 @@ WrittenText = Callable[[Request], str]
 class MadeUpClient(MadeUpExaminer):
     """An examiner's client as the command line opens it; a file says how many problems it has."""
 
-    digest = "0" * 16
-    level = "landlock"
     opened: ClassVar[list[dict[str, Any]]] = []
-    assignments: tuple[Assignment, ...]
-    broken: tuple[str, ...]
+    reply: SimpleNamespace
     closed = False
 
     @classmethod
@@ -38,18 +36,22 @@ class MadeUpClient(MadeUpExaminer):
         if first == "no sandbox" and not options["unsafe"]:
             raise InvalidInput("there is no sandbox on this machine; or use --unsafe")
         count = int(first) if first.isdigit() else 1
-        client.assignments = tuple(
+        assignments = tuple(
             replace(PROBLEM, id=f"p{n}", difficulty="hard" if n % 2 else "easy")
             for n in range(1, count + 1)
             if not options.get("only") or f"p{n}" in options["only"]
         )
-        client.broken = tuple(broken)
-        client.level = "none" if options["unsafe"] else "landlock"
+        client.reply = SimpleNamespace(
+            digest="0" * 16,
+            assignments=assignments,
+            broken=tuple(broken),
+            level="none" if options["unsafe"] else "landlock",
+        )
         return client
 
     async def examine(self, examination: Examination) -> Examined:
         """As the made-up examiner says, at a level of one's own."""
-        return replace(await super().examine(examination), level=self.level)
+        return replace(await super().examine(examination), level=self.reply.level)
 
     async def close(self) -> None:
         """Nothing to let go of."""

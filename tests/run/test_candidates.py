@@ -122,7 +122,8 @@ async def test_a_run_that_goes_on_with_another_model_keeps_its_candidates(
     assert finished.calls == paused.calls + 5  # One revision, the synthesis and three judges.
     other = ModelChoice().change(two_revisers().models, {"model": "acme/x"})
     assert other.revisers == ("acme/x", "acme/x")
-    assert ModelChoice().write("acme/x", {"reviser_models": "acme/y"}).revisers == ("acme/y",)
+    chosen = ModelChoice.writing("acme/x", {"reviser_models": "acme/y"})
+    assert chosen.models.revisers == ("acme/y",)
 
 
 async def test_a_watcher_sees_each_reviser_at_work(journal: Journal) -> None:

@@ -103,7 +103,7 @@ async def _opened(records: Sequence[dict[str, Any]], folder: Path) -> Opened:
     except InvalidInput as error:
         pytest.skip(f"programs cannot be run here: {error}")
     await client.close()
-    return Opened(client.assignments, client.digest, records)
+    return Opened(client.reply.assignments, client.reply.digest, records)
 
 
 @pytest.mark.timeout(240)
@@ -304,11 +304,11 @@ async def test_easy_problems_on_the_embedded_model(
         client = await ExaminerClient.open(path)
     except InvalidInput as error:
         pytest.skip(f"programs cannot be run here: {error}")
-    terms = solving_terms(client.digest, "tournament", calls=1)
+    terms = solving_terms(client.reply.digest, "tournament", calls=1)
     chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, max_tokens=48)
     pool = ModelPool()
     result = await start(
-        solving_task(client.assignments),
+        solving_task(client.reply.assignments),
         chosen,
         journal=journal,
         pool=pool,

@@ -155,8 +155,7 @@ class ArtifactSearch:
         return 1 + max(0, needed - len(state.known.incumbent))
 
     def _reached(self, state: SearchState, target: float) -> bool:
-        sign = 1 if self._research.better == "higher" else -1
-        return mean_of(state.values(self._looker).values()) >= sign * target
+        return mean_of(state.values(self._looker).values()) >= self._research.sign * target
 
     def _start_trial(self, number: int, state: SearchState, most: int) -> None:
         task = asyncio.create_task(self._run_trial(number, state, most))
@@ -248,7 +247,7 @@ class ArtifactSearch:
         """The incumbent's mean and the noise, in a sentence for the proposer."""
         research = self._research
         values = state.values(self._looker).values()
-        mean = mean_of(values) * (1 if research.better == "higher" else -1)
+        mean = mean_of(values) * research.sign
         spread = state.spread(self._looker)
         so_far = " so far" if self._rule.drawn else ""
         noise = (

@@ -53,7 +53,7 @@ class Looker:
     def __init__(self, context: JobContext, research: ResearchTask) -> None:
         self._context = context
         self._research = research
-        self._sign = 1.0 if research.better == "higher" else -1.0
+        self._sign = research.sign
         self._shared: set[asyncio.Task[Measurement]] = set()
 
     async def look(self, key: str, files: Files, number: int) -> Measurement:

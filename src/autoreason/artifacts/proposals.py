@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from autoreason.artifacts.artifact import Edit, ProposalError, file_meant
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_statements import shorten
 from autoreason.characters import without_controls
 from autoreason.programs.source import without_reasoning
+from autoreason.report.sentences import shorten
 
 _FIELD = re.compile(
     r"^[\s#>*_-]*(?P<name>hypothesis|expected(?: effect| gain| change)?)[*_ ]*(?::[*_ ]*|$)(?P<rest>.*)",

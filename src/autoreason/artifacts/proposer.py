@@ -13,7 +13,6 @@ from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.normal_form import fingerprint
 from autoreason.artifacts.proposals import read_proposal
 from autoreason.artifacts.refusals import Tried, refusal
-from autoreason.artifacts.research_statements import shorten
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import Effect, ProposalSource, TrialDecided
 from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
@@ -22,6 +21,7 @@ from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.jobs.randomness import draw
 from autoreason.keys import sub_key, try_key
 from autoreason.report.numbers import count
+from autoreason.report.sentences import shorten
 
 _TUNED = 3
 """Every so many proposals one is the optimiser's, where constants are marked."""

@@ -44,10 +44,7 @@ class ResearchContext(JobContext):
             memory=research.limits.memory_mb,
             evaluator=research.evaluator_source,
         )
-        return (
-            Message("system", self.prompts.render("system"), stable=True),
-            Message("user", text, stable=True),
-        )
+        return self.begin(text)
 
 
 def over_artifact(context: JobContext) -> ResearchContext:

@@ -40,7 +40,7 @@ class Deliverable(NamedTuple):
 
 def compares_rules(story: Story) -> bool:
     """Whether it is a comparison, whose parts each have a result."""
-    return story.settings is not None and story.settings.strategy == "research_rules"
+    return story.strategy == "research_rules"
 
 
 def deliverable(story: Story) -> Deliverable | None:
@@ -129,19 +129,14 @@ class ResearchHistory:
             values[number] = max(values[number], record, key=len)
         return measure_noise(values.values()).spread
 
-    @property
-    def sign(self) -> int:
-        """What a number is multiplied by so that higher is better."""
-        return 1 if self.research.better == "higher" else -1
-
     @cached_property
     def end_result(self) -> EndResult | None:
         """The end test over the pairs that have both numbers; None where there is none, or the result failed."""
         if self.end is None or None in self.end.result:
             return None
-        groups = len(self.end.start)
+        groups, sign = len(self.end.start), self.research.sign
         pairs = [
-            (self.sign * one, self.sign * other, len(range(at, self.research.sealed, groups)))
+            (sign * one, sign * other, len(range(at, self.research.sealed, groups)))
             for at, (one, other) in enumerate(zip(self.end.result, self.end.start, strict=True))
             if one is not None and other is not None
         ]

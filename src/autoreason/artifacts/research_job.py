@@ -40,6 +40,7 @@ class Research(Job):
 
     summary = "an artifact improved against a number"
     writes = "files"
+    options_type = ResearchTerms
     common_prompts = ()
     prompts = ("system", "task", "proposer", "fix", *JUDGE_PROMPTS)
     used_settings = PANEL_SETTINGS
@@ -54,18 +55,12 @@ class Research(Job):
         self._search = ArtifactSearch(self.context, self._terms, self._looker)
 
     @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Check the terms."""
-        read_options(settings, ResearchTerms)
-
-    @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:
         """A look that is short of the target and breaks no guard."""
         research = research_of(task)
         if isinstance(query, LookQuery) and research:
             metrics = {name: value_within(each) for name, each in research.guard.items()}
-            short = -1 if research.better == "higher" else 1
-            value = 0.0 if research.target is None else research.target + short
+            value = 0.0 if research.target is None else research.target - research.sign
             return Measurement(outcome=LookOutcome.OK, value=value, metrics=metrics)
         return 0 if isinstance(query, OrderQuery) else super().sample_answer(task, query)
 

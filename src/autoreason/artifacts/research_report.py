@@ -25,7 +25,7 @@ from autoreason.artifacts.trial_events import (
 from autoreason.events import FINISHED
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, figures, words
 from autoreason.story import Story
 from autoreason.tournament.statements import ENDINGS
 
@@ -222,14 +222,9 @@ def _kept_row(trial: TrialRow) -> tuple[str, ...]:
 
 def _table(trials: Sequence[TrialRow], spread: float) -> Table:
     columns = [
-        Column("trial"),
-        Column("on", figures=False),
-        Column("status", figures=False),
-        Column("mean (95 %)"),
-        Column("gain as measured"),
-        Column("evaluations"),
-        Column("hypothesis", figures=False),
-        Column("reason", figures=False),
+        *(*figures("trial"), *words("on", "status")),
+        *figures("mean (95 %)", "gain as measured", "evaluations"),
+        *words("hypothesis", "reason"),
     ]
     rows = [
         (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from autoreason.artifacts.end_test import MIN_ITEMS
 from autoreason.report.numbers import count, duration
+from autoreason.report.sentences import shorten
 
 if TYPE_CHECKING:
     from autoreason.artifacts.end_test import EndResult
@@ -87,12 +88,6 @@ def idea(event: TrialDecided) -> str:
     return shorten(event.hypothesis, _MAX_IDEA) or shorten(
         ", ".join(event.changes) or "no change", _MAX_IDEA
     )
-
-
-def shorten(text: str, limit: int) -> str:
-    """A text as one line of so many characters at most."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def artifact(trial: int) -> str:
@@ -274,7 +269,7 @@ def loop_gain(history: ResearchHistory) -> float | None:
     seen = history.looks_at(kept[0].number).values() or kept[0].values
     start = history.looks_at(0).values() or history.noise.values
     # Rounded once each: equal numbers differ by nothing.
-    return history.sign * (mean(seen) - mean(start))
+    return history.research.sign * (mean(seen) - mean(start))
 
 
 def _tried(history: ResearchHistory) -> str:

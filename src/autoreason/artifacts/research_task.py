@@ -84,6 +84,11 @@ class ResearchTask(Work, Struct, frozen=True, kw_only=True, tag_field="type", ta
     """The evaluator's source, where the task lets the proposer read it."""
 
     @property
+    def sign(self) -> int:
+        """What a number is multiplied by so that higher is better."""
+        return 1 if self.better == "higher" else -1
+
+    @property
     def draws_items(self) -> bool:
         """Whether items are drawn anew for every look, because there are more than a look takes."""
         return 0 < self.per_look < self.items

@@ -17,7 +17,7 @@ from autoreason.jobs.job import read_options
 from autoreason.keys import PartName
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import enough_repeats, holm, student_t
 from autoreason.story import Story
@@ -222,11 +222,8 @@ def _better(pair: RulePair) -> str:
 
 
 def _rule_table(rules: Sequence[RuleRuns]) -> Table:
-    heads = ("runs", "gain", "claimed", "kept", "evaluations")
-    return Table(
-        [Column("rule", figures=False), *map(Column, heads)],
-        [_rule_row(each) for each in rules],
-    )
+    measured = figures("runs", "gain", "claimed", "kept", "evaluations")
+    return Table([*words("rule"), *measured], [_rule_row(each) for each in rules])
 
 
 def _rule_row(each: RuleRuns) -> tuple[str, ...]:
@@ -255,8 +252,8 @@ def _pair_table(pairs: Sequence[RulePair]) -> Table:
         )
         for pair in pairs
     ]
-    columns = [Column("difference in gain", figures=False), Column("mean, 95 %")]
-    return Table([*columns, Column("repeats"), Column("p, adjusted")], rows)
+    measured = figures("mean, 95 %", "repeats", "p, adjusted")
+    return Table([*words("difference in gain"), *measured], rows)
 
 
 def _interval(value: float, half: float) -> str:

@@ -16,7 +16,7 @@ from autoreason.artifacts.keep_rule import KeepRule
 from autoreason.artifacts.rule_study import DEFAULT, NEVER, SINGLE, WORLDS, repeats_rule
 from autoreason.artifacts.simulation import ResearchWorld, Way, simulate
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.studies.simulate.outcomes import Interval, mean
 from autoreason.studies.simulate.protocol_search import shortfall
 from autoreason.studies.simulate.study import OnProgress, in_processes
@@ -97,10 +97,8 @@ class RuleSearchReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """The rules, and their quality case by case."""
-        words = [Column(title, figures=False) for title in ("rule", "settings")]
-        figures = [Column(title) for title in ("tuned", "mean", "worst")]
         found = Table(
-            [*words, *figures, Column("where", figures=False)],
+            [*words("rule", "settings"), *figures("tuned", "mean", "worst"), *words("where")],
             [
                 (
                     rule.name,
@@ -113,7 +111,7 @@ class RuleSearchReport(Report, Struct, frozen=True, kw_only=True):
             ],
         )
         quality = Table(
-            [Column("case", figures=False), *map(Column, self.names())],
+            [*words("case"), *figures(*self.names())],
             [
                 (f"{case.world.name}, {case.evaluations}", *self._qualities(case))
                 for case in OTHER_CASES

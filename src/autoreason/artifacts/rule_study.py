@@ -16,7 +16,7 @@ from autoreason.artifacts.keep_rule import KeepRule
 from autoreason.artifacts.simulation import ResearchWorld, Way, simulate, simulate_fixed_set
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.studies.simulate.outcomes import Interval, mean, ratio
 from autoreason.studies.simulate.study import (
     OnProgress,
@@ -199,7 +199,7 @@ def _table(cells: Sequence[StudyCell]) -> Table:
         )
         for cell in cells
     ]
-    return Table([Column("rule", figures=False), *map(Column, heads)], rows)
+    return Table([*words("rule"), *figures(*heads)], rows)
 
 
 def _fixed_table(cells: Sequence[FixedSetCell]) -> Table:
@@ -208,7 +208,7 @@ def _fixed_table(cells: Sequence[FixedSetCell]) -> Table:
     steps = dict.fromkeys(cell.step for cell in cells)
     rows = [(f"step {step:g}", *(by[step, world] for world in worlds)) for step in steps]
     heads = [f"{world}: true / claimed" for world in worlds]
-    return Table([Column("rule", figures=False), *map(Column, heads)], rows)
+    return Table([*words("rule"), *figures(*heads)], rows)
 
 
 def study_rules(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -14,8 +14,6 @@ from autoreason.artifacts.keep_rule import SHRINK_PAIRS, KeepRule
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Sharing = Literal["latest", "first", "none"]
-"""Which of the incumbent's looks a candidate shares."""
 
 
 class ResearchWorld(Struct, frozen=True, kw_only=True):
@@ -57,13 +55,10 @@ class Way(Struct, frozen=True, kw_only=True):
     """Keeps by a mixture e-value of 1 over this instead of the thresholds."""
     stacked: bool = True
     """A proposal changes the incumbent; else the start."""
-    carried: bool = True
-    """The incumbent's record begins with the looks it was kept with."""
-    sharing: Sharing = "latest"
+    shared: bool = True
+    """A candidate is looked at with the seeds of the incumbent's latest looks."""
     end_test: bool = True
     playoff: bool = False
-    patience: int | None = None
-    """Proposals in a row without a keep that end the search."""
 
 
 class Trials(NamedTuple):
@@ -73,7 +68,6 @@ class Trials(NamedTuple):
     value: Numbers
     error: Numbers
     looks: Numbers
-    against: Numbers
     truth: Numbers
     kept: Flags
 
@@ -221,8 +215,6 @@ class _Search:
         world = self.world
         while True:
             able = self.left >= 1 + world.price * ~self.under_way
-            if self.way.patience:
-                able &= self.idle < self.way.patience
             if not able.any():
                 break
             self.propose(able & ~self.under_way)
@@ -276,18 +268,17 @@ class _Search:
             return
         free = ~self.used[at]
         there = np.arange(self.slots) < self.number[at, None]
-        if self.way.sharing == "none":
+        if self.way.shared:
+            taken = free & there
+            shared = np.asarray(taken.any(1))
+            latest = self.slots - 1 - taken[:, ::-1].argmax(1)
+            slot = np.where(shared, latest, free.argmax(1))
+            luck = self.other_luck[at, slot]
+        else:
             # Never shared: what the incumbent has not seen, or fresh luck where it has seen all.
             slot = self.looks[at].astype(int)
             shared = np.zeros(at.shape, bool)
             luck = self.draw(len(at))
-        else:
-            taken = free & there
-            first = self.way.sharing == "first"
-            slot = taken.argmax(1) if first else self.slots - 1 - taken[:, ::-1].argmax(1)
-            shared = np.asarray(taken.any(1))
-            slot = np.where(shared, slot, free.argmax(1))
-            luck = self.other_luck[at, slot]
         value = self.quality[at] + self.change[at] + self.scale(at) * luck
         self.other_values[at, slot] = value
         self.other_luck[at, slot] = luck
@@ -339,17 +330,8 @@ class _Search:
             keep = _e_value(value, error, spread) >= 1 / way.e_value
             drop = ~keep & ((value / error < way.rule.drop) | (looked >= way.rule.looks))
         over = self.rows[which & (keep | drop)]
-        self.trials.append(
-            Trials(
-                over,
-                value[over],
-                error[over],
-                self.looks[over],
-                self.number[over],
-                self.change[over],
-                keep[over],
-            )
-        )
+        seen = value[over], error[over], self.looks[over]
+        self.trials.append(Trials(over, *seen, self.change[over], keep[over]))
         self.close(over)
         self.keep(self.rows[which & keep])
         self.idle[which & drop] += 1
@@ -367,7 +349,7 @@ class _Search:
         self.under_way[at] = False
 
     def keep(self, at: NDArray[np.int64]) -> None:
-        """The candidate becomes the incumbent, with its looks or without them."""
+        """The candidate becomes the incumbent, with its looks."""
         self.keeps[at] += 1
         self.false_keeps[at] += self.change[at] <= 0
         self.quality[at] += self.change[at]
@@ -375,21 +357,16 @@ class _Search:
         # The former incumbent's squares; the candidate's were added when its trial ended, and are its record now.
         self.sum_squares[at] += self.record_squares[at] - self.record[at] ** 2 / self.number[at]
         self.freedom[at] += self.number[at] - 1
-        carried = self.way.carried
-        if carried:
-            self.sum_squares[at] -= self.squares[at] - self.total[at] ** 2 / self.looks[at]
-            self.freedom[at] -= self.looks[at] - 1
-        self.record[at] = self.total[at] if carried else 0
-        self.record_squares[at] = self.squares[at] if carried else 0
-        self.number[at] = self.looks[at] if carried else 0
-        if self.way.sharing == "first":
-            self.luck[at], self.values[at] = self.other_luck[at], self.other_values[at]
-        else:
-            order = np.argsort(~self.used[at], axis=1, kind="stable")
-            luck = np.take_along_axis(self.other_luck[at], order, 1)
-            old = np.arange(self.slots) < self.number[at, None]
-            self.luck[at] = np.where(old, luck, self.draw(len(at), self.slots))
-            self.values[at] = np.take_along_axis(self.other_values[at], order, 1)
+        self.sum_squares[at] -= self.squares[at] - self.total[at] ** 2 / self.looks[at]
+        self.freedom[at] -= self.looks[at] - 1
+        self.record[at] = self.total[at]
+        self.record_squares[at] = self.squares[at]
+        self.number[at] = self.looks[at]
+        order = np.argsort(~self.used[at], axis=1, kind="stable")
+        luck = np.take_along_axis(self.other_luck[at], order, 1)
+        old = np.arange(self.slots) < self.number[at, None]
+        self.luck[at] = np.where(old, luck, self.draw(len(at), self.slots))
+        self.values[at] = np.take_along_axis(self.other_values[at], order, 1)
         most = int(self.keeps.max())
         if len(self.history) <= most:
             self.history.append(np.zeros(len(self.rows)))
@@ -428,17 +405,9 @@ class _Search:
             claim = np.where(changed, apart.mean(1), 0)
             reach = stdtrit(self.end - 1, 0.975) * apart.std(1, ddof=1) / np.sqrt(self.end)
             low, high = (np.where(changed, claim + sign * reach, 0) for sign in (-1, 1))
-        return Results(
-            quality,
-            claim,
-            low,
-            high,
-            keeps,
-            self.false_keeps,
-            self.proposals,
-            used,
-            Trials(*map(np.concatenate, zip(*self.trials, strict=True))),
-        )
+        trials = Trials(*map(np.concatenate, zip(*self.trials, strict=True)))
+        counted = keeps, self.false_keeps, self.proposals, used
+        return Results(quality, claim, low, high, *counted, trials)
 
 
 def _e_value(value: Numbers, error: Numbers, spread: Numbers) -> Numbers:

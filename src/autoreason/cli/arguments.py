@@ -16,7 +16,7 @@ _SOLVE = (
     *("test_time_limit", "test_memory_limit", "unsafe"),
 )
 _RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
-_ARGUMENTS = (*Settings.__struct_fields__, *ROLE_MODELS, "prompts", "journal")
+_ARGUMENTS = ("model", *Settings.__struct_fields__, *ROLE_MODELS, "prompts", "journal")
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
@@ -28,8 +28,8 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
 def run_options(values: dict[str, Any]) -> dict[str, Any]:
     """What the options give of a run, by the names of the library's arguments."""
     limits = {name: values[option] for name, option in LIMITS.items()}
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    return _given(values, _ARGUMENTS) | ({"budget": Budget(**given)} if given else {})
+    set_limits = {name: limit for name, limit in limits.items() if limit is not None}
+    return given(values, *_ARGUMENTS) | ({"budget": Budget(**set_limits)} if set_limits else {})
 
 
 def write_options(values: dict[str, Any]) -> dict[str, Any]:
@@ -51,46 +51,41 @@ def write_options(values: dict[str, Any]) -> dict[str, Any]:
 
 def judge_options(values: dict[str, Any]) -> dict[str, Any]:
     """The same where only judges are asked."""
-    model = _given(values, ("model",))
-    return model | run_options(values) | {"judge_effort": values["effort"]}
+    return run_options(values) | {"judge_effort": values["effort"]}
 
 
 def solve_options(values: dict[str, Any]) -> dict[str, Any]:
     """The same where programs are written."""
-    return run_options(values) | efforts_of(values) | _given(values, _SOLVE)
+    return run_options(values) | efforts_of(values) | given(values, *_SOLVE)
 
 
 def research_options(values: dict[str, Any]) -> dict[str, Any]:
     """The same where an artifact is improved."""
     efforts = {f"{role}_effort": values["effort"] for role in ("author", "judge")}
-    return run_options(values) | _given(efforts, tuple(efforts)) | _given(values, _RESEARCH)
-
-
-def resume_options(values: dict[str, Any]) -> dict[str, Any]:
-    """What is different when a run goes on."""
-    return run_options(values) | _given(values, ("model",))
+    return run_options(values) | given(efforts, *efforts) | given(values, *_RESEARCH)
 
 
 def contract_of(values: dict[str, Any]) -> dict[str, Any]:
     """The keys of a contract that were given."""
-    return _given(values, Contract.__struct_fields__)
+    return given(values, *Contract.__struct_fields__)
 
 
-def _given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def given(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Those of these options that were given."""
     return {name: values[name] for name in names if values.get(name) not in (None, ())}
 
 
 def efforts_of(values: dict[str, Any]) -> dict[str, Any]:
     """How much each role reasons, where an option says so."""
-    given = {
+    levels = {
         f"{role}_effort": values[f"{role}_effort"] or values["effort"]
         for role in ("author", "critic", "judge")
     }
-    return {name: level for name, level in given.items() if level is not None}
+    return given(levels, *levels)
 
 
-def _pair(given: str) -> tuple[str, str]:
-    name, equals, value = given.partition("=")
+def _pair(option: str) -> tuple[str, str]:
+    name, equals, value = option.partition("=")
     if not equals or not name.strip():
-        raise InvalidInput(f"--option {given} says no value; write it as name=value")
+        raise InvalidInput(f"--option {option} says no value; write it as name=value")
     return name.strip(), value.strip()

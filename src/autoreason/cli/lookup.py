@@ -20,7 +20,7 @@ _NEWEST = 200
 """Runs among which one without a name is looked for."""
 
 all_option = options.group(
-    "Which runs", options.option("--all", "every", is_flag=True, help="Every run in the journal.")
+    "Which runs", options.flag("--all", "every", help="Every run in the journal.")
 )
 
 

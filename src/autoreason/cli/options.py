@@ -18,6 +18,7 @@ Wrap = Callable[[Any], Any]
 Spec = tuple[tuple[str, ...], dict[str, Any]]
 """The names and attributes of an option."""
 FILE = click.Path(path_type=Path)
+FILE.name = "file"
 _NAMED = re.compile(r"([^=:/]+)=(.+)")
 
 
@@ -34,8 +35,26 @@ def group(heading: str, *options: Spec) -> Wrap:
 
 
 def option(*names: str, **attrs: Any) -> Spec:
-    """One option, to be put under a heading."""
-    return names, attrs
+    """One option, to be put under a heading.
+
+    `--to FOLDER` says the word for its value, too; help that does not say its default gets it.
+    """
+    flags, _, words = zip(*(name.partition(" ") for name in names), strict=True)
+    word = "".join(words)
+    default, told = attrs.get("default"), "[default" in attrs.get("help", "")
+    if default and not told and "show_default" not in attrs:
+        attrs["help"] += f" [default: {default}]"
+    return flags, {"metavar": word} | attrs if word else attrs
+
+
+def flag(*names: str, **attrs: Any) -> Spec:
+    """An option without a value."""
+    return option(*names, is_flag=True, **attrs)
+
+
+def file(*names: str, **attrs: Any) -> Spec:
+    """An option whose value is a file or a folder."""
+    return option(*names, type=FILE, **attrs)
 
 
 def field_option(field: Field, *names: str, **attrs: Any) -> Spec:
@@ -96,19 +115,16 @@ def _read_servers(
 
 effort_option = setting(
     "author_effort",
-    "--effort",
-    metavar="LEVEL",
+    "--effort LEVEL",
     help="How much models reason: none, minimal, low, medium, high, xhigh, max.",
     usual=lambda: "the model's own",
 )
 max_tokens_option = setting("max_tokens", metavar="TOKENS")
 judge_temperature_option = setting("judge_temperature", metavar="T")
 seed_option = setting("seed", hint="[default: drawn]")
-panel_judges_option = setting(
-    "judges",
-    help="How many judges vote.",
-    usual=default_panel_judges,
-)
+panel_judges_option = setting("judges", help="How many judges vote.", usual=default_panel_judges)
+JUDGE = (judge_temperature_option, effort_option, max_tokens_option)
+"""How judges are asked."""
 style_option = setting("style", metavar="NAME")
 batch_option = setting("batch", is_flag=True)
 SERVERS = (
@@ -148,21 +164,14 @@ research_models_options = group(
     *SERVERS,
     max_tokens_option,
     effort_option,
-    setting("author_temperature", "--temperature", "author_temperature", metavar="T"),
-    option("--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours."),
+    setting("author_temperature", "--temperature T", "author_temperature"),
+    file("--prompts DIR", help="Your own prompts in place of ours."),
     seed_option,
 )
 text_options = group(
     "What to start from",
-    option(
-        "--draft",
-        type=FILE,
-        metavar="FILE",
-        help="A text to improve; without it the author writes one.",
-    ),
-    option(
-        "--facts", type=FILE, metavar="FILE", help="Ground truth for critic, authors and judges."
-    ),
+    file("--draft", help="A text to improve; without it the author writes one."),
+    file("--facts", help="Ground truth for critic, authors and judges."),
 )
 contract_options = group(
     "Contract, checked by code in every text (also as front matter of the brief)",
@@ -184,9 +193,7 @@ limit_options = group(
 strategy_options = group(
     "Strategy",
     setting("strategy", metavar="NAME"),
-    setting(
-        "strategy_options", "--option", "strategy_options", metavar="NAME=VALUE", multiple=True
-    ),
+    setting("strategy_options", "--option NAME=VALUE", "strategy_options", multiple=True),
 )
 draft_options = group("The drafts", setting("drafts"), setting("max_drafts"))
 candidate_options = group(
@@ -202,11 +209,11 @@ stop_options = group(
     setting("k", "-k", "k"),
     setting("passes"),
     setting("playoff"),
-    option("--no-playoff", is_flag=True, help="Deliver the last A as it stands."),
+    flag("--no-playoff", help="Deliver the last A as it stands."),
     setting("confirmation"),
     setting("plateau", metavar="PASSES"),
     setting("plateau_change", metavar="SHARE"),
-    setting("stop_rules", "--stop-rule", "stop_rules", multiple=True, metavar="FILE.py:NAME"),
+    setting("stop_rules", "--stop-rule FILE.py:NAME", "stop_rules", multiple=True),
 )
 panel_options = group(
     "The panel",
@@ -221,13 +228,9 @@ panel_options = group(
     setting("required_lead", metavar="POINTS"),
     setting("tie_order", metavar="ORDER"),
 )
-own_prompts_option = option(
-    "--prompts", type=FILE, metavar="DIR", help="Your own prompts in place of ours, by file name."
-)
-_prompts_option = option(
-    "--prompts",
-    type=FILE,
-    metavar="DIR|small",
+own_prompts_option = file("--prompts DIR", help="Your own prompts in place of ours, by file name.")
+_prompts_option = file(
+    "--prompts DIR|small",
     help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
 )
 
@@ -250,38 +253,40 @@ model_options = _asking_options(_prompts_option)
 journal_option = group(
     "Record",
     option(
-        "--journal",
-        metavar="URL",
+        "--journal URL",
         help="The journal to use: a file, or postgresql://user@host/database."
         " [default: AUTOREASON_JOURNAL or your data folder]",
     ),
 )
-html_option = option(
-    "--html",
-    type=FILE,
-    metavar="FILE",
-    help="Also write the report there, as a page for a browser.",
+
+
+def _check_page(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written before anything is spent."""
+    if path is not None:
+        from autoreason.files import check_output
+
+        check_output(path, "--html")
+    return path
+
+
+html_option = file(
+    "--html", callback=_check_page, help="Also write the report there, as a page for a browser."
 )
+quiet_option = flag("-q", "--quiet", help="No progress.")
+live_option = flag("--no-live", help="One line per step instead of the live view.")
 view_options = group(
     "Output",
-    option(
-        "-o",
-        "--output",
-        type=FILE,
-        metavar="FILE",
-        help="Write the text there instead of to standard output.",
-    ),
-    option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the text."),
+    file("-o", "--output", help="Write the text there instead of to standard output."),
+    flag("--json", "as_json", help="Print one JSON object instead of the text."),
     html_option,
-    option(
+    flag(
         "--fail-on-contract",
-        is_flag=True,
         help="Exit status 6 where the text breaks its contract; it is written all the same.",
     ),
-    option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
-    option("--no-live", is_flag=True, help="One line per step instead of the live view."),
+    flag("-q", "--quiet", help="No progress and no summary."),
+    live_option,
 )
-_json = option("--json", "as_json", is_flag=True, help="Print JSON.")
+_json = flag("--json", "as_json", help="Print JSON.")
 json_option = group("Output", _json)
 report_options = group("Output", _json, html_option)
 
@@ -298,20 +303,18 @@ judges_options = group(
     ),
     *SERVERS,
     batch_option,
-    judge_temperature_option,
-    effort_option,
-    max_tokens_option,
-    option("--facts", type=FILE, metavar="FILE", help="Ground truth that judges are shown."),
+    *JUDGE,
+    file("--facts", help="Ground truth that judges are shown."),
     own_prompts_option,
     seed_option,
 )
 table_options = group(
     "Output",
-    option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table."),
+    flag("--json", "as_json", help="Print one JSON object instead of the table."),
     html_option,
-    option("-q", "--quiet", is_flag=True, help="No progress."),
-    option("--no-live", is_flag=True, help="One line per step instead of the live view."),
-    option("--dry-run", is_flag=True, help="Show what it would take; call nothing."),
+    quiet_option,
+    live_option,
+    flag("--dry-run", help="Show what it would take; call nothing."),
 )
 
 

@@ -23,7 +23,6 @@ from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.message import print_message
 from autoreason.cli.views.view import View
-from autoreason.files import check_output
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
 if TYPE_CHECKING:
@@ -80,7 +79,6 @@ def run_prepared(
     prepared: PreparedRun, values: dict[str, Any], *, verbose: bool | None = None
 ) -> int:
     """Drive a run to its end, or with --dry-run show what it would do."""
-    check_output(values["html"], "--html")
     if values.get("dry_run"):
         from autoreason.cli.views.preview import dry_run
 

@@ -107,6 +107,10 @@ class JobContext:
             # Texts of recorded passes have a stage, and kept their contract to be judged.
             finished=any(not entry.stage for entry in task.entries),
         )
+        return self.begin(text)
+
+    def begin(self, text: str) -> tuple[Message, ...]:
+        """The messages that begin a conversation about what a text says."""
         return (
             Message("system", self.prompts.render("system"), stable=True),
             Message("user", text, stable=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, TypeVar
@@ -37,6 +38,8 @@ class Job:
     """The prompts that every job of its kind uses."""
     prompts: ClassVar[tuple[str, ...] | None] = None
     """The prompts it uses in addition to the common ones; None is all of them."""
+    options_type: ClassVar[type[Struct] | None] = None
+    """Its options, as the struct that they are read into; None where it has none."""
     used_settings: ClassVar[tuple[str, ...] | None] = None
     """The settings it looks at in addition to those of every author, models as `critic_model`; None is all of them."""
     writes: ClassVar[Product | None] = None
@@ -95,8 +98,10 @@ class Job:
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """Raise `InvalidInput` for unknown options; by default there are none."""
-        if settings.strategy_options:
+        """Raise `InvalidInput` for options that it does not have, or cannot use."""
+        if cls.options_type is not None:
+            read_options(settings, cls.options_type)
+        elif settings.strategy_options:
             name = min(settings.strategy_options)
             raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
 
@@ -124,6 +129,14 @@ class Job:
         finished = JobFinished(reason=reason, text=text, origin=origin)
         self.emit(finished)
         return finished
+
+
+def join_plans(*plans: Plan) -> Plan:
+    """Several plans as one."""
+    joined: Counter[str] = Counter()
+    for plan in plans:
+        joined.update(plan)
+    return joined
 
 
 def repeat_plans(plans: Plans, times: int) -> Plans:

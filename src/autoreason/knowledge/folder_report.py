@@ -24,7 +24,7 @@ from autoreason.knowledge_records import Record, RecordKind
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed, shorten
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, figures, words
 from autoreason.type_hints import check_call
 
 _MAX_NAMED = 20
@@ -79,11 +79,7 @@ class FolderReport(Report):
 
     def sections(self) -> list[Section]:
         """Files with their columns, then what to know of the records, then what cannot be used."""
-        columns = [
-            Column("file", figures=False),
-            Column("records"),
-            Column("read as", figures=False),
-        ]
+        columns = [*words("file"), *figures("records"), *words("read as")]
         rows = [
             (each.file, f"{each.records:,}", _describe_columns(each))
             for each in self.files

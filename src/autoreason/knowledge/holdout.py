@@ -31,7 +31,7 @@ from autoreason.knowledge.test_results import TestResult, Verdict, keep_test
 from autoreason.knowledge_records import FITTED, Record
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table, Tone
+from autoreason.report.table import Table, Tone, figures, words
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
@@ -136,12 +136,8 @@ class PredictorTest(Report):
             ("length: the longer one", length, UNKNOWN, ""),
             ("a coin", "50 %", UNKNOWN, ""),
         ]
-        columns = [
-            Column("predictor", figures=False),
-            Column("right (95 %)"),
-            Column("points over length"),
-            Column("verdict", figures=False),
-        ]
+        shown = figures("right (95 %)", "points over length")
+        columns = [*words("predictor"), *shown, *words("verdict")]
         if self.predictor == "length":
             del rows[1:3]
         return [

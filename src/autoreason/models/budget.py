@@ -129,7 +129,8 @@ class BudgetTracker:
         self._elapsed = elapsed
         """Working time so far in seconds, that of earlier processes included."""
         self._limited = budget != Budget()
-        self._spent = Spent()
+        self.spent = Spent()
+        """What was spent, without reservations."""
         # Assumed where providers report no usage: it counts towards the limits and is never shown.
         self._assumed = NOTHING_USED
         self._largest = NOTHING_USED
@@ -144,11 +145,6 @@ class BudgetTracker:
     def bound(self, request: Request, rates: Rates | None) -> CostBound:
         """What to reserve for a request; nothing without limits."""
         return upper_bound(request, rates) if self._limited or self._shared else _NOTHING
-
-    @property
-    def spent(self) -> Spent:
-        """What was spent, without reservations."""
-        return self._spent
 
     async def reserve(self, upper: CostBound) -> Reservation:
         """Reserve a call's upper bound; wait where it may fit once other calls are settled."""
@@ -188,7 +184,7 @@ class BudgetTracker:
 
     def carry(self, reply: Reply, upper: CostBound) -> None:
         """Count a reply as spent; its upper bound replaces what it does not report."""
-        self._spent = self._spent.plus(reply)
+        self.spent = self.spent.plus(reply)
         if not self._limited:
             return
         costs = [each.cost for each in (self._largest, upper) if each.cost is not None]
@@ -221,7 +217,7 @@ class BudgetTracker:
     @property
     def used(self) -> CostBound:
         """What counts against the limits."""
-        spent = CostBound(self._spent.calls, self._spent.known_tokens, self._spent.known_cost)
+        spent = CostBound(self.spent.calls, self.spent.known_tokens, self.spent.known_cost)
         return spent.plus(self._assumed)
 
     def shortage(self, calls: int) -> Shortage | None:

@@ -59,7 +59,8 @@ class ConcurrencyLimiter:
         self._max_limit = float(max_limit or 16 * start)
         self._window = window
         self._max_pause = max_pause
-        self._inside = 0
+        self.inside = 0
+        """How many calls run."""
         self._queue: deque[asyncio.Future[None]] = deque()
         self._narrowed_at = -inf
         self._paused_until = -inf
@@ -70,16 +71,11 @@ class ConcurrencyLimiter:
         """How many calls may run now."""
         return int(self._width)
 
-    @property
-    def inside(self) -> int:
-        """How many calls run."""
-        return self._inside
-
     async def enter(self) -> None:
         """Wait for a place."""
         # No call is overtaken here: there is a queue only while the limiter is full or paused.
-        if self._inside < self.limit and not self._reopening:
-            self._inside += 1
+        if self.inside < self.limit and not self._reopening:
+            self.inside += 1
             return
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
@@ -94,16 +90,16 @@ class ConcurrencyLimiter:
 
     def restore(self) -> None:
         """Count a call that has a place already, from a limiter which is gone."""
-        self._inside += 1
+        self.inside += 1
 
     def leave(self) -> None:
         """Give the place back."""
-        self._inside -= 1
+        self.inside -= 1
         self._admit()
 
     def widen(self) -> None:
         """A call succeeded: one more place per `limit` such calls, if all places were taken."""
-        if self._inside >= self.limit:
+        if self.inside >= self.limit:
             # A provider that has never refused is probed: twice the places with every round.
             step = 1.0 if self._narrowed_at == -inf else 1.0 / self._width
             self._width = min(self._max_limit, self._width + step)
@@ -133,10 +129,10 @@ class ConcurrencyLimiter:
         self._admit()
 
     def _admit(self) -> None:
-        while self._queue and self._inside < self.limit and not self._reopening:
+        while self._queue and self.inside < self.limit and not self._reopening:
             turn = self._queue.popleft()
             if not turn.done():
-                self._inside += 1
+                self.inside += 1
                 turn.set_result(None)
 
 

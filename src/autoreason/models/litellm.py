@@ -54,20 +54,16 @@ class LiteLLMModel:
     """`bedrock/X`, `vertex/X`, `azure/X`, or `litellm/X` for anything else LiteLLM can name."""
 
     def __init__(self, address: str) -> None:
-        self._address = address
+        self.address = address
+        """`provider/model`."""
         self._name = litellm_name(address)
         self._library: Any = None
-
-    @property
-    def address(self) -> str:
-        """`provider/model`."""
-        return self._address
 
     def check(self) -> None:
         """Raise `InvalidInput` if LiteLLM is not installed; imports nothing."""
         if importlib.util.find_spec("litellm") is None:
             raise InvalidInput(
-                f"{self._address} needs LiteLLM; run `pip install litellm`, or choose another model"
+                f"{self.address} needs LiteLLM; run `pip install litellm`, or choose another model"
             )
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:

@@ -53,14 +53,10 @@ class LocalModel:
     """`local/NAME` or `local/PATH.gguf`, loaded on the first call and shared by all who name it."""
 
     def __init__(self, address: str) -> None:
-        self._address = address
+        self.address = address
+        """`local/NAME` or `local/PATH.gguf`."""
         self._path = _path_of(address)
         self._engine: _Engine | None = None
-
-    @property
-    def address(self) -> str:
-        """`local/NAME` or `local/PATH.gguf`."""
-        return self._address
 
     @cached_property
     def window(self) -> int:
@@ -71,15 +67,15 @@ class LocalModel:
         """Raise `InvalidInput` if the model cannot be run here; loads nothing."""
         if importlib.util.find_spec("xllamacpp") is None:
             raise InvalidInput(
-                f"{self._address} needs xllamacpp; run `pip install xllamacpp`, "
+                f"{self.address} needs xllamacpp; run `pip install xllamacpp`, "
                 "or choose another model"
             )
-        name = self._address.removeprefix("local/")
+        name = self.address.removeprefix("local/")
         known = CATALOG.get(name)
         if known and not is_pulled(known):
             raise InvalidInput(
-                f"{self._address} is not on this machine yet ({(known.size or 0) // 1_000_000:,} MB); "
-                f"run `autoreason models pull{'' if self._address == EMBEDDED else f' {name}'}`"
+                f"{self.address} is not on this machine yet ({(known.size or 0) // 1_000_000:,} MB); "
+                f"run `autoreason models pull{'' if self.address == EMBEDDED else f' {name}'}`"
             )
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
@@ -115,7 +111,7 @@ class LocalModel:
             body["temperature"] = request.temperature
         if request.seed is not None:
             body["seed"] = request.seed
-        small = self._address == EMBEDDED
+        small = self.address == EMBEDDED
         if request.schema is None and small:
             body["repeat_penalty"] = _REPEAT_PENALTY
         if request.schema is not None:

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -119,46 +120,52 @@ def _ollama(url: str) -> str:
     return f"{parts.scheme}://{host}:{parts.port or default}{path}"
 
 
+def _variable(name: str) -> str:
+    """What the variables of a provider begin with."""
+    return "".join(sign if sign.isalnum() else "_" for sign in name.upper())
+
+
 def custom(name: str) -> Provider:
     """A server we do not know, reached at an address the user gives."""
-    variable = "".join(sign if sign.isalnum() else "_" for sign in name.upper())
-    return Provider(name=name, base_url="", key_variables=(f"{variable}_API_KEY",), needs_key=False)
+    key = f"{_variable(name)}_API_KEY"
+    return Provider(name=name, base_url="", key_variables=(key,), needs_key=False)
 
 
-_OPENAI = Provider(
-    name="openai",
-    base_url="https://api.openai.com/v1",
-    base_variables=("OPENAI_BASE_URL",),
-    key_variables=("OPENAI_API_KEY",),
+def _known(name: str, base_url: str, **other: Any) -> Provider:
+    """A provider whose variables are called after it, unless others are given."""
+    variables = {
+        "base_variables": (f"{_variable(name)}_BASE_URL",),
+        "key_variables": (f"{_variable(name)}_API_KEY",),
+    }
+    return Provider(name=name, base_url=base_url, **variables | other)
+
+
+_local = partial(_known, needs_key=False, local=True, concurrency=2)
+_OPENAI = _known(
+    "openai",
+    "https://api.openai.com/v1",
     own_quirks=Quirks(completion_tokens=True, cache_key=True),
     no_temperature=("o1", "o3", "o4", "gpt-5"),
     responses=r"(o\d|gpt-[\d.]+)-(pro|codex)\b|o\d.*-deep-research",
     batch="openai",
 )
-_KNOWN = (
+_ALL = (
     _OPENAI,
     replace(_OPENAI, name="openai-responses", dialect="openai_responses"),
-    Provider(
-        name="anthropic",
-        base_url="https://api.anthropic.com",
+    _known(
+        "anthropic",
+        "https://api.anthropic.com",
         dialect="anthropic",
-        base_variables=("ANTHROPIC_BASE_URL",),
-        key_variables=("ANTHROPIC_API_KEY",),
         concurrency=8,
         batch="anthropic",
         no_temperature=(
-            "claude-opus-4-7",
-            "claude-opus-4-8",
-            "claude-opus-5",
-            "claude-sonnet-5",
-            "claude-haiku-5",
-            "claude-fable",
-            "claude-mythos",
+            *("claude-opus-4-7", "claude-opus-4-8", "claude-opus-5", "claude-sonnet-5"),
+            *("claude-haiku-5", "claude-fable", "claude-mythos"),
         ),
     ),
-    Provider(
-        name="gemini",
-        base_url="https://generativelanguage.googleapis.com/v1beta",
+    _known(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
         dialect="gemini",
         base_variables=("GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
         # Google's own client takes them in this order.
@@ -166,134 +173,45 @@ _KNOWN = (
         concurrency=8,
         no_schema=("gemma-",),
     ),
-    Provider(
-        name="openrouter",
-        base_url="https://openrouter.ai/api/v1",
-        base_variables=("OPENROUTER_BASE_URL",),
-        key_variables=("OPENROUTER_API_KEY",),
+    _known(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
         quirks=Quirks(require_schema=True),
         open_list=True,
     ),
-    Provider(
-        name="groq",
-        base_url="https://api.groq.com/openai/v1",
-        base_variables=("GROQ_BASE_URL",),
-        key_variables=("GROQ_API_KEY",),
-        concurrency=8,
-    ),
-    Provider(
-        name="together",
-        base_url="https://api.together.ai/v1",
-        base_variables=("TOGETHER_BASE_URL",),
-        key_variables=("TOGETHER_API_KEY",),
-    ),
-    Provider(
-        name="mistral",
-        base_url="https://api.mistral.ai/v1",
-        base_variables=("MISTRAL_BASE_URL",),
-        key_variables=("MISTRAL_API_KEY",),
+    _known("groq", "https://api.groq.com/openai/v1", concurrency=8),
+    _known("together", "https://api.together.ai/v1"),
+    _known(
+        "mistral",
+        "https://api.mistral.ai/v1",
         concurrency=4,
         # Its streams report usage unasked, and it refuses fields it does not know.
         quirks=Quirks(no_stream_options=True, random_seed=True),
     ),
-    Provider(
-        name="deepseek",
-        base_url="https://api.deepseek.com/v1",
-        base_variables=("DEEPSEEK_BASE_URL",),
-        key_variables=("DEEPSEEK_API_KEY",),
-        quirks=Quirks(no_schema=True),
-    ),
-    Provider(
-        name="xai",
-        base_url="https://api.x.ai/v1",
-        base_variables=("XAI_BASE_URL",),
-        key_variables=("XAI_API_KEY",),
-    ),
-    Provider(
-        name="cerebras",
-        base_url="https://api.cerebras.ai/v1",
-        base_variables=("CEREBRAS_BASE_URL",),
-        key_variables=("CEREBRAS_API_KEY",),
-        concurrency=8,
-        # An endpoint of one's own goes by its own name.
-        unlisted=True,
-    ),
-    Provider(
-        name="fireworks",
-        base_url="https://api.fireworks.ai/inference/v1",
-        base_variables=("FIREWORKS_BASE_URL",),
-        key_variables=("FIREWORKS_API_KEY",),
-        unlisted=True,
-    ),
-    Provider(
-        name="moonshot",
-        base_url="https://api.moonshot.ai/v1",
-        base_variables=("MOONSHOT_BASE_URL",),
-        key_variables=("MOONSHOT_API_KEY",),
-        concurrency=4,
-        no_temperature=("kimi-",),
-    ),
-    Provider(
-        name="zai",
-        base_url="https://api.z.ai/api/paas/v4",
-        base_variables=("ZAI_BASE_URL",),
-        key_variables=("ZAI_API_KEY",),
+    _known("deepseek", "https://api.deepseek.com/v1", quirks=Quirks(no_schema=True)),
+    _known("xai", "https://api.x.ai/v1"),
+    # An endpoint of one's own goes by its own name.
+    _known("cerebras", "https://api.cerebras.ai/v1", concurrency=8, unlisted=True),
+    _known("fireworks", "https://api.fireworks.ai/inference/v1", unlisted=True),
+    _known("moonshot", "https://api.moonshot.ai/v1", concurrency=4, no_temperature=("kimi-",)),
+    _known(
+        "zai",
+        "https://api.z.ai/api/paas/v4",
         concurrency=4,
         quirks=Quirks(no_schema=True),
         unlisted=True,
     ),
-    Provider(
-        name="nebius",
-        base_url="https://api.tokenfactory.nebius.com/v1",
-        base_variables=("NEBIUS_BASE_URL",),
-        key_variables=("NEBIUS_API_KEY",),
-        unlisted=True,
-    ),
-    Provider(
-        name="huggingface",
-        base_url="https://router.huggingface.co/v1",
-        base_variables=("HUGGINGFACE_BASE_URL",),
+    _known("nebius", "https://api.tokenfactory.nebius.com/v1", unlisted=True),
+    _known(
+        "huggingface",
+        "https://router.huggingface.co/v1",
         key_variables=("HF_TOKEN", "HUGGINGFACE_API_KEY"),
         open_list=True,
         unlisted=True,
     ),
-    Provider(
-        name="ollama",
-        base_url="http://127.0.0.1:11434/v1",
-        base_variables=("OLLAMA_HOST",),
-        key_variables=("OLLAMA_API_KEY",),
-        needs_key=False,
-        local=True,
-        concurrency=2,
-    ),
-    Provider(
-        name="vllm",
-        base_url="http://127.0.0.1:8000/v1",
-        base_variables=("VLLM_BASE_URL",),
-        key_variables=("VLLM_API_KEY",),
-        needs_key=False,
-        local=True,
-        concurrency=8,
-    ),
-    Provider(
-        name="lmstudio",
-        base_url="http://127.0.0.1:1234/v1",
-        base_variables=("LMSTUDIO_BASE_URL",),
-        key_variables=("LMSTUDIO_API_KEY",),
-        needs_key=False,
-        local=True,
-        concurrency=2,
-    ),
-    Provider(
-        name="llamacpp",
-        base_url="http://127.0.0.1:8080/v1",
-        base_variables=("LLAMACPP_BASE_URL",),
-        key_variables=("LLAMACPP_API_KEY",),
-        unlisted=True,
-        needs_key=False,
-        local=True,
-        concurrency=2,
-    ),
+    _local("ollama", "http://127.0.0.1:11434/v1", base_variables=("OLLAMA_HOST",)),
+    _local("vllm", "http://127.0.0.1:8000/v1", concurrency=8),
+    _local("lmstudio", "http://127.0.0.1:1234/v1"),
+    _local("llamacpp", "http://127.0.0.1:8080/v1", unlisted=True),
 )
-
-PROVIDERS: Mapping[str, Provider] = MappingProxyType({each.name: each for each in _KNOWN})
+PROVIDERS: Mapping[str, Provider] = MappingProxyType({each.name: each for each in _ALL})

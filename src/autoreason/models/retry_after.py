@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -26,7 +26,7 @@ def retry_after(
     """Seconds to wait before asking again, or None where the provider does not state it."""
     wait = _milliseconds(headers.get("retry-after-ms"))
     if wait is None:
-        wait = _seconds_or_date(headers.get("retry-after"), now)
+        wait = _wait(headers.get("retry-after"), _number, parsedate_to_datetime, now)
     if wait is None:
         wait = stated
     if wait is None and status == 429:
@@ -48,7 +48,8 @@ def duration(text: str | None) -> float | None:
 def _until_reset(headers: Mapping[str, str], now: datetime | None) -> float | None:
     """Until the limit that was hit is lifted; the longest where that one is not known."""
     resets = [
-        (headers.get(left), _duration_or_moment(headers.get(reset), now)) for left, reset in _RESETS
+        (headers.get(left), _wait(headers.get(reset), duration, datetime.fromisoformat, now))
+        for left, reset in _RESETS
     ]
     waits = [(left, wait) for left, wait in resets if wait is not None]
     spent = [wait for left, wait in waits if left == "0"]
@@ -60,27 +61,20 @@ def _milliseconds(text: str | None) -> float | None:
     return None if number is None else number / 1000
 
 
-def _seconds_or_date(text: str | None, now: datetime | None) -> float | None:
-    number = _number(text)
-    if number is not None or not text:
-        return number
-    try:
-        return _until(parsedate_to_datetime(text), now)
-    except ValueError:
-        return None
-
-
-def _duration_or_moment(text: str | None, now: datetime | None) -> float | None:
-    wait = duration(text)
+def _wait(
+    text: str | None,
+    read_wait: Callable[[str | None], float | None],
+    read_moment: Callable[[str], datetime],
+    now: datetime | None,
+) -> float | None:
+    """A text that says how long to wait, or until when."""
+    wait = read_wait(text)
     if wait is not None or not text:
         return wait
     try:
-        return _until(datetime.fromisoformat(text.strip()), now)
+        moment = read_moment(text.strip())
     except ValueError:
         return None
-
-
-def _until(moment: datetime, now: datetime | None) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())

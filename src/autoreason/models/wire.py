@@ -45,7 +45,8 @@ class WireModel:
         batch: bool = False,
     ) -> None:
         """With `batch`, the transport is the model's own and sends in batches, at half the price."""
-        self._address = address
+        self.address = address
+        """`provider/model`."""
         self._model = address.partition("/")[2]
         self._provider = provider
         self._base = base
@@ -56,11 +57,6 @@ class WireModel:
         self._transport = transport or Transport()
         self.quirks = replace(provider.quirks_of(self._model, base), no_stream=batch)
         self._repeats = False
-
-    @property
-    def address(self) -> str:
-        """`provider/model`."""
-        return self._address
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request; streamed with `on_signal`, except for judges, or where the text must be watched."""
@@ -76,7 +72,7 @@ class WireModel:
             except Refused as refused:
                 if refused.provider_error.refused:
                     reply = Reply(
-                        outcome=Outcome.REFUSED, text="", model=self._address, finish=str(refused)
+                        outcome=Outcome.REFUSED, text="", model=self.address, finish=str(refused)
                     )
                     break
                 learned = learn(quirks, refused, request, listener is not None)
@@ -91,7 +87,7 @@ class WireModel:
         self._repeats = self._repeats or reply.finish == REPEATS
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
-            cost = prices.price(self._address, usage, batch=self._batch)
+            cost = prices.price(self.address, usage, batch=self._batch)
         return replace(
             reply,
             usage=usage,
@@ -131,7 +127,7 @@ class WireModel:
         events = SseParser()
         payloads = [*events.feed(body), *events.end()]
         if not payloads or isinstance(payloads[0], UnstreamedBody):
-            return dialect.read(body, self._address)
+            return dialect.read(body, self.address)
         reducer = dialect.reducer()
         for payload in payloads:
             if isinstance(payload, ErrorEvent):
@@ -139,7 +135,7 @@ class WireModel:
             reducer.feed(payload)
             if reducer.ended:
                 break
-        return reducer.finish(self._address)
+        return reducer.finish(self.address)
 
     async def _stream(
         self, call: HttpCall, dialect: Dialect, key: str, on_signal: OnSignal
@@ -150,7 +146,7 @@ class WireModel:
             async with aclosing(self._transport.stream(call)) as payloads:
                 async for payload in payloads:
                     if isinstance(payload, UnstreamedBody):
-                        reply = dialect.read(payload, self._address)
+                        reply = dialect.read(payload, self.address)
                         on_signal(TextArrived(key, reply.text))
                         return reply
                     if isinstance(payload, ErrorEvent):
@@ -163,7 +159,7 @@ class WireModel:
                             return Reply(
                                 outcome=Outcome.TRUNCATED,
                                 text="".join(texts),
-                                model=self._address,
+                                model=self.address,
                                 finish=REPEATS,
                             )
                     if reducer.ended:
@@ -172,7 +168,7 @@ class WireModel:
             # A complete text is paid for; only its usage was still to come.
             if not reducer.whole:
                 raise
-        return reducer.finish(self._address)
+        return reducer.finish(self.address)
 
     def _call(
         self, request: Request, dialect: Dialect, quirks: Quirks, *, streamed: bool

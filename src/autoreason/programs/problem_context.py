@@ -38,10 +38,7 @@ class ProgramContext(JobContext):
             memory=assignment.memory_mb,
             examples=examples,
         )
-        return (
-            Message("system", self.prompts.render("system"), stable=True),
-            Message("user", text, stable=True),
-        )
+        return self.begin(text)
 
 
 def program_context(context: JobContext, allowance: Allowance) -> ProgramContext:

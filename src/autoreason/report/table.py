@@ -43,6 +43,16 @@ class Column(NamedTuple):
     """Columns that it gets before spare columns do, and where there is room."""
 
 
+def words(*titles: str) -> list[Column]:
+    """Columns of words, by their titles."""
+    return [Column(title, figures=False) for title in titles]
+
+
+def figures(*titles: str) -> list[Column]:
+    """Columns of figures, by their titles."""
+    return [Column(title) for title in titles]
+
+
 class Fragment(NamedTuple):
     """A piece of a line, and its tone."""
 

@@ -88,12 +88,10 @@ def prepare_advise(
         Span(low=20, likely=142, high=1280)
     """
     check_arguments(prepare_advise, options, brief=brief, model=model)
-    choice = ModelChoice()
     terms = {name: options.get(name) for name in ("instead", "source")}
     return prepare(
         task_in(brief, options),
-        choice.write(model, options),
-        choice,
+        ModelChoice.writing(model, options),
         options,
         strategy="advise",
         strategy_options={name: value for name, value in terms.items() if value},

@@ -48,7 +48,7 @@ def measure_cell(result: Result) -> CellResult:
 
 def _product(result: Result, story: Story) -> dict[str, Any]:
     """What a finished cell delivered."""
-    strategy = story.settings.strategy if story.settings else ""
+    strategy = story.strategy
     if strategy == "solve":
         return _programs(story)
     if strategy == "research":

@@ -96,7 +96,7 @@ def prepare_fork(
     if contract := options.get("contract"):
         merged = make_contract({**asdict(task.contract), **contract}, "contract")
         task = check_task(replace(task, contract=merged))
-    if _is_advice(story):
+    if story.strategy == "advise":
         # It is followed, not repeated.
         before = replace(before, strategy="autoreason", strategy_options={})
     choice = ModelChoice()
@@ -172,10 +172,6 @@ def _forked_task(
     return replace(task, draft=_text(story, run, at_pass)), settings
 
 
-def _is_advice(story: Story) -> bool:
-    return story.settings is not None and story.settings.strategy == "advise"
-
-
 def _forked_research(
     task: Task,
     research: ResearchTask,
@@ -211,7 +207,7 @@ def _forked_research(
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:
-    if at_pass is None and _is_advice(story) and story.text:
+    if at_pass is None and story.strategy == "advise" and story.text:
         return story.text
     decided = sum(p.decided is not None for p in story.passes)
     if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= decided):

@@ -105,18 +105,16 @@ def prepare_knowledge_test(
     number = options.get("pairs")
     if number is not None and number < 1:
         raise InvalidInput(f"`pairs` is {number}; give 1 or more")
-    choice = ModelChoice()
-    models = choice.judge(model, options)
+    choice = ModelChoice.judging(model, options)
     prepared = prepare(
         Task(brief="Choose the text that does better."),
-        models,
         choice,
         options,
         strategy="knowledge_test",
         strategy_options={"folder": str(Path(folder).resolve())},
     )
     check_private(folder)
-    at_home = not choice.objects and not destinations(models, options.get("base_url"))
+    at_home = not choice.objects and not destinations(choice.models, options.get("base_url"))
     known = spread_private(read_folder(folder).records)
     records = [each for each in known if at_home or not each.private]
     work = _draw_pairs(folder, records, options, prepared.settings.seed, private=at_home)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autoreason.report.numbers import UNKNOWN, count, duration, money, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.run.cells import cell_prompts
 from autoreason.run.estimate import Number, RunEstimate, Span, estimate_run
 from autoreason.settings import Budget, Settings
@@ -135,13 +135,11 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             )
             for each in self.arms
         ]
-        names = ("cells", "calls", "tokens", "cost")
-        columns = [Column("arm", figures=False), *map(Column, names)]
+        columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
         parts = [Section("Cells", self._limits(), [Table(columns, rows)])]
         if self.tests:
-            words = [Column(name, figures=False) for name in ("comparison", "arms", "measure")]
-            heads = [Column(f"{self.clusters}s"), Column("shows", figures=False)]
-            table = Table([*words, *heads], [_test_row(each) for each in self.tests])
+            heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
+            table = Table([*heads, *words("shows")], [_test_row(each) for each in self.tests])
             parts.append(Section("What it can show", tables=[table], sentences=self._notes()))
         return parts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
@@ -15,16 +15,25 @@ _ROLES = ("author", "critic", "synthesizer")
 class ModelChoice:
     """Models given as addresses or as objects: the addresses by role, and the objects by address."""
 
+    models: Models
+
     def __init__(self) -> None:
         self.objects: dict[str, Model] = {}
 
-    def write(self, model: str | Model, options: Mapping[str, Any]) -> Models:
+    @classmethod
+    def writing(cls, model: str | Model, options: Mapping[str, Any]) -> Self:
         """`model` in every role that has none of its own."""
-        return self.change(Models.everywhere(self.address(model)), options)
+        choice = cls()
+        choice.models = choice.change(Models.everywhere(choice.address(model)), options)
+        return choice
 
-    def judge(self, model: str | Model, options: Mapping[str, Any]) -> Models:
+    @classmethod
+    def judging(cls, model: str | Model, options: Mapping[str, Any]) -> Self:
         """Judges alone."""
-        return Models.judging(*(self._several("judge", options) or (self.address(model),)))
+        choice = cls()
+        judges = choice._several("judge", options) or (choice.address(model),)
+        choice.models = Models.judging(*judges)
+        return choice
 
     def change(self, before: Models, options: Mapping[str, Any]) -> Models:
         """The models of `before`, but for the roles that `options` name."""

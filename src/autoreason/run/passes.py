@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import UNKNOWN, percent
 from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 from autoreason.tournament.statements import code_voters, scores
 
@@ -20,9 +20,9 @@ _OPEN = "inconclusive"
 
 def passes_table(passes: Sequence[PassDecided]) -> Table:
     """One row per pass: who won, by how much, and how long the text is then."""
-    heads = ("margin", "by chance", "ballots", "words")
-    columns = [Column("pass"), Column("winner", figures=False), Column("points", figures=False)]
-    return Table([*columns, *map(Column, heads)], [_row(each) for each in passes])
+    measured = figures("margin", "by chance", "ballots", "words")
+    columns = [*figures("pass"), *words("winner", "points"), *measured]
+    return Table(columns, [_row(each) for each in passes])
 
 
 def _row(decided: PassDecided) -> tuple[str, ...]:

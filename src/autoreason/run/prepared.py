@@ -27,7 +27,7 @@ from autoreason.run.reports import reported_result
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.sync import wait_for
 from autoreason.run.verdict_storage import store_verdict
-from autoreason.settings import Models, Settings, make_settings, read_budget
+from autoreason.settings import Settings, make_settings, read_budget
 from autoreason.task import Task
 
 
@@ -117,9 +117,7 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
         return self.service
 
 
-def prepare(
-    task: Task, models: Models, choice: ModelChoice, options: Mapping[str, Any], **own: Any
-) -> PreparedRun:
+def prepare(task: Task, choice: ModelChoice, options: Mapping[str, Any], **own: Any) -> PreparedRun:
     """A run of `task` under the settings among `options`; `own` are those that the caller decides."""
     fields = set(Settings.__struct_fields__) - {"seed", "protocol"}
     changes = {name: value for name, value in options.items() if name in fields} | own
@@ -127,7 +125,7 @@ def prepare(
         changes["budget"] = read_budget(limits)
     seed = options.get("seed")
     settings = make_settings(
-        models,
+        choice.models,
         secrets.randbits(32) if seed is None else seed,
         options.get("protocol") or "robust",
         **changes,

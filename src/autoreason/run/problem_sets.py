@@ -30,7 +30,7 @@ from autoreason.programs.problems.sets import (
 from autoreason.programs.program_statements import failure, sandbox
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table, Tone
+from autoreason.report.table import Table, Tone, figures, words
 
 _MAX_LEFT_OUT = 20
 """Broken records that are named one by one."""
@@ -55,12 +55,8 @@ class SetReport(Report):
 
     def sections(self) -> list[Section]:
         """Problems and tests by kind and difficulty, and what cannot be used."""
-        columns = [
-            Column("kind", figures=False),
-            Column("difficulty", figures=False),
-            *map(Column, ("problems", "public tests", "private tests")),
-            Column("notes", figures=False),
-        ]
+        sizes = figures("problems", "public tests", "private tests")
+        columns = [*words("kind", "difficulty"), *sizes, *words("notes")]
         rows = [
             (
                 share.kind,
@@ -218,8 +214,7 @@ class SolutionsReport(Report):
     def sections(self) -> list[Section]:
         """Every failure, and what was left out."""
         rows = [(one.problem, _verdict(one), _why(one)) for one in self.failed]
-        heads = ("problem", "verdict", "why")
-        table = Table([Column(head, figures=False) for head in heads], rows)
+        table = Table(words("problem", "verdict", "why"), rows)
         left_out = [("Left out", str(broken)) for broken in self.found.broken]
         if self.unfair:
             unfair = count(len(self.unfair), "problem")
@@ -291,12 +286,7 @@ class ProgramReport(Report):
         """Every test that was run, and what the first that failed was given and gave."""
         if not self.result.tests_run:
             return []
-        columns = [
-            Column("test", figures=False),
-            Column("verdict", figures=False),
-            *map(Column, ("time", "memory")),
-            Column("", figures=False),
-        ]
+        columns = [*words("test", "verdict"), *figures("time", "memory"), *words("")]
         rows = [
             (
                 self._name(trial),

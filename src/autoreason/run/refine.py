@@ -125,8 +125,7 @@ def prepare_refine(
         (1, 'converged')
     """
     check_arguments(prepare_refine, options, brief=brief, model=model)
-    choice = ModelChoice()
-    models = choice.write(model, options)
+    choice = ModelChoice.writing(model, options)
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
     for name, extras in _GO_WITH.items():
@@ -141,7 +140,7 @@ def prepare_refine(
         task = add_knowledge(
             task,
             options["knowledge"],
-            models,
+            choice.models,
             judge_outcomes=options.get("judge_outcomes", "tested"),
             group=options.get("knowledge_group", ""),
             base_url=options.get("base_url"),
@@ -155,7 +154,7 @@ def prepare_refine(
             **own,
         )
     if not options.get("metric"):
-        return replace(prepare(task, models, choice, options, **own), _fit=fit)
+        return replace(prepare(task, choice, options, **own), _fit=fit)
     from autoreason.artifacts.text_metric import read_metric
     from autoreason.run.research import PreparedMeasuring
 
@@ -164,7 +163,7 @@ def prepare_refine(
         options.get("metric_better", "higher"),
         options.get("metric_role", "guard"),
     )
-    prepared = prepare(replace(task, work=metric), models, choice, options, **own)
+    prepared = prepare(replace(task, work=metric), choice, options, **own)
     return PreparedMeasuring(**asdict(replace(prepared, _fit=fit)), _source=source)
 
 

@@ -71,9 +71,8 @@ class StudyResult(Result, Generic[AnyReport]):
         if self.final_report is None:
             return super().sections()
         last = Section(sentences=[self.took, *self.next_steps()])
-        settings = self.story.settings
         # A certificate's own questions are the brief there.
-        brief = [] if settings and settings.strategy == "certify" else self._brief()
+        brief = [] if self.story.strategy == "certify" else self._brief()
         return [*self.final_report.sections(), last, *brief]
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,17 +95,13 @@ def reported_result(result: Result, journal: Journal) -> Result:
         return research_result(result)
     if product == "text":
         return result
-    report = _report(result.run, result.story, journal) if result.finished else None
-    if result.story.settings and result.story.settings.strategy == "lab":
+    report = None
+    if result.finished:
+        report = _REPORTS[result.story.strategy](result.run, result.story, journal)
+    if result.story.strategy == "lab":
         # Its calls are those of its cells, which are runs of their own.
         result = replace(result, spent=journal.cells_spent(result.run))
     return StudyResult(**result_fields(result), final_report=report)
-
-
-def _report(run: str, story: Story, journal: Journal) -> Report:
-    """The report of a job that judges."""
-    assert story.settings is not None
-    return _REPORTS[story.settings.strategy](run, story, journal)
 
 
 def _panel(_run: str, story: Story, _journal: Journal) -> Report:

@@ -275,11 +275,9 @@ def measuring_parts(
     evaluate = options.get("evaluate")
     chosen, source, notes = _read(task, evaluate)
     given = {name: value for name, value in options.items() if name in _TERMS and value is not None}
-    choice = ModelChoice()
     prepared = prepare(
         chosen,
-        choice.write(model, options),
-        choice,
+        ModelChoice.writing(model, options),
         options,
         strategy=strategy,
         strategy_options={**given, **(own or {})},

@@ -123,7 +123,7 @@ class Result(Report):
         from autoreason.run.passes import passes_of, passes_table, plot_passes
 
         rows = [*self._summary(), *self._evidence(), *self.next_steps()]
-        if self._is_sampled:
+        if self.story.strategy == "best_of_n":
             from autoreason.strategies.sampling import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
@@ -152,18 +152,13 @@ class Result(Report):
         """What the run took, as a labelled sentence."""
         return "Took", spending(self.spent, self.seconds)
 
-    @property
-    def _is_sampled(self) -> bool:
-        return self.story.settings is not None and self.story.settings.strategy == "best_of_n"
-
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
-        settings = self.story.settings
-        if self._is_sampled and self.story.draft:
+        if self.story.strategy == "best_of_n" and self.story.draft:
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:
-            judged = settings is None or settings.strategy == "autoreason"
+            judged = self.story.strategy in ("", "autoreason")
             shown = f"won by {statements.winners(won, _WINNERS)}"
             how = shown if judged else "each text accepted without a vote"
             if self.story.playoff and not judged:

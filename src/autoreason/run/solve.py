@@ -90,11 +90,9 @@ def prepare_solve(
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
-    choice = ModelChoice()
     prepared = prepare(
         Task(brief="Solve problems"),
-        choice.write(model, options),
-        choice,
+        ModelChoice.writing(model, options),
         {name: value for name, value in options.items() if name != "strategy"},
         strategy="solve",
         strategy_options=solving_terms("", options.get("strategy") or DEFAULT, **terms),
@@ -124,9 +122,9 @@ async def open_problems(
             memory_mb=options.get("test_memory_limit"),
         )
         try:
-            chosen = choose_problems(client.assignments, options)
-            broken = [str(record) for record in client.broken]
-            terms = {"set": client.digest, "unsafe": unsafe, "broken": broken}
+            chosen = choose_problems(client.reply.assignments, options)
+            broken = [str(record) for record in client.reply.broken]
+            terms = {"set": client.reply.digest, "unsafe": unsafe, "broken": broken}
             yield assign(prepared, client, chosen, terms)
         finally:
             await client.close()

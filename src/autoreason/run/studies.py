@@ -111,13 +111,11 @@ def prepare_judge(
     require_statistics()
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
-    choice = ModelChoice()
-    models = choice.judge(model, options)
-    if task.knowledge is None and destinations(models, options.get("base_url")):
+    choice = ModelChoice.judging(model, options)
+    if task.knowledge is None and destinations(choice.models, options.get("base_url")):
         task = replace(task, knowledge=find_origin(texts.values(), options.get("journal")))
     return prepare(
         task,
-        models,
         choice,
         {"judges": PANEL_JUDGES, **options},
         strategy="judge_pairs" if options.get("pairwise") else "judge",
@@ -194,13 +192,11 @@ def prepare_rejudge(
         run = journal.find(name).id
         story = journal.story(run)
     task = recorded_panels(story, run)
-    choice = ModelChoice()
     # Votes are counted as they were: what differs must be the judges.
     voting = {"voting": story.settings.voting} if story.settings else {}
     return prepare(
         task,
-        choice.judge(model, options),
-        choice,
+        ModelChoice.judging(model, options),
         {"judges": PANEL_JUDGES, **voting, **options},
         strategy="rejudge",
         strategy_options={"of": run},
@@ -285,11 +281,9 @@ def prepare_compare(
         "allowance": None if allowance is None else str(allowance),
         "judges": options.get("panel_judges"),
     }
-    choice = ModelChoice()
     return prepare(
         task_in(brief, options),
-        choice.write(model, options),
-        choice,
+        ModelChoice.writing(model, options),
         options,
         strategy="compare",
         strategy_options={name: value for name, value in terms.items() if value is not None},
@@ -346,13 +340,11 @@ def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> Pr
         Span(low=336, likely=336, high=1344)
     """
     check_arguments(prepare_certify, options, model=model)
-    choice = ModelChoice()
-    models = choice.judge(model, {})
-    (address,) = models.judges
+    choice = ModelChoice.judging(model, {})
+    (address,) = choice.models.judges
     repeats = options.get("repeats")
     prepared = prepare(
         Task(brief=f"Certify the judge {address}"),
-        models,
         choice,
         options,
         strategy="certify",

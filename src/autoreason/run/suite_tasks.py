@@ -49,8 +49,11 @@ async def _read_problems(source: TaskSource) -> SuiteTask:
     client = await ExaminerClient.open(source.path, only=only)
     try:
         options = {name: source.options.get(name) for name in ("difficulty", "limit")}
-        chosen = choose_problems(client.assignments, options)  # type: ignore[arg-type]
-        terms = {"set": client.digest, "broken": [str(each) for each in client.broken]}
+        chosen = choose_problems(client.reply.assignments, options)  # type: ignore[arg-type]
+        terms = {
+            "set": client.reply.digest,
+            "broken": [str(each) for each in client.reply.broken],
+        }
         return SuiteTask(task=solving_task(chosen), job="solve", terms=terms)
     finally:
         await client.close()

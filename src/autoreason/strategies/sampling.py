@@ -75,6 +75,7 @@ class BestOfN(Strategy):
 
     summary = "independent drafts (option n, default 6), the best by a blind panel"
     prompts = JUDGE_PROMPTS
+    options_type = Samples
     used_settings = (*TAKE_SETTINGS, *JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
 
     async def run(self) -> Delivered:
@@ -125,7 +126,7 @@ class BestOfN(Strategy):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """Its option, and a panel to choose with."""
-        read_options(settings, Samples)
+        super().check(settings)
         if not settings.playoff:
             raise InvalidInput("best_of_n needs a panel to choose with; set `playoff` to 2 or more")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from autoreason.contract import count_words
 from autoreason.events import CandidateDropped, CandidateReady, Slot
 from autoreason.jobs.context import JobContext
@@ -24,61 +27,50 @@ def admit(
 
     One that is not `listed` was written for another text to be made of it, and is not judged.
     """
-    if isinstance(written, MissingText):
-        context.emit(
-            CandidateDropped(number=number, slot=slot, reason=written.reason, detail=written.detail)
-        )
-        return False
-    if isinstance(written, WorseText):
-        context.emit(
-            CandidateDropped(
-                number=number,
-                slot=slot,
-                reason=written.reason,
-                detail=written.detail,
-                text=written.text,
-            )
-        )
-        return False
-    if any(same_text(written.text, other) for other in others):
-        context.emit(
-            CandidateDropped(
-                number=number, slot=slot, reason="clone", detail="the same as another text"
-            )
-        )
-        return False
-    if not listed:
-        context.emit(
-            CandidateDropped(number=number, slot=slot, reason="unlisted", text=written.text)
-        )
-        return False
-    if _is_further(context, written, others[0]):
-        context.emit(
-            CandidateDropped(
-                number=number,
-                slot=slot,
-                reason="contract",
-                detail="; ".join(v.message for v in written.violations),
-                violations=written.violations,
-                text=written.text,
-            )
-        )
+    drop = partial(CandidateDropped, number=number, slot=slot)
+    found = _check(context, written, others, drop, listed=listed)
+    if isinstance(found, CandidateDropped):
+        context.emit(found)
         return False
     context.emit(
         CandidateReady(
             number=number,
             slot=slot,
-            text=written.text,
-            words=count_words(written.text),
-            notes=written.notes,
-            repaired=written.repaired,
-            rewritten=written.rewritten,
-            leaks=written.leaks,
-            violations=written.violations,
+            text=found.text,
+            words=count_words(found.text),
+            notes=found.notes,
+            repaired=found.repaired,
+            rewritten=found.rewritten,
+            leaks=found.leaks,
+            violations=found.violations,
             fresh=fresh,
         )
     )
     return True
+
+
+def _check(
+    context: JobContext,
+    written: WrittenText | MissingText | WorseText,
+    others: tuple[str, ...],
+    drop: Callable[..., CandidateDropped],
+    *,
+    listed: bool,
+) -> WrittenText | CandidateDropped:
+    """The text, or why it is dropped."""
+    if isinstance(written, MissingText):
+        return drop(reason=written.reason, detail=written.detail)
+    if isinstance(written, WorseText):
+        return drop(reason=written.reason, detail=written.detail, text=written.text)
+    if any(same_text(written.text, other) for other in others):
+        return drop(reason="clone", detail="the same as another text")
+    if not listed:
+        return drop(reason="unlisted", text=written.text)
+    if _is_further(context, written, others[0]):
+        broken = written.violations
+        detail = "; ".join(each.message for each in broken)
+        return drop(reason="contract", detail=detail, violations=broken, text=written.text)
+    return written
 
 
 def _is_further(context: JobContext, written: WrittenText, incumbent: str) -> bool:

@@ -64,7 +64,7 @@ async def test_the_artifact_runs_in_a_jail_of_its_own_as_any_process() -> None:
     for unsafe, level in ((False, "bubblewrap"), (True, "none")):
         async with opened(command(RUNS_IT), unsafe=unsafe) as client:
             result = await client.measure(look("print(int(input()) ** 2)"))
-            assert (result.value, result.level, client.level) == (9.0, level, level)
+            assert (result.value, result.level, client.reply.level) == (9.0, level, level)
             failed = await client.measure(look("raise ValueError('too small')"))
             assert failed.outcome == LookOutcome.FAILED
             assert "too small" in failed.detail

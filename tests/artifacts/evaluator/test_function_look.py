@@ -36,7 +36,7 @@ async def test_the_function_calls_the_artifact_with_seed_and_items() -> None:
         assert one.metrics == {"score": 2.0, "seed": 7.0}
         assert one.by_item == (2.0, 3.0)
         assert one.tail == "measuring\n"
-        assert one.level == client.level != "none"
+        assert one.level == client.reply.level != "none"
         assert one.seconds > 0
 
 

@@ -111,10 +111,10 @@ async def test_it_tells_what_programs_do(source: Path) -> None:
 
 async def test_it_tells_what_everybody_may_know_and_gives_verdicts(source: Path) -> None:
     async with opened(source) as client:
-        assert [each.id for each in client.assignments] == ["adding", "doubling"]
-        assert [each.private for each in client.assignments] == [1, 0]
-        assert [each.line for each in client.broken] == [3]
-        assert client.level in ("bubblewrap", "landlock", "seccomp")
+        assert [each.id for each in client.reply.assignments] == ["adding", "doubling"]
+        assert [each.private for each in client.reply.assignments] == [1, 0]
+        assert [each.line for each in client.reply.broken] == [3]
+        assert client.reply.level in ("bubblewrap", "landlock", "seccomp")
         public, private, other = await asyncio.gather(
             client.examine(asked()),
             client.examine(asked(which="private")),
@@ -127,7 +127,7 @@ async def test_it_tells_what_everybody_may_know_and_gives_verdicts(source: Path)
 
 async def test_nothing_private_reaches_the_loop(source: Path) -> None:
     async with opened(source) as client:
-        assert SECRET not in repr(client.assignments)
+        assert SECRET not in repr(client.reply.assignments)
         for program in ("print(input())", "raise ValueError(input())", ADDING):
             examined = await client.examine(asked(program, which="private", every=True))
             assert SECRET not in repr(examined)
@@ -135,19 +135,19 @@ async def test_nothing_private_reaches_the_loop(source: Path) -> None:
 
 async def test_a_set_is_opened_again_by_its_digest_without_the_file(source: Path) -> None:
     async with opened(source) as client:
-        digest, assignments = client.digest, client.assignments
+        digest, assignments = client.reply.digest, client.reply.assignments
     await asyncio.to_thread(source.unlink)
     async with opened(digest) as client:
-        assert client.assignments == assignments
+        assert client.reply.assignments == assignments
         assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
 
 
 async def test_a_part_of_a_set_is_a_set_of_its_own(source: Path) -> None:
     async with opened(source, only=("doubling",)) as client:
-        assert [each.id for each in client.assignments] == ["doubling"]
-        digest = client.digest
+        assert [each.id for each in client.reply.assignments] == ["doubling"]
+        digest = client.reply.digest
     async with opened(digest) as client:
-        assert [each.id for each in client.assignments] == ["doubling"]
+        assert [each.id for each in client.reply.assignments] == ["doubling"]
 
 
 async def test_what_cannot_be_used_is_refused_in_a_sentence(source: Path, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ async def test_where_its_process_dies_what_was_in_flight_is_asked_again(source: 
         examined = await asyncio.gather(*waiting)
         assert {each.verdict for each in examined} == {CodeVerdict.ACCEPTED}
         assert process_of(client) != first
-        assert [each.line for each in client.broken] == [3]
+        assert [each.line for each in client.reply.broken] == [3]
         assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
 
 

@@ -27,7 +27,7 @@ from autoreason.programs.examiner.service import ErrorReply, encode_frame, read_
 class Scripted:
     """Fails over requests with an odd number."""
 
-    opened = OpenReply(digest="d", format="f", assignments=(), broken=(), level="none", reasons=())
+    opened = OpenReply(digest="d", assignments=(), broken=(), level="none")
 
     def __init__(self) -> None:
         self.closed = False

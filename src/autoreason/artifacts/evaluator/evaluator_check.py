@@ -29,7 +29,7 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count, p_value
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, words
 
 _ALPHA = 0.01 / 3
 """For each of three tests, so that a good evaluator fails one in a hundred checks."""
@@ -77,8 +77,7 @@ class CheckReport(Report):
 
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
-        columns = [Column(title, figures=False) for title in ("tried", "result")]
-        columns.append(Column("why", figures=False, least=40))
+        columns = [*words("tried", "result"), Column("why", figures=False, least=40)]
         table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]
@@ -132,7 +131,7 @@ async def _open(task: ResearchTask, unsafe: bool, *terms: Any) -> AsyncIterator[
         client = await EvaluatorClient.connect(opening)
         try:
             inside = folder if unsafe else _INSIDE
-            yield _Check(task, client, Path(folder), inside, *terms), client.level
+            yield _Check(task, client, Path(folder), inside, *terms), client.reply.level
         finally:
             await client.close()
 
@@ -159,10 +158,6 @@ class _Check:
     evaluations: int = 0
     in_process: bool = False
 
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.task.better == "higher" else -1.0
-
     async def run(self, level: str) -> CheckReport:
         start, rows = await self._compare_equals()
         random = Random(f"{self.seed}/random")
@@ -172,7 +167,7 @@ class _Check:
             random,
             probe=self.probe_inside,
             metric=self.task.metric,
-            best=f"{self._sign * TAKEN:g}",
+            best=f"{self.task.sign * TAKEN:g}",
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
@@ -243,7 +238,7 @@ class _Check:
             if result.outcome == LookOutcome.EVALUATOR_ERROR:
                 status = "FAILED"
             return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
-        gain = self._sign * (result.value - start)
+        gain = self.task.sign * (result.value - start)
         # What writes its own score could write the numbers of the guards, too.
         dropped = "" if abs(result.value) >= TAKEN else self._dropped(attack, result)
         if dropped:

@@ -60,11 +60,6 @@ class EvaluatorClient(ServiceClient[EvaluationOpened]):
     subject = "look"
     decoder = msgspec.msgpack.Decoder(EvaluationOpened | MeasureReply | ErrorReply)
 
-    @property
-    def level(self) -> str:
-        """How artifacts are kept from everything else."""
-        return self._opened.level
-
     async def measure(self, look: Look) -> Measurement:
         """Take one look; many requests can be open at a time."""
         request = MeasureRequest(number=next(self._numbers), look=look)

@@ -27,31 +27,22 @@ def ab() -> None:
 @run_argument(required=True)
 @options.group(
     "Test",
+    options.option("--arms", type=Number(2), default=3, help="How many texts."),
     options.option(
-        "--arms", type=Number(2), default=3, metavar="N", help="How many texts. [default: 3]"
+        "--base SHARE", type=float, default=0.2, help="What the first draft is expected to reach."
     ),
     options.option(
-        "--base",
-        type=float,
-        default=0.2,
-        metavar="SHARE",
-        help="What the first draft is expected to reach. [default: 0.2]",
-    ),
-    options.option(
-        "--lift",
+        "--lift SHARE",
         type=float,
         default=0.1,
-        metavar="SHARE",
-        help="The smallest rise worth finding, as a share of that. [default: 0.1]",
+        help="The smallest rise worth finding, as a share of that.",
     ),
 )
 @options.group(
     "Output",
-    options.option(
-        "--to",
+    options.file(
+        "--to FOLDER",
         "target",
-        type=options.FILE,
-        metavar="FOLDER",
         help="Write the plan there: each text under its code, and a table to fill in.",
     ),
 )
@@ -75,10 +66,8 @@ def plan(
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.ab_study import plan_ab
 
-    check_output(html, "--html")
     found = plan_ab(run, arms, base=base, lift=lift, journal=journal)
     if target:
         files = found.write(target)
@@ -90,21 +79,15 @@ def plan(
 @click.argument("results", type=options.FILE)
 @options.group(
     "Test",
-    options.option(
-        "--plan",
-        "planned",
-        type=options.FILE,
-        metavar="FOLDER",
-        help="The plan's folder. [default: that of the results]",
+    options.file(
+        "--plan FOLDER", "planned", help="The plan's folder. [default: that of the results]"
     ),
-    options.option("--metric", default="rate", help="What was counted. [default: rate]"),
+    options.option("--metric", default="rate", help="What was counted."),
 )
 @options.group(
     "Where it goes",
-    options.option(
-        "--knowledge",
-        type=options.FILE,
-        metavar="FOLDER",
+    options.file(
+        "--knowledge FOLDER",
         help="Append the outcomes to outcomes.jsonl of this folder of records.",
     ),
     options.option("--group", default="", help="The name of the test there. [default: the run's]"),
@@ -112,9 +95,8 @@ def plan(
 @options.group(
     "Over runs",
     options.option(
-        "--judged",
+        "--judged RUN",
         multiple=True,
-        metavar="RUN",
         shell_complete=complete_run,
         help="What results gain over drafts, from runs that were tested and those that were only judged; "
         "name all there are of this kind, or `all`.",
@@ -139,10 +121,8 @@ def report(
     something chose among them and no rate can be compared; nothing is handed on.
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.ab_study import report_ab
 
-    check_output(html, "--html")
     if judged == ("all",):
         with open_journal(journal) as opened:
             judged = tuple(find_text_runs(opened, (), every=True))

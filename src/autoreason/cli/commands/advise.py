@@ -32,10 +32,9 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 @options.group(
     "The advice",
     options.option(
-        "--from",
+        "--from RUN...",
         "recorded",
         multiple=True,
-        metavar="RUN...",
         help="Advise from finished runs instead, for nothing; name all there are of this kind.",
     ),
 )
@@ -56,7 +55,6 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.run.advice import command_for, prepare_advise
-    from autoreason.settings import DEFAULT_MODEL
     from autoreason.task import Task
 
     if values["recorded"]:
@@ -71,19 +69,14 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     instead = command_for(brief)
     task = Task(brief=brief) if instead else arguments.task_of(brief, values)
     chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    model = values["model"] or DEFAULT_MODEL
-    return run_prepared(
-        prepare_advise(task, model, **chosen, instead=instead, source=brief), values
-    )
+    return run_prepared(prepare_advise(task, **chosen, instead=instead, source=brief), values)
 
 
 def _advise_from(runs: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli.lookup import open_journal
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.advice import advise_from
 
-    check_output(values["html"], "--html")
     with open_journal(values["journal"]) as journal:
         report = advise_from(runs, journal=journal)
     show_report(report, as_json=values["as_json"], html=values["html"])

@@ -57,12 +57,10 @@ def audit(
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
     from autoreason.cli.views.pager import paged
-    from autoreason.files import check_output
     from autoreason.studies.audit.audit import audit_runs
 
     if every and records:
         raise InvalidInput("--all takes every run; name records or give --all, not both")
-    check_output(html, "--html")
     with stderr_console().status("reading") as status:
         runs = _read(records, every, journal, status.update)
         status.update("examining")

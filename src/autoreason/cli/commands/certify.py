@@ -32,14 +32,9 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 @click.argument("model", required=False)
 @options.group(
     "The certificate",
-    options.option("--show", is_flag=True, help="Print the stored certificate; ask nothing."),
+    options.flag("--show", help="Print the stored certificate; ask nothing."),
     options.option(
-        "--repeats",
-        type=int,
-        metavar="N",
-        default=1,
-        show_default=True,
-        help="How often all is asked.",
+        "--repeats N", type=int, default=1, show_default=True, help="How often all is asked."
     ),
     options.setting(
         "style", type=click.Choice(["reasoned", "holistic"]), help="How the judge is asked."
@@ -49,9 +44,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
     "How the model is asked",
     *options.SERVERS,
     options.batch_option,
-    options.judge_temperature_option,
-    options.effort_option,
-    options.max_tokens_option,
+    *options.JUDGE,
     options.seed_option,
 )
 @options.limit_options
@@ -59,7 +52,7 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 @options.table_options
 @options.group(
     "Output",
-    options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
+    options.flag("--verbose", help="With --dry-run: every setting."),
 )
 @with_examples
 def certify(model: str | None, show: bool, **values: Any) -> int:
@@ -85,9 +78,7 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
     from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_certify
 
-    chosen = arguments.judge_options(values)
-    if values["repeats"] is not None:
-        chosen["repeats"] = values["repeats"]
+    chosen = arguments.judge_options(values) | arguments.given(values, "repeats")
     prepared = prepare_certify(model, **chosen)
     return run_prepared(prepared, values, verbose=values["verbose"])
 

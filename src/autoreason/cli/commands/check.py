@@ -24,8 +24,8 @@ Exit status:
   6    a test could not be run, which says nothing about the program
 """
 
-unsafe_option = options.option(
-    "--unsafe", is_flag=True, help="Run programs without a sandbox, like any other on this machine."
+unsafe_option = options.flag(
+    "--unsafe", help="Run programs without a sandbox, like any other on this machine."
 )
 
 
@@ -34,21 +34,16 @@ unsafe_option = options.option(
 @click.argument("solution", metavar="SOLUTION.py")
 @options.group(
     "Tests",
-    options.option("--problem", "name", metavar="ID", help="Which problem of a set."),
-    options.option("--every", is_flag=True, help="Go on after a test that fails."),
-    options.option("--public-only", is_flag=True, help="Leave out the private tests."),
+    options.option("--problem ID", "name", help="Which problem of a set."),
+    options.flag("--every", help="Go on after a test that fails."),
+    options.flag("--public-only", help="Leave out the private tests."),
 )
 @options.group(
     "Limits",
     options.option(
-        "--test-time-limit",
-        type=float,
-        metavar="S",
-        help="Processor seconds a test. [default: the problem's]",
+        "--test-time-limit S", type=float, help="Processor seconds a test. [default: the problem's]"
     ),
-    options.option(
-        "--test-memory-limit", type=int, metavar="MB", help="Of memory. [default: the problem's]"
-    ),
+    options.option("--test-memory-limit MB", type=int, help="Of memory. [default: the problem's]"),
     unsafe_option,
 )
 @options.report_options
@@ -77,13 +72,11 @@ def check(
 
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.programs.examiner.trials import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
     from autoreason.run.problem_sets import ProgramReport, read_problem
 
     _check_order(problem, solution)
-    check_output(html, "--html")
     found = read_problem(problem, name, test_time_limit, test_memory_limit)
     tests = select_tests(found, public_only=public_only)
     program = read_program(solution)

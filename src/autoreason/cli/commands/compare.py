@@ -25,14 +25,12 @@ only if one as expensive as their most expensive still fits. In each repeat all 
 @options.group(
     "The comparison",
     options.option(
-        "--strategies",
-        metavar="NAMES",
+        "--strategies NAMES",
         help="Strategies, with commas between. [default: autoreason,single,critique_revise]",
     ),
     options.option(
-        "--repeats",
+        "--repeats N",
         type=int,
-        metavar="N",
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
     options.field_option(_OPTIONS("match"), metavar="[calls|tokens|cost]"),
@@ -58,20 +56,17 @@ def compare(brief: str, **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_compare
-    from autoreason.settings import DEFAULT_MODEL
     from autoreason.studies.compare.comparison import few_repeats_note
 
     own = {
         "strategies": values["strategies"] and [*map(str.strip, values["strategies"].split(","))],
-        "repeats": values["repeats"],
-        "match": values["match"],
-        "allowance": values["allowance"],
         "panel_judges": values["final_judges"],
+        **{name: values[name] for name in ("repeats", "match", "allowance")},
     }
     chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    chosen |= {name: value for name, value in own.items() if value is not None}
+    chosen |= arguments.given(own, *own)
     task = arguments.task_of(brief, values)
-    prepared = prepare_compare(task, values["model"] or DEFAULT_MODEL, **chosen)
+    prepared = prepare_compare(task, **chosen)
     if not (values["dry_run"] or values["quiet"]) and (note := few_repeats_note(prepared.settings)):
         click.echo(f"note: {note}", err=True)
     return run_prepared(prepared, values)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Level = Literal["ok", "warn", "fail"]
 _FOR_STUDIES = ("numpy", "scipy")
+_STUDIES = "judge, compare, simulate, rate report, and solve and show on sets of problems"
 _NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "PyYAML", "rich")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 _LEAST_ROOM = 30
@@ -46,8 +47,8 @@ def doctor(journal: str | None, as_json: bool) -> int:
 
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _python,
-        _dependencies,
-        _statistics,
+        lambda: _packages("dependencies", _NEEDED, "fail", ""),
+        lambda: _packages("statistics", _FOR_STUDIES, "warn", f", needed by {_STUDIES}"),
         _sandbox,
         _jail,
         lambda: _journal(journal),
@@ -89,23 +90,14 @@ def _python() -> Iterator[Finding]:
     yield Finding("python", "ok", f"{version} at {sys.executable}")
 
 
-def _dependencies() -> Iterator[Finding]:
-    found, missing = _installed(_NEEDED)
+def _packages(about: str, names: tuple[str, ...], level: Level, needed: str) -> Iterator[Finding]:
+    """Whether packages are installed, which is at that level where they are not."""
+    found, missing = _installed(names)
     if missing:
         fix = f"pip install {' '.join(missing)}"
-        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
+        yield Finding(about, level, f"missing {', '.join(missing)}{needed}", fix)
     else:
-        yield Finding("dependencies", "ok", ", ".join(found))
-
-
-def _statistics() -> Iterator[Finding]:
-    found, missing = _installed(_FOR_STUDIES)
-    if missing:
-        needed = "judge, compare, simulate, rate report, and solve and show on sets of problems"
-        message = f"missing {', '.join(missing)}, needed by {needed}"
-        yield Finding("statistics", "warn", message, f"pip install {' '.join(missing)}")
-    else:
-        yield Finding("statistics", "ok", ", ".join(found))
+        yield Finding(about, "ok", ", ".join(found))
 
 
 def _installed(names: tuple[str, ...]) -> tuple[list[str], list[str]]:

@@ -18,10 +18,9 @@ from autoreason.models.examples import with_examples
 @options.group(
     "What to start from",
     options.option(
-        "--pass",
+        "--pass N",
         "at_pass",
         type=int,
-        metavar="N",
         help="The text that stood after pass N; 0 is the draft. [default: the text delivered]",
     ),
 )
@@ -52,11 +51,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.run.fork import prepare_fork
 
     chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
-    for name in ("evaluations", "patience"):
-        if values[name] is not None:
-            chosen[name] = values[name]
-    if values["model"]:
-        chosen["model"] = values["model"]
+    chosen |= arguments.given(values, "evaluations", "patience")
     prepared = prepare_fork(run, at_pass, **chosen)
     if prepared.settings.strategy == "research":
         prepared = record_folder(prepared, values["output"])

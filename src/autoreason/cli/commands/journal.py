@@ -135,9 +135,7 @@ def compact(journal: str | None, as_json: bool) -> None:
 @journal.command(cls=HelpfulCommand, short_help="Copy runs to another journal.")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@options.group(
-    "How", options.option("--no-check", is_flag=True, help="Do not replay what was copied.")
-)
+@options.group("How", options.flag("--no-check", help="Do not replay what was copied."))
 @options.json_option
 def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     """Copy every run of the journal FROM to the journal TO, which is created where it is not there.

@@ -18,14 +18,11 @@ from autoreason.models.examples import with_examples
 @options.group(
     "The panel",
     options.panel_judges_option,
-    options.option(
-        "--pairwise",
-        is_flag=True,
-        help="All pairs in both orders; a judge who flips with the order abstains.",
+    options.flag(
+        "--pairwise", help="All pairs in both orders; a judge who flips with the order abstains."
     ),
-    options.option(
+    options.flag(
         "--equal-length",
-        is_flag=True,
         help="Cut all texts to one length, at the end of a sentence; judges do not know.",
     ),
     options.style_option,

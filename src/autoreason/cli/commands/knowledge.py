@@ -20,11 +20,10 @@ folder_argument = click.argument("folder", metavar="FOLDER")
 z_option = options.group(
     "Pairs",
     options.option(
-        "--min-z",
+        "--min-z Z",
         type=Number(0.01),
         default=2.576,
-        metavar="Z",
-        help="Standard errors by which two texts must differ to be a pair. [default: 2.576]",
+        help="Standard errors by which two texts must differ to be a pair.",
     ),
 )
 
@@ -77,10 +76,8 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
     score, pair, private, note, metric, better, chosen.
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.knowledge.folder_report import check_knowledge
 
-    check_output(html, "--html")
     report = check_knowledge(folder, min_z=min_z)
     show_report(report, as_json=as_json, html=html)
     return 0 if report.kinds else 1
@@ -89,14 +86,7 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
 @knowledge.command(cls=Paged, short_help="Find records by their words.")
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "-n",
-    "--limit",
-    type=Number(1),
-    default=10,
-    metavar="N",
-    help="How many to show. [default: 10]",
-)
+@click.option("-n", "--limit", type=Number(1), default=10, help="How many to show. [default: 10]")
 @options.report_options
 def search(
     folder: str, words: tuple[str, ...], limit: int, as_json: bool, html: Path | None
@@ -108,10 +98,8 @@ def search(
       autoreason knowledge search kb/ 限时优惠 --json
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.knowledge.folder_report import search_knowledge
 
-    check_output(html, "--html")
     report = search_knowledge(folder, " ".join(words), limit=limit)
     show_report(report, as_json=as_json, html=html)
 
@@ -120,13 +108,7 @@ def search(
 @folder_argument
 @options.group(
     "Output",
-    options.option(
-        "--to",
-        "target",
-        type=options.FILE,
-        metavar="FILE",
-        help="Write the records there instead of to standard output.",
-    ),
+    options.file("--to", "target", help="Write the records there instead of to standard output."),
 )
 def export(folder: str, target: Path | None) -> None:
     """Write all records of a folder, one JSON object a line, private ones among them.
@@ -164,8 +146,7 @@ def export(folder: str, target: Path | None) -> None:
     "What is tested",
     options.option(
         "-m",
-        "--model",
-        metavar="MODEL",
+        "--model MODEL",
         help="A judge, as provider/model: with the records, without, and with shuffled ones.",
     ),
     options.option(
@@ -176,13 +157,13 @@ def export(folder: str, target: Path | None) -> None:
     options.option(
         "--pairs",
         type=Number(1),
-        metavar="N",
         help="With a model: pairs put to it, drawn from all; six calls each. [default: 100]",
     ),
     options.option(
         "--split",
         type=click.Choice(["group", "pair"]),
         default="group",
+        show_default=False,
         help="What is left out at a time; pair is refused, because it gives answers away.",
     ),
 )
@@ -190,9 +171,7 @@ def export(folder: str, target: Path | None) -> None:
 @options.group(
     "How the model is asked",
     *options.SERVERS,
-    options.judge_temperature_option,
-    options.effort_option,
-    options.max_tokens_option,
+    *options.JUDGE,
     options.seed_option,
 )
 @options.limit_options
@@ -242,9 +221,7 @@ def _test_judge(folder: str, values: dict[str, Any]) -> int:
 
     if values["predictor"]:
         raise InvalidInput("--predictor answers without a model; leave it or -m out")
-    chosen = {"min_z": values["min_z"], **arguments.judge_options(values)}
-    if values["pairs"] is not None:
-        chosen["pairs"] = values["pairs"]
+    chosen = arguments.judge_options(values) | arguments.given(values, "min_z", "pairs")
     prepared = prepare_knowledge_test(folder, **chosen)
     return run_prepared(prepared, values)
 
@@ -252,10 +229,8 @@ def _test_judge(folder: str, values: dict[str, Any]) -> int:
 def _test_predictor(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.knowledge.holdout import evaluate_predictor
 
-    check_output(values["html"], "--html")
     with stderr_console().status("reading") as status:
 
         def on_progress(done: int, total: int) -> None:

@@ -19,10 +19,9 @@ _models = options.group(
     "Models",
     options.option(
         "-m",
-        "--model",
+        "--model [NAME=]MODEL",
         "given_models",
         multiple=True,
-        metavar="[NAME=]MODEL",
         help="Plays every role for which the suite names no model; NAME= for one that it leaves open.",
     ),
     *options.SERVERS,
@@ -33,37 +32,29 @@ _how = options.group(
     options.option(
         "--repeats",
         type=Number(1),
-        metavar="N",
         help="How often each arm does each task, instead of what the suite says.",
     ),
     options.option(
-        "--parallel",
-        type=Number(1),
-        metavar="N",
-        help="Cells at a time.  [default: 16; with --batch 1000]",
+        "--parallel", type=Number(1), help="Cells at a time.  [default: 16; with --batch 1000]"
     ),
     options.option(
         "--workers",
         type=Number(0),
-        metavar="N",
         help="Processes that run cells; without it they run in this one.",
     ),
     options.option(
-        "--ray",
-        metavar="ADDRESS",
+        "--ray ADDRESS",
         help="Run cells on a Ray cluster: host:port, auto, or local to start one. Needs a journal on a server.",
     ),
     options.setting("seed", hint="[default: the suite's, else drawn]"),
-    options.option(
-        "--anyway", is_flag=True, help="Run it even where nothing could be shown in the end."
-    ),
+    options.flag("--anyway", help="Run it even where nothing could be shown in the end."),
 )
 _output = options.group(
     "Output",
-    options.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    options.flag("--json", "as_json", help="Print one JSON object."),
     options.html_option,
-    options.option("-q", "--quiet", is_flag=True, help="No progress."),
-    options.option("--no-live", is_flag=True, help="One line per step instead of the live view."),
+    options.quiet_option,
+    options.live_option,
 )
 
 
@@ -110,10 +101,8 @@ def run(suite: Path, **values: Any) -> int:
     import asyncio
 
     from autoreason.cli.runner import start_run
-    from autoreason.files import check_output
     from autoreason.run.lab import prepare_lab
 
-    check_output(values["html"], "--html")
     prepared = asyncio.run(prepare_lab(suite, **_options(values)))
     return start_run(prepared.run_async, prepared, values)
 
@@ -135,10 +124,8 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> None:
     import asyncio
 
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.lab import prepare_lab
 
-    check_output(html, "--html")
     prepared = asyncio.run(prepare_lab(suite, **_options(values)))
     found = asyncio.run(prepared.plan_async())
     show_report(found, as_json=as_json, html=html)
@@ -167,11 +154,9 @@ def status(run: str | None, journal: str | None, as_json: bool) -> None:
 @run_argument(required=False)
 @options.group(
     "Output",
-    options.option(
-        "--to",
+    options.file(
+        "--to DIR",
         "folder",
-        type=options.FILE,
-        metavar="DIR",
         help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell.",
     ),
 )
@@ -186,11 +171,9 @@ def report(
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.programs.report_files import check_folder, write
     from autoreason.run.lab_status import report_of
 
-    check_output(html, "--html")
     check_folder(folder)
     with open_journal(journal) as book:
         found = report_of(run, journal=book)
@@ -241,10 +224,8 @@ def reproduce(folder: Path, as_json: bool, html: Path | None) -> None:
       autoreason lab reproduce recorded/ --json
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.studies.reproduce.reproduction import reproduce as rebuild
 
-    check_output(html, "--html")
     show_report(rebuild(folder), as_json=as_json, html=html)
 
 
@@ -252,9 +233,8 @@ def _options(values: dict[str, Any]) -> dict[str, Any]:
     """What the options give, by the names of the library's arguments."""
     from autoreason.cli import arguments
 
-    names = ("repeats", "parallel", "workers", "ray", "anyway")
     chosen = arguments.run_options(values)
-    chosen |= {name: values[name] for name in names if values.get(name) is not None}
+    chosen |= arguments.given(values, "repeats", "parallel", "workers", "ray", "anyway")
     named: dict[str, str] = {}
     for given in values.get("given_models") or ():
         name, equals, address = given.partition("=")

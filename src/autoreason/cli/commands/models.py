@@ -169,16 +169,12 @@ _ECHO = {
 
 def _print_table(rows: list[dict[str, Any]], weights: str) -> None:
     from autoreason.cli.views.console import print_table, stdout_console
-    from autoreason.report.table import Column, Table, Tone
+    from autoreason.report.table import Column, Table, Tone, words
 
     local = {"provider": "local", "key": "", "message": weights, "server": _INSIDE}
     tones: dict[str, Tone] = {"set": "good", "unusable": "warning"}
     table = Table(
-        [
-            Column("provider", figures=False),
-            Column("key", figures=False),
-            Column("server", figures=False, least=_LEAST_SERVER),
-        ],
+        [*words("provider", "key"), Column("server", figures=False, least=_LEAST_SERVER)],
         [(row["provider"], row["message"], row["server"]) for row in (local, *rows)],
         tones={row["message"]: tones[row["key"]] for row in rows if row["key"] in tones},
     )

@@ -15,10 +15,8 @@ from autoreason.report import numbers
 
 knowledge_option = options.group(
     "Where it goes",
-    options.option(
-        "--knowledge",
-        type=options.FILE,
-        metavar="FOLDER",
+    options.file(
+        "--knowledge FOLDER",
         required=True,
         help="The folder of records; outcomes.jsonl in it is appended to.",
     ),
@@ -41,30 +39,18 @@ def outcome() -> None:
 @options.group(
     "What happened",
     options.option(
-        "--value",
-        type=Figure(),
-        metavar="NUMBER",
-        required=True,
-        help="The number, such as 0.38 or 38%.",
+        "--value NUMBER", type=Figure(), required=True, help="The number, such as 0.38 or 38%."
     ),
+    options.option("--n", type=Number(1), help="How many it rests on, such as 2100."),
     options.option(
-        "--n",
-        type=Number(1),
-        metavar="N",
-        help="How many it rests on, such as 2100.",
+        "--se NUMBER", type=float, help="Its standard error, where that is known instead."
     ),
-    options.option(
-        "--se",
-        type=float,
-        metavar="NUMBER",
-        help="Its standard error, where that is known instead.",
-    ),
-    options.option("--metric", default="result", help="What was measured. [default: result]"),
+    options.option("--metric", default="result", help="What was measured."),
     options.option(
         "--better",
         type=click.Choice(["higher", "lower"]),
         default="higher",
-        help="Which numbers are better. [default: higher]",
+        help="Which numbers are better.",
     ),
     options.option(
         "--group", required=True, help="The test, campaign or list it can be compared in."
@@ -73,12 +59,12 @@ def outcome() -> None:
         "--chosen",
         type=click.Choice(["random", "ab", "picked", "unknown"]),
         default="picked",
-        help="How the text came to be used; picked ones are left out of tests. [default: picked]",
+        help="How the text came to be used; picked ones are left out of tests.",
     ),
-    options.option("--when", metavar="DATE", help="YYYY-MM-DD. [default: today]"),
+    options.option("--when DATE", help="YYYY-MM-DD. [default: today]"),
     options.option("--audience", default="", help="Who read it."),
     options.option("--note", default="", help="Anything else. [default: the run's name]"),
-    options.option("--private", is_flag=True, help="Only local models may be shown it."),
+    options.flag("--private", help="Only local models may be shown it."),
 )
 @knowledge_option
 @options.journal_option

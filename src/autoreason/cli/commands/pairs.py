@@ -21,10 +21,9 @@ from autoreason.errors import InvalidInput
 @options.group(
     "Which pairs",
     options.option(
-        "--min-agreement",
+        "--min-agreement SHARE",
         type=Number(0.0, 1.0),
         default=0.0,
-        metavar="SHARE",
         help="Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",
     ),
     options.option(
@@ -36,23 +35,15 @@ from autoreason.errors import InvalidInput
 )
 @options.group(
     "Output",
-    options.option(
-        "-o",
-        "--output",
-        type=options.FILE,
-        metavar="FILE",
-        help="Write the pairs there instead of to standard output.",
-    ),
+    options.file("-o", "--output", help="Write the pairs there instead of to standard output."),
     options.option(
         "--format",
         "layout",
         type=click.Choice(["text", "chat"]),
         default="text",
-        help="Plain strings, or lists of messages. [default: text]",
+        help="Plain strings, or lists of messages.",
     ),
-    options.option(
-        "--json", "as_json", is_flag=True, help="With -o: print the summary as a JSON object."
-    ),
+    options.flag("--json", "as_json", help="With -o: print the summary as a JSON object."),
 )
 @options.journal_option
 def pairs(

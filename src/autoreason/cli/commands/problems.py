@@ -45,10 +45,8 @@ def show(source: str, name: str | None, as_json: bool, html: Path | None) -> Non
       autoreason problems show problems.jsonl --problem HumanEval/0
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.problem_sets import describe_set
 
-    check_output(html, "--html")
     show_report(describe_set(source, name, as_set=as_json), as_json=as_json, html=html)
 
 
@@ -56,16 +54,8 @@ def show(source: str, name: str | None, as_json: bool, html: Path | None) -> Non
 @source_argument
 @options.group(
     "Output",
-    options.option(
-        "--to",
-        "target",
-        type=options.FILE,
-        metavar="FILE",
-        help="Write the problems there instead of to standard output.",
-    ),
-    options.option(
-        "--json", "as_json", is_flag=True, help="With --to: print the summary as a JSON object."
-    ),
+    options.file("--to", "target", help="Write the problems there instead of to standard output."),
+    options.flag("--json", "as_json", help="With --to: print the summary as a JSON object."),
 )
 def convert(source: str, target: Path | None, as_json: bool) -> None:
     """Write the problems of a set in our own format, one JSON object a line.
@@ -109,9 +99,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
 @source_argument
 @options.group(
     "Limits",
-    options.option(
-        "--unsafe", is_flag=True, help="Run programs without a sandbox, like any other here."
-    ),
+    options.flag("--unsafe", help="Run programs without a sandbox, like any other here."),
 )
 @options.report_options
 def check_set(source: str, unsafe: bool, as_json: bool, html: Path | None) -> int:
@@ -128,10 +116,8 @@ def check_set(source: str, unsafe: bool, as_json: bool, html: Path | None) -> in
 
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.run.problem_sets import check_solutions
 
-    check_output(html, "--html")
     with stderr_console().status("0 solutions") as status:
 
         def on_done(done: int, total: int) -> None:

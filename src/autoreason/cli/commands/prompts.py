@@ -17,14 +17,11 @@ from autoreason.report import numbers
 if TYPE_CHECKING:
     from autoreason.prompts import PromptSet
 
-_programs = click.option(
-    "--programs", is_flag=True, help="The prompts for programs, which `solve` uses."
-)
-_research = click.option(
-    "--research", is_flag=True, help="The prompts for artifacts, which `research` uses."
-)
-_small = click.option(
-    "--small", is_flag=True, help="The prompts in few words, which small models get."
+_which = options.group(
+    "Options",
+    options.flag("--programs", help="The prompts for programs, which `solve` uses."),
+    options.flag("--research", help="The prompts for artifacts, which `research` uses."),
+    options.flag("--small", help="The prompts in few words, which small models get."),
 )
 
 
@@ -54,22 +51,15 @@ def prompts() -> None:
 
 
 @prompts.command("list", cls=Paged, short_help="List the prompts.")
-@_programs
-@_research
-@_small
+@_which
 @options.json_option
-def list_(programs: bool, research: bool, small: bool, as_json: bool) -> None:
+def list_(as_json: bool, **which: bool) -> None:
     """List the prompts with the variables each takes; those it must show have a star."""
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
-    from autoreason.report.table import Column, Table
+    from autoreason.report.table import Table, words
 
-    found = {
-        name: _variables(source)
-        for name, source in _built_in(
-            programs=programs, research=research, small=small
-        ).sources.items()
-    }
+    found = {name: _variables(source) for name, source in _built_in(**which).sources.items()}
     if as_json:
         print_json(found)
         return
@@ -78,21 +68,18 @@ def list_(programs: bool, research: bool, small: bool, as_json: bool) -> None:
         for name, variables in found.items()
     }
     rows = [(name, ", ".join(variables) or "-") for name, variables in starred.items()]
-    columns = [Column("prompt", figures=False), Column("variables", figures=False)]
-    print_table(stdout_console(), Table(columns, rows, headings=False))
+    print_table(stdout_console(), Table(words("prompt", "variables"), rows, headings=False))
 
 
 @prompts.command(cls=Paged, short_help="Show one prompt and its variables.")
 @click.argument("name")
-@_programs
-@_research
-@_small
+@_which
 @options.json_option
-def show(name: str, programs: bool, research: bool, small: bool, as_json: bool) -> None:
+def show(name: str, as_json: bool, **which: bool) -> None:
     """Show a prompt as it stands, and what each of its variables contains."""
     from autoreason.cli.views.outcome import print_json
 
-    source = _built_in(programs=programs, research=research, small=small).only([name]).sources[name]
+    source = _built_in(**which).only([name]).sources[name]
     variables = _variables(source)
     if as_json:
         print_json({"name": name, "variables": variables, "source": source})
@@ -106,16 +93,14 @@ def show(name: str, programs: bool, research: bool, small: bool, as_json: bool) 
 
 @prompts.command(cls=HelpfulCommand, short_help="Write the prompts into a folder.")
 @click.argument("folder", type=options.FILE)
-@_programs
-@_research
-@_small
+@_which
 @click.option("--force", is_flag=True, help="Overwrite prompts that are there.")
-def export(folder: Path, programs: bool, research: bool, small: bool, force: bool) -> None:
+def export(folder: Path, force: bool, **which: bool) -> None:
     """Write the prompts into a folder, to be changed and given with --prompts.
 
     Keep only those you change: what is not there is taken from ours.
     """
-    chosen = _built_in(programs=programs, research=research, small=small)
+    chosen = _built_in(**which)
     chosen.write(folder, force=force)
     print(f"{numbers.count(len(chosen.sources), 'prompt')} written to {folder}", file=sys.stderr)
 

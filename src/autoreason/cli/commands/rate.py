@@ -39,26 +39,20 @@ def rate() -> None:
 @click.argument("texts", nargs=-1, type=options.FILE)
 @options.group(
     "What to rate",
+    options.option("--brief BRIEF", help="The task of TEXTS: a file, or the words themselves."),
     options.option(
-        "--brief", metavar="BRIEF", help="The task of TEXTS: a file, or the words themselves."
-    ),
-    options.option(
-        "--task",
+        "--task BRIEF=A,B",
         "pairings",
         multiple=True,
-        metavar="BRIEF=A,B",
         help="Another task with its texts, by file names. Repeatable.",
     ),
     options.option(
-        "--run",
+        "--run RUN",
         "runs",
         multiple=True,
-        metavar="RUN",
         help="The first draft and the delivered text of a run. Repeatable.",
     ),
-    options.option(
-        "--seed", type=int, metavar="N", help="Codes and orders come from it. [default: drawn]"
-    ),
+    options.option("--seed N", type=int, help="Codes and orders come from it. [default: drawn]"),
 )
 @options.journal_option
 def new(
@@ -115,7 +109,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
 
 @rate.command(cls=HelpfulCommand, short_help="Let people rate them in a browser.")
 @folder_argument
-@click.option("--port", type=Number(1, 65535), metavar="N", help="[default: 7447, or a free one]")
+@click.option("--port", type=Number(1, 65535), help="[default: 7447, or a free one]")
 @click.option("--rater", metavar="NAME", help="Who rates; without it the page asks.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
 def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> None:
@@ -188,11 +182,9 @@ def report(
     from importlib.util import find_spec
 
     from autoreason.cli.views.outcome import show_report
-    from autoreason.files import check_output
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
 
-    check_output(html, "--html")
     read_packet(folder)
     rankings = _panel(panels, journal)
     if not (find_spec("numpy") and find_spec("scipy")):

@@ -72,8 +72,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
         for name in ("evaluations", "parallel", "patience")
     ),
     options.option(
-        "--rule",
-        metavar="RULE[,RULE]",
+        "--rule RULE[,RULE]",
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
     ),
     options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", "repeats")),
@@ -81,18 +80,14 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 @options.group(
     "How it is measured",
     options.option(
-        "--evaluate",
-        metavar="COMMAND",
-        help="A command or file.py:function in place of the task's own.",
+        "--evaluate COMMAND", help="A command or file.py:function in place of the task's own."
     ),
-    options.option(
+    options.flag(
         "--unsafe",
-        is_flag=True,
         help="Without a jail where there is none: what the model writes can do whatever you can.",
     ),
-    options.option(
+    options.flag(
         "--unchecked",
-        is_flag=True,
         help="Begin even where the artifact could write its own score; the conclusion says so.",
     ),
 )
@@ -101,20 +96,17 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 @options.journal_option
 @options.group(
     "Output",
-    options.option(
+    options.file(
         "-o",
-        "--output",
-        type=options.FILE,
-        metavar="FOLDER",
+        "--output FOLDER",
         help="Write the changed files there instead of a patch to standard output.",
     ),
 )
 @options.table_options
 @options.group(
     "Output",
-    options.option(
+    options.flag(
         "--measure",
-        is_flag=True,
         help="With --dry-run: measure the start a few times, for time, noise and smallest gain.",
     ),
 )
@@ -133,16 +125,13 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import start_run
-    from autoreason.files import check_output
     from autoreason.run.research import prepare_research
-    from autoreason.settings import DEFAULT_MODEL
 
     checks = _is_check(given)
     if checks:
         _refuse_other_options(click.get_current_context())
     if values["measure"] and not values["dry_run"]:
         raise InvalidInput("--measure goes with --dry-run; a run measures the noise by itself")
-    check_output(values["html"], "--html")
     rules = (values["rule"] or "race").split(",")
     if unknown := set(rules) - set(_RULES):
         raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")
@@ -152,7 +141,6 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
     prepared = prepare_research(
         given[-1],
-        values["model"] or DEFAULT_MODEL,
         evaluate=values["evaluate"],
         **arguments.research_options(values),
     )
@@ -182,7 +170,6 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
     from autoreason.run.research_rules import prepare_compare_rules
-    from autoreason.settings import DEFAULT_MODEL
 
     if values["measure"]:
         raise InvalidInput("--measure is the same for every rule; name one, or none")
@@ -192,7 +179,6 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
     chosen = arguments.research_options({**values, "rule": None})
     prepared = prepare_compare_rules(
         given[0],
-        values["model"] or DEFAULT_MODEL,
         evaluate=values["evaluate"],
         **chosen | {"rules": rules, "repeats": 1 if repeats is None else repeats},
     )

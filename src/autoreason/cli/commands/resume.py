@@ -54,14 +54,13 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.run.record import task_and_settings
     from autoreason.run.resume import resume_async, resumed_settings
 
-    check_output(values["html"], "--html")
     with open_journal(values["journal"]) as journal:
 
         def waits(row: RunRow) -> bool:
             return not (row.live or row.finished) and bool(journal.events(row.id))
 
         row = find_run(journal, run, waits, "run that waits to be resumed")
-        chosen = arguments.resume_options(values) | {"journal": journal}
+        chosen = arguments.run_options(values) | {"journal": journal}
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         notes = []

@@ -54,9 +54,7 @@ twice. From a delivered text `autoreason fork` goes on.
 @options.group(
     "Metric",
     options.option(
-        "--metric",
-        metavar="COMMAND",
-        help="A command or file.py:function that gives a text a number.",
+        "--metric COMMAND", help="A command or file.py:function that gives a text a number."
     ),
     options.option(
         "--metric-better",
@@ -73,14 +71,12 @@ twice. From a delivered text `autoreason fork` goes on.
 @options.group(
     "Knowledge",
     options.option(
-        "--knowledge",
-        metavar="FOLDER",
+        "--knowledge FOLDER",
         help="Records of your own: texts with what became of them, facts and style. Critics cite them, "
         "authors keep to facts and style.",
     ),
     options.option(
-        "--knowledge-group",
-        metavar="NAME",
+        "--knowledge-group NAME",
         help="The campaign, test or list this text is for; nothing of it is shown.",
     ),
     options.option(
@@ -98,10 +94,8 @@ twice. From a delivered text `autoreason fork` goes on.
 )
 @options.group(
     "Output",
-    options.option(
-        "--dry-run", is_flag=True, help="Show estimate, settings and first prompt; call nothing."
-    ),
-    options.option("--verbose", is_flag=True, help="With --dry-run: every setting."),
+    options.flag("--dry-run", help="Show estimate, settings and first prompt; call nothing."),
+    options.flag("--verbose", help="With --dry-run: every setting."),
 )
 def run(brief: str, **values: Any) -> int:
     """Write a text and refine it until no revision beats it.
@@ -114,22 +108,15 @@ def run(brief: str, **values: Any) -> int:
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
     from autoreason.run.refine import prepare_refine
-    from autoreason.settings import DEFAULT_MODEL
 
     if values["verbose"] and not values["dry_run"]:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
-    model = values["model"] or DEFAULT_MODEL
-    own = (
-        "metric",
-        "metric_better",
-        "metric_role",
-        "knowledge",
-        "knowledge_group",
-        "judge_outcomes",
-        "predictor_seat",
+    own = arguments.given(
+        values,
+        *("metric", "metric_better", "metric_role"),
+        *("knowledge", "knowledge_group", "judge_outcomes", "predictor_seat"),
     )
-    given = {name: values[name] for name in own if values[name]}
-    prepared = prepare_refine(task, model, **arguments.write_options(values), **given)
+    prepared = prepare_refine(task, **arguments.write_options(values), **own)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _deleting = options.group(
     "How",
-    options.option("--yes", is_flag=True, help="Do not ask."),
-    options.option("--dry-run", is_flag=True, help="Only say what would be deleted."),
+    options.flag("--yes", help="Do not ask."),
+    options.flag("--dry-run", help="Only say what would be deleted."),
 )
 
 
@@ -41,37 +41,26 @@ _deleting = options.group(
 @options.group(
     "Which runs",
     options.option(
-        "-n",
-        "limit",
-        type=Number(1, 1_000_000),
-        metavar="N",
-        default=20,
-        show_default=True,
-        help="How many.",
+        "-n", "limit", type=Number(1, 1_000_000), default=20, show_default=True, help="How many."
     ),
     options.option(
-        "--status",
+        "--status STATUS",
         "states",
         multiple=True,
-        metavar="STATUS",
         help="live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
         "panel_failed, provider_failed or metric_failed. Repeatable.",
     ),
+    options.option("--strategy NAME", help="Of this strategy, or of this kind: solve, compare …"),
+    options.option("--model TEXT", help="A model's address contains this."),
     options.option(
-        "--strategy", metavar="NAME", help="Of this strategy, or of this kind: solve, compare …"
+        "--since WHEN", type=Moment(), help="Started at 2026-11-15 or 7d ago, or later."
     ),
-    options.option("--model", metavar="TEXT", help="A model's address contains this."),
+    options.option("--until WHEN", type=Moment(), help="Started before."),
+    options.option("--search TEXT", help="The title or the name contains this."),
     options.option(
-        "--since", type=Moment(), metavar="WHEN", help="Started at 2026-11-15 or 7d ago, or later."
+        "--suite NAME", help="The cells of this suite: its run, or its name for the newest."
     ),
-    options.option("--until", type=Moment(), metavar="WHEN", help="Started before."),
-    options.option("--search", metavar="TEXT", help="The title or the name contains this."),
-    options.option(
-        "--suite",
-        metavar="NAME",
-        help="The cells of this suite: its run, or its name for the newest.",
-    ),
-    options.option("--all", "cells", is_flag=True, help="The cells of all suites, too."),
+    options.flag("--all", "cells", help="The cells of all suites, too."),
 )
 @options.journal_option
 @options.json_option
@@ -155,15 +144,12 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
 @options.group(
     "Which runs",
     options.option(
-        "--older-than",
+        "--older-than WHEN",
         type=Moment(),
         required=True,
-        metavar="WHEN",
         help="Not worked on since, such as 30d, 12w or 2026-01-31.",
     ),
-    options.option(
-        "--status", "states", multiple=True, metavar="STATUS", help="Only these. Repeatable."
-    ),
+    options.option("--status STATUS", "states", multiple=True, help="Only these. Repeatable."),
 )
 @_deleting
 @options.journal_option

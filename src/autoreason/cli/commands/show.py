@@ -18,7 +18,6 @@ from autoreason.cli.lookup import (
 )
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
-from autoreason.files import check_output
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
 
@@ -33,42 +32,28 @@ if TYPE_CHECKING:
 @options.group(
     "What to show",
     options.option(
-        "--pass",
-        "number",
-        type=int,
-        metavar="N",
-        help="One pass, with its texts and the judges' reasons.",
+        "--pass N", "number", type=int, help="One pass, with its texts and the judges' reasons."
     ),
     options.option(
-        "--problem",
-        metavar="ID",
-        help="Of a set of programs, one problem: every attempt, pass by pass.",
+        "--problem ID", help="Of a set of programs, one problem: every attempt, pass by pass."
     ),
-    options.option(
-        "--strategy", metavar="NAME", help="With --problem: what one strategy made of it."
-    ),
-    options.option(
+    options.option("--strategy NAME", help="With --problem: what one strategy made of it."),
+    options.flag(
         "--short",
-        is_flag=True,
         help="Only how it ended: the text or its beginning, the evidence, the cost. Also with --json.",
     ),
-    options.option(
+    options.flag(
         "--text",
         "text_only",
-        is_flag=True,
         help="Only the text, or the files of research: delivered, or standing now.",
     ),
-    options.option(
+    options.flag(
         "--diff",
-        is_flag=True,
         help="What changed from the first draft to that text, word by word; of research, as a patch.",
     ),
-    options.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object."),
-    options.option(
-        "--report",
-        type=options.FILE,
-        metavar="DIR",
-        help="Write the report on a set of programs there, as solve --report does.",
+    options.flag("--json", "as_json", help="Everything, as one JSON object."),
+    options.file(
+        "--report DIR", help="Write the report on a set of programs there, as solve --report does."
     ),
     options.html_option,
 )
@@ -108,7 +93,6 @@ def show(
     from autoreason.cli.views.outcome import print_json, write_page
     from autoreason.run.result import recorded_result
 
-    check_output(html, "--html")
     with open_journal(journal) as book:
         row = find_run(book, run)
         story = book.story(row.id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,29 +15,23 @@ from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
+from autoreason.studies.simulate import need_numpy
 
 if TYPE_CHECKING:
+    from autoreason.report.report import Report
     from autoreason.studies.simulate.recorded_ballots import PanelVotes
     from autoreason.studies.simulate.world import World
 
 
 _WORLDS = options.option(
-    "--world",
+    "--world NAME|FILE",
     "worlds",
     multiple=True,
-    metavar="NAME|FILE",
     help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
 )
 _RUNS = Number(2, 1_000_000)
-_SEED = options.option(
-    "--seed",
-    type=Number(0),
-    default=1,
-    metavar="N",
-    help="All chance comes from it. [default: 1]",
-)
-_JSON = options.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_QUIET = options.option("-q", "--quiet", is_flag=True, help="No progress.")
+_SEED = options.option("--seed", type=Number(0), default=1, help="All chance comes from it.")
+_JSON = options.flag("--json", "as_json", help="Print one JSON object.")
 _what = options.group(
     "What to play",
     _WORLDS,
@@ -47,42 +43,32 @@ _what = options.group(
         help="Repeatable. [default: both]",
     ),
     options.option(
-        "--set",
+        "--set NAME=VALUE",
         "changes",
         multiple=True,
-        metavar="NAME=VALUE",
         help="Also play the last protocol with this changed, such as k=3. Repeatable.",
     ),
-    options.option("--budget", type=Number(1), metavar="CALLS", help="The most calls of a run."),
+    options.option("--budget CALLS", type=Number(1), help="The most calls of a run."),
 )
 _how = options.group(
     "How",
-    options.option(
-        "--runs",
-        type=_RUNS,
-        default=200,
-        metavar="N",
-        help="Runs of each protocol in each world. [default: 200]",
-    ),
+    options.option("--runs", type=_RUNS, default=200, help="Runs of each protocol in each world."),
     _SEED,
-    options.option(
+    options.flag(
         "--fast",
-        is_flag=True,
         help="Thousands of runs side by side, not by the tournament's own loop: borda, one draft, B and AB only.",
     ),
 )
 _evaluations = options.option(
     "--evaluations",
     type=Number(1, 10_000),
-    metavar="N",
     help="What a run may measure, everything included. [default: 200]",
 )
 _EVALUATIONS = 200
 _research = options.group(
     "Rules that keep changes",
-    options.option(
+    options.flag(
         "--research",
-        is_flag=True,
         help="Try the keep rules of `research` instead of protocols: greedy, repeats, races and others.",
     ),
     _evaluations,
@@ -94,28 +80,19 @@ _NOT_FOR_RULES = (
 _fit = options.group(
     "From recorded ballots to a world",
     options.option(
-        "--fit",
+        "--fit RUN|FILE",
         "source",
-        metavar="RUN|FILE",
         help="Estimate the judges of a run in the journal, or of a file of ballots.",
     ),
-    options.option("--judge-model", metavar="NAME", help="Only ballots by this model."),
-    options.option(
-        "-o",
-        "--output",
-        type=options.FILE,
-        metavar="FILE",
-        help="Write the world with these judges there.",
-    ),
+    options.option("--judge-model NAME", help="Only ballots by this model."),
+    options.file("-o", "--output", help="Write the world with these judges there."),
 )
 _out = options.group(
     "Output",
-    options.option(
-        "--plot", type=options.FILE, metavar="FILE.svg", help="Draw quality against calls."
-    ),
+    options.file("--plot FILE.svg", help="Draw quality against calls."),
     options.html_option,
     _JSON,
-    _QUIET,
+    options.quiet_option,
 )
 
 
@@ -145,7 +122,7 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     """
     if ctx.invoked_subcommand:
         return
-    _check(values["html"])
+    need_numpy()
     if values["research"]:
         _try_rules(values)
         return
@@ -169,32 +146,28 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     options.option(
         "--calls",
         type=Number(20),
-        metavar="N",
         help="Mean calls of a run over all worlds, at most. [default: 95]",
     ),
     options.option(
         "--runs",
         type=_RUNS,
-        metavar="N",
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
     ),
     _SEED,
     options.html_option,
     _JSON,
-    _QUIET,
+    options.quiet_option,
 )
 @options.group(
     "Rules that keep changes",
-    options.option(
+    options.flag(
         "--research",
-        is_flag=True,
         help="Look for the best keep rule of `research` instead, with 200 runs unless --runs says otherwise.",
     ),
     _evaluations,
     options.option(
         "--tries",
         type=Number(1, 10_000),
-        metavar="N",
         help="Settings of each family of rules, the same number for all. [default: 40]",
     ),
 )
@@ -207,7 +180,7 @@ def search(**values: Any) -> None:
     With --research, families of keep rules are tuned in six worlds, each with as many tries, and
     the best of each family is played with fresh luck in worlds and budgets that chose nothing.
     """
-    _check(values["html"])
+    need_numpy()
     if values["research"]:
         _search_rules(values)
         return
@@ -215,13 +188,10 @@ def search(**values: Any) -> None:
         raise InvalidInput(
             "--evaluations and --tries belong to --research; give that too or leave them out"
         )
-    from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.protocol_search import search_protocols
 
-    calls, runs = values["calls"] or 95, values["runs"] or 1000
-    with ProgressLine("tried", quiet=values["quiet"]) as progress:
-        report = search_protocols(_worlds(values["worlds"]), calls, runs, values["seed"], progress)
-    show_report(report, as_json=values["as_json"], html=values["html"])
+    worlds, calls, runs = _worlds(values["worlds"]), values["calls"] or 95, values["runs"] or 1000
+    _show(values, "tried", partial(search_protocols, worlds, calls, runs, values["seed"]))
 
 
 def _search_rules(values: dict[str, Any]) -> None:
@@ -230,12 +200,10 @@ def _search_rules(values: dict[str, Any]) -> None:
             "--world and --calls belong to protocols; leave them out with --research"
         )
     from autoreason.artifacts.rule_search import search_rules
-    from autoreason.cli.views.outcome import show_report
 
     evaluations, tries = values["evaluations"] or _EVALUATIONS, values["tries"] or 40
-    with ProgressLine("tried", quiet=values["quiet"]) as progress:
-        report = search_rules(evaluations, tries, values["runs"] or 200, values["seed"], progress)
-    show_report(report, as_json=values["as_json"], html=values["html"])
+    runs = values["runs"] or 200
+    _show(values, "tried", partial(search_rules, evaluations, tries, runs, values["seed"]))
 
 
 @simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
@@ -246,62 +214,34 @@ def _search_rules(values: dict[str, Any]) -> None:
         "--calls",
         type=Number(3, 40),
         default=14,
-        metavar="N",
-        help="Judges of playoff and confirmation together. [default: 14]",
+        help="Judges of playoff and confirmation together.",
     ),
-    options.option(
-        "--runs",
-        type=Number(2, 100_000),
-        default=10_000,
-        metavar="N",
-        help="Runs in each world. [default: 10000]",
-    ),
+    options.option("--runs", type=Number(2, 100_000), default=10_000, help="Runs in each world."),
     _SEED,
     options.html_option,
     _JSON,
-    _QUIET,
+    options.quiet_option,
 )
-def split(
-    worlds: tuple[str, ...],
-    calls: int,
-    runs: int,
-    seed: int,
-    html: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def split(worlds: tuple[str, ...], calls: int, runs: int, seed: int, **values: Any) -> None:
     """Find how many judges should choose the text to deliver, and how many should confirm it.
 
     Judges of the playoff choose; those of the confirmation only say whether what was chosen is better than
     the first draft. The best split is the one that stays least behind the best, in any world, both in what
     it delivers and in how often it can say that a better text is better.
     """
-    _check(html)
-    from autoreason.cli.views.outcome import show_report
+    need_numpy()
     from autoreason.studies.simulate.split import compare_splits
 
-    with ProgressLine("worlds", quiet=quiet) as progress:
-        report = compare_splits(_worlds(worlds), calls, runs, seed, progress)
-    show_report(report, as_json=as_json, html=html)
+    _show(values, "worlds", partial(compare_splits, _worlds(worlds), calls, runs, seed))
 
 
 @simulate.command(cls=HelpfulCommand, short_help="How often advice is right.")
 @options.group(
     "How",
     options.option(
-        "--call-limit",
-        type=Number(20),
-        default=150,
-        metavar="N",
-        help="Calls that advice may take. [default: 150]",
+        "--call-limit", type=Number(20), default=150, help="Calls that advice may take."
     ),
-    options.option(
-        "--runs",
-        type=_RUNS,
-        default=10_000,
-        metavar="N",
-        help="Pieces of advice in each world. [default: 10000]",
-    ),
+    options.option("--runs", type=_RUNS, default=10_000, help="Pieces of advice in each world."),
     _SEED,
     options.html_option,
     _JSON,
@@ -312,18 +252,10 @@ def advise(call_limit: int, runs: int, seed: int, html: Path | None, as_json: bo
     What is measured is drawn as the world says, with judges who share tastes; what is advised follows
     from it by the rules of the command.
     """
-    check_output(html, "--html")
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.advise.operating import study_advice
 
     show_report(study_advice(runs, seed, call_limit), as_json=as_json, html=html)
-
-
-def _check(html: Path | None) -> None:
-    from autoreason.studies.simulate import need_numpy
-
-    need_numpy()
-    check_output(html, "--html")
 
 
 def _try_rules(values: dict[str, Any]) -> None:
@@ -332,11 +264,18 @@ def _try_rules(values: dict[str, Any]) -> None:
             "--research goes with --evaluations, --runs, --seed, --html and --json; leave out the others"
         )
     from autoreason.artifacts.rule_study import study_rules
-    from autoreason.cli.views.outcome import show_report
 
     evaluations = values["evaluations"] or _EVALUATIONS
-    with ProgressLine("cells of the table", quiet=values["quiet"]) as progress:
-        report = study_rules(evaluations, values["runs"], values["seed"], progress)
+    work = partial(study_rules, evaluations, values["runs"], values["seed"])
+    _show(values, "cells of the table", work)
+
+
+def _show(values: dict[str, Any], what: str, work: Callable[[ProgressLine], Report]) -> None:
+    """Compute a report, say meanwhile how much of what is done, and show it."""
+    from autoreason.cli.views.outcome import show_report
+
+    with ProgressLine(what, quiet=values["quiet"]) as progress:
+        report = work(progress)
     show_report(report, as_json=values["as_json"], html=values["html"])
 
 

@@ -60,18 +60,14 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @click.argument("problems", type=options.FILE)
 @options.group(
     "Which problems",
-    options.option(
-        "--problem", "ids", metavar="ID", multiple=True, help="Only this one. Repeatable."
-    ),
-    options.option("--difficulty", metavar="NAME", help="Only those of this difficulty."),
-    options.option("--limit", type=int, metavar="N", help="Only the first N of them."),
+    options.option("--problem ID", "ids", multiple=True, help="Only this one. Repeatable."),
+    options.option("--difficulty NAME", help="Only those of this difficulty."),
+    options.option("--limit N", type=int, help="Only the first N of them."),
 )
 @options.group(
     "How they are solved",
     options.option(
-        "--strategy",
-        metavar="NAMES",
-        help="One or several with commas between, or all. [default: search]",
+        "--strategy NAMES", help="One or several with commas between, or all. [default: search]"
     ),
     *(
         options.field_option(Field("autoreason.programs.solve_job", "SolveTerms", name))
@@ -81,39 +77,24 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @options.group(
     "How programs are run",
     options.option(
-        "--test-time-limit",
+        "--test-time-limit SECONDS",
         type=float,
-        metavar="SECONDS",
         help="Processor time of a test, instead of the problem's own.",
     ),
     options.option(
-        "--test-memory-limit",
-        type=int,
-        metavar="MB",
-        help="Memory of a test, instead of the problem's own.",
+        "--test-memory-limit MB", type=int, help="Memory of a test, instead of the problem's own."
     ),
-    options.option(
-        "--unsafe",
-        is_flag=True,
-        help="Without a sandbox: what the model writes can do whatever you can.",
+    options.flag(
+        "--unsafe", help="Without a sandbox: what the model writes can do whatever you can."
     ),
 )
 @options.solving_options
 @options.group(
     "Output",
-    options.option(
-        "--report",
-        type=options.FILE,
-        metavar="DIR",
-        help="Write page, numbers, one row per part, picture and programs there.",
+    options.file(
+        "--report DIR", help="Write page, numbers, one row per part, picture and programs there."
     ),
-    options.option(
-        "-o",
-        "--output",
-        type=options.FILE,
-        metavar="FILE",
-        help="Write the program there instead of to standard output.",
-    ),
+    options.file("-o", "--output", help="Write the program there instead of to standard output."),
 )
 @options.table_options
 def solve(problems: Path, **values: Any) -> int:
@@ -132,12 +113,10 @@ def solve(problems: Path, **values: Any) -> int:
     from autoreason.files import check_output
     from autoreason.programs.report_files import check_folder, try_folder
     from autoreason.run.solve import open_problems, prepare_solve
-    from autoreason.settings import DEFAULT_MODEL
 
     chosen = arguments.solve_options(values)
-    prepared = prepare_solve(values["model"] or DEFAULT_MODEL, **chosen)
+    prepared = prepare_solve(**chosen)
     check_output(values["output"])
-    check_output(values["html"], "--html")
     check_folder(values["report"])
     if not values["dry_run"]:
         try_folder(values["report"])

@@ -28,7 +28,7 @@ _LOOK_EVERY = 0.5
 @options.journal_option
 @options.group(
     "Output",
-    options.option("--no-live", is_flag=True, help="A line per step instead of the live view."),
+    options.flag("--no-live", help="A line per step instead of the live view."),
 )
 def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     """Follow a live run from another terminal, until it ends.

@@ -109,7 +109,7 @@ class Live:
         # A call that brought no reply is not paid for.
         if signal.outcome not in _NO_REPLY:
             self.spent = self.spent.plus(signal)
-            if self._is_suite and not signal.replayed:
+            if self.story.strategy == "lab" and not signal.replayed:
                 part = Key.parse(signal.key).group
                 self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
         if call and call.seat is not None:
@@ -187,15 +187,11 @@ class Live:
     @property
     def lab(self) -> LabProgress | None:
         """How far a suite is; None of any other run."""
-        if not self._is_suite:
+        if self.story.strategy != "lab":
             return None
         running = sum(call.role == CELL for call in self.calls.values())
         seconds = self.worked_on_bases + self.elapsed
         return self._ended.progress(running, self.spent_by_cell, seconds)
-
-    @property
-    def _is_suite(self) -> bool:
-        return self.story.settings is not None and self.story.settings.strategy == "lab"
 
     @cached_property
     def _ended(self) -> EndedCells:
@@ -206,12 +202,12 @@ class Live:
     @property
     def contest(self) -> bool:
         """Whether every pass is put to a vote."""
-        return self.story.settings is None or self.story.settings.strategy == "autoreason"
+        return self.story.strategy in ("", "autoreason")
 
     @property
     def sampling(self) -> bool:
         """Whether passes are independent drafts."""
-        return self.story.settings is not None and self.story.settings.strategy == "best_of_n"
+        return self.story.strategy == "best_of_n"
 
     def batch_progress(self) -> str:
         """How far the batches are that are waited for; empty where there are none."""
@@ -376,7 +372,7 @@ class Live:
         last = self.stage in ("playoff", CONFIRMATION)
         if story.settings is None or story.end or self.study or last:
             return ""
-        if story.settings.strategy == "single":
+        if story.strategy == "single":
             return "one draft"
         if self.sampling:
             from autoreason.strategies.sampling import sample_count

@@ -138,7 +138,7 @@ class Plain(View):
 
 def step(event: AnyEvent, story: Story, strategy: str = "") -> str:
     """One event as one line; empty where another line says more. A part's strategy is the caller's to name."""
-    if (strategy or (story.settings and story.settings.strategy)) != "best_of_n":
+    if (strategy or story.strategy) != "best_of_n":
         return _step(event, story)
     from autoreason.strategies.sampling import name_drafts
 

@@ -49,7 +49,7 @@ def print_run(
     """The whole run, or one pass in full."""
     story = result.story
     transcript = Transcript(stdout_console())
-    is_sampled = story.settings is not None and story.settings.strategy == "best_of_n"
+    is_sampled = story.strategy == "best_of_n"
     if is_sampled:
         from autoreason.strategies.sampling import name_drafts
 

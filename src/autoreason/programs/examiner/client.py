@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
+from autoreason.programs.assignment import Examination, Examined, Observed, Probe
 from autoreason.programs.examiner.messages import (
     ExamineRequest,
     ObserveRequest,
@@ -19,7 +19,7 @@ from autoreason.programs.examiner.messages import (
 from autoreason.programs.examiner.service import ServiceClient
 
 if TYPE_CHECKING:
-    from autoreason.programs.problems.sets import BrokenRecord
+    pass
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -60,36 +60,6 @@ class ExaminerClient(ServiceClient[OpenReply]):
             )
         )
 
-    @property
-    def assignments(self) -> tuple[Assignment, ...]:
-        """The problems without their private tests."""
-        return self._opened.assignments
-
-    @property
-    def broken(self) -> tuple[BrokenRecord, ...]:
-        """Records of the file that could not be used."""
-        return self._opened.broken
-
-    @property
-    def format(self) -> str:
-        """The format of the file's records."""
-        return self._opened.format
-
-    @property
-    def level(self) -> str:
-        """The level of the sandbox."""
-        return self._opened.level
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why no better sandbox works here."""
-        return self._opened.reasons
-
-    @property
-    def digest(self) -> str:
-        """The digest under which the set is saved."""
-        return self._opened.digest
-
     async def examine(self, examination: Examination) -> Examined:
         """The verdict on one program; many requests can be open at a time."""
         examination = replace(examination, program=_sendable(examination.program))
@@ -105,14 +75,14 @@ class ExaminerClient(ServiceClient[OpenReply]):
 
     async def start(self) -> None:
         """Start the process; from then on the saved copy is used, even if the file changes."""
-        first = getattr(self, "_opened", None)
+        first = getattr(self, "reply", None)
         await super().start()
         if first is not None:
-            # A saved copy does not know the file it came from.
-            self._opened = replace(self._opened, format=first.format, broken=first.broken)
+            # A saved copy does not know what its file had besides.
+            self.reply = replace(self.reply, broken=first.broken)
         assert isinstance(self._opening, OpenRequest)
         self._opening = OpenRequest(
-            digest=self._opened.digest,
+            digest=self.reply.digest,
             unsafe=self._opening.unsafe,
             workers=self._opening.workers,
         )

@@ -31,12 +31,9 @@ class OpenReply(Struct, frozen=True, kw_only=True, tag=True):
     """The set without its private tests, and the sandbox in use."""
 
     digest: str
-    format: str
     assignments: tuple[Assignment, ...]
     broken: tuple[BrokenRecord, ...]
     level: str
-    reasons: tuple[str, ...]
-    """Why no better sandbox works here."""
 
 
 class ExamineRequest(Struct, frozen=True, kw_only=True, tag=True):

@@ -23,7 +23,7 @@ from autoreason.programs.examiner.store import load_set, save_set
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem, check_problem, to_assignment
 from autoreason.programs.problems.sets import ProblemSet, find_problem
-from autoreason.programs.sandbox.levels import find_level, open_sandbox
+from autoreason.programs.sandbox.levels import open_sandbox
 
 
 def main() -> None:
@@ -44,11 +44,9 @@ class OpenSet:
         self._examiner = Examiner(self._sandbox)
         self.opened = OpenReply(
             digest=problem_set.digest,
-            format=problem_set.format,
             assignments=tuple(map(to_assignment, problem_set.problems)),
             broken=problem_set.broken,
             level=self._sandbox.level,
-            reasons=() if opening.unsafe else find_level().reasons,
         )
 
     async def answer(self, request: ExamineRequest | ObserveRequest) -> ExamineReply | ObserveReply:

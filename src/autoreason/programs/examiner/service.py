@@ -96,7 +96,8 @@ class ServiceClient(Generic[Opened]):
         self._connection: _Connection | None = None
         self._listener: asyncio.Task[None] | None = None
         self._closed = False
-        self._opened: Opened
+        self.reply: Opened
+        """What the service said when it had opened."""
 
     @classmethod
     async def connect(cls, opening: Struct) -> Self:
@@ -109,7 +110,7 @@ class ServiceClient(Generic[Opened]):
         """Start the process and open what it serves."""
         self._connection = await _Connection.connect(self)
         try:
-            self._opened = await self._open(self._connection)
+            self.reply = await self._open(self._connection)
         except BaseException:
             await self._connection.close()
             raise

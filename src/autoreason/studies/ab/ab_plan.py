@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from io import StringIO
 from math import ceil
 from pathlib import Path
 from random import Random
@@ -20,7 +18,7 @@ from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed, shorten
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, to_csv, words
 from autoreason.stats.sequential import sample_size
 from autoreason.story import Story
 from autoreason.studies.raters.codes import draw_codes
@@ -75,7 +73,7 @@ class AbPlan(Report):
 
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
-        columns = [Column("code", figures=False), Column("words"), Column("text", figures=False)]
+        columns = [*words("code"), *figures("words"), *words("text")]
         rows = [(arm.code, str(len(arm.text.split())), shorten(arm.text, 60)) for arm in self.arms]
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody knows which is which"),
@@ -99,13 +97,11 @@ class AbPlan(Report):
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / FILE).exists():
             raise InvalidInput(f"{folder} has a plan already; name another folder")
-        table = StringIO()
-        csv.writer(table, lineterminator="\n").writerows(
-            [("code", "n", "count"), *((arm.code, "", "") for arm in self.arms)]
-        )
         files = {
             folder / FILE: msgspec.json.format(msgspec.json.encode(self)).decode(),
-            folder / RESULTS: table.getvalue(),
+            folder / RESULTS: to_csv(
+                ("code", "n", "count"), [(arm.code, None, None) for arm in self.arms]
+            ),
             **{folder / f"{arm.code}.md": arm.text for arm in self.arms},
         }
         for path, text in files.items():

@@ -16,7 +16,7 @@ from autoreason.knowledge.tables import Columns, MissingColumn, read_table_file
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.report.numbers import UNKNOWN, digits_of, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table, Tone
+from autoreason.report.table import Table, Tone, figures, words
 from autoreason.stats.results import Estimate
 from autoreason.stats.sequential import always_valid_difference, unequal_split
 from autoreason.stats.shares import exact_share
@@ -94,18 +94,11 @@ class AbReport(Report):
             split = ("Split", f"unequal ({p_statement(self.mismatch)})")
             sizes = [(arm.code, f"{arm.n:,}") for arm in self.arms]
             return [
-                Section(tables=[Table([Column("code", figures=False), Column("n")], sizes)]),
+                Section(tables=[Table([*words("code"), *figures("n")], sizes)]),
                 Section(sentences=[split]),
             ]
-        columns = [
-            Column("code", figures=False),
-            Column("from", figures=False),
-            Column("n"),
-            Column("rate (95 %)"),
-            Column(f"points over {self.control}"),
-            Column("expected"),
-            Column("verdict", figures=False),
-        ]
+        measured = figures("n", "rate (95 %)", f"points over {self.control}", "expected")
+        columns = [*words("code", "from"), *measured, *words("verdict")]
         rows = [
             (
                 arm.code,

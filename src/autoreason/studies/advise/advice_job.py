@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import PanelFailed
-from autoreason.events import JobFinished, RunPaused
+from autoreason.events import JobFinished
 from autoreason.exchange import BudgetQuery
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plan, Plans, read_options
+from autoreason.jobs.job import Job, Plans, join_plans, read_options
 from autoreason.jobs.parts import part_context
 from autoreason.jobs.randomness import draw
-from autoreason.jobs.runner import build_job, run_job
+from autoreason.jobs.runner import run_part
 from autoreason.keys import PANEL, PartName, sub_key
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
@@ -87,6 +84,7 @@ class AdviceJob(Job):
 
     summary = "whether a brief should be run, and how: a short certificate, a pick test and pilots"
     parts_write = "text"
+    options_type = AdviceOptions
 
     async def run(self) -> JobFinished:
         """Go on until something is decided or the budget is too small for the next step."""
@@ -131,16 +129,7 @@ class AdviceJob(Job):
 
     async def _run_part(self, part: str, kind: type[Job], task: Task, settings: Settings) -> None:
         """Run a part; one whose panels failed says nothing, and the rest goes on."""
-        context: JobContext = part_context(self.context, part, self.emit, task, settings)
-        try:
-            await run_job(build_job(kind, context))
-        except PanelFailed as failure:
-            context.emit(RunPaused(status=failure.status, reason=str(failure)))
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Its options."""
-        read_options(settings, AdviceOptions)
+        await run_part(kind, part_context(self.context, part, self.emit, task, settings))
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
@@ -153,8 +142,8 @@ class AdviceJob(Job):
         is_short = limit is not None and limit < calls_for(settings, 0)
         return (
             {"judge": QUESTIONS},
-            judge if is_short else _join(judge, pick[1], *[pilot[1]] * number),
-            _join({"judge": QUESTIONS * calls.most}, pick[2], *[pilot[2]] * MAX_PILOTS),
+            judge if is_short else join_plans(judge, pick[1], *[pilot[1]] * number),
+            join_plans({"judge": QUESTIONS * calls.most}, pick[2], *[pilot[2]] * MAX_PILOTS),
         )
 
     @classmethod
@@ -176,15 +165,8 @@ class AdviceJob(Job):
 def _pick_plans(settings: Settings) -> Plans:
     drafts = BestOfN.plans(pick_settings(settings))
     panel = RankedPanel.plans(panel_settings(settings))
-    low, likely, high = (_join(*both) for both in zip(drafts, panel, strict=True))
+    low, likely, high = (join_plans(*both) for both in zip(drafts, panel, strict=True))
     return low, likely, high
-
-
-def _join(*plans: Plan) -> Plan:
-    joined: Counter[str] = Counter()
-    for plan in plans:
-        joined.update(plan)
-    return joined
 
 
 class StepCalls(NamedTuple):

@@ -15,7 +15,7 @@ from autoreason.jobs.job import Plan, read_options
 from autoreason.journal import Journal
 from autoreason.report.numbers import count, money, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.strategies.sampling import BestOfN, Single
@@ -173,7 +173,7 @@ def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
         for each in lines
     ]
     heads = ("judges who prefer the result", "run it", "do not", "undecided")
-    return Table([*map(Column, heads)], rows, title)
+    return Table(figures(*heads), rows, title)
 
 
 def _lines(judges: Sequence[int], first_look: int = MIN_PILOTS) -> tuple[OperatingLine, ...]:

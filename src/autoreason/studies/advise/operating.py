@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.studies.advise.advice_job import Ending, conclude, count_calls, max_pilots
 from autoreason.studies.advise.judge_check import PAIRS, JudgeScore
@@ -92,7 +92,7 @@ class AdviceStudy(Report, Struct, frozen=True, kw_only=True):
             )
             for each in self.outcomes
         ]
-        columns = [Column("world", figures=False), *map(Column, (*_ENDINGS, "calls"))]
+        columns = [*words("world"), *figures(*_ENDINGS, "calls")]
         runs = count(self.outcomes[0].runs, "advice", "pieces of advice")
         how = (
             f"{runs} a world, {count(self.pilots, 'pilot')} at most; judges of one text share a taste "

@@ -10,7 +10,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table, Tone
+from autoreason.report.table import Table, Tone, words
 from autoreason.studies.audit import (
     check_ballots,
     check_judges,
@@ -113,7 +113,6 @@ _TONES: dict[str, Tone] = {"alarm": "bad", "look": "warning", "fine": "good", "u
 
 def _table(findings: Sequence[AuditFinding]) -> Table:
     """One row per question: the finding, and where it is not fine what is normal and what to do."""
-    columns = [Column(name, figures=False) for name in ("level", "question", "finding")]
     rows = [
         (
             each.level,
@@ -122,7 +121,7 @@ def _table(findings: Sequence[AuditFinding]) -> Table:
         )
         for each in findings
     ]
-    return Table(columns, rows, tones=_TONES, headings=False)
+    return Table(words("level", "question", "finding"), rows, tones=_TONES, headings=False)
 
 
 def audit_runs(runs: Runs) -> Audit:

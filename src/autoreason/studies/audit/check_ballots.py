@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from autoreason.parsing.ballots import read_ranking
 from autoreason.report.numbers import percent
@@ -27,39 +28,34 @@ from autoreason.studies.audit.findings import (
 from autoreason.studies.audit.wording import is_exact, structured_ranking
 from autoreason.tournament.panel_size import quorum
 
-_INVALID = Topic(
+_topic = partial(Topic, "ballots")
+_INVALID = _topic(
     "invalid ballots",
-    "ballots",
     "under 2 % are invalid where judges are asked again",
     "ask for structured ballots, ask once more, then replace the judge; leave out a model with many",
 )
-_EMPTY = Topic(
+_EMPTY = _topic(
     "empty panels",
-    "ballots",
     "a panel without a ballot decides nothing",
     "run these passes again: no one voted, so A did not win them",
 )
-_QUORUM = Topic(
+_QUORUM = _topic(
     "quorum",
-    "ballots",
     "a panel decides with a majority of its ballots, two at least",
     "set a quorum: the vote of one judge of three is not the panel's",
 )
-_FORM = Topic(
+_FORM = _topic(
     "ballot form",
-    "ballots",
     "nearly all answers give the ranking in exactly the form asked for",
     "read rankings tolerantly and strictly as permutations, or ask for structured ballots",
 )
-_FAULTY = Topic(
+_FAULTY = _topic(
     "partial rankings",
-    "ballots",
     "a ballot ranks every text once or is no ballot",
     "count full permutations only; ask the judge again for a ranking that is none",
 )
-_TIES = Topic(
+_TIES = _topic(
     "ties",
-    "ballots",
     "few decisions are ties; six judges tie less often than three",
     "add judges while the vote is close, so that the tie rule does not decide",
 )

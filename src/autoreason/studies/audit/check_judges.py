@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from math import factorial, fsum
 from statistics import fmean
@@ -40,33 +41,29 @@ from autoreason.studies.audit.findings import (
     part,
 )
 
-_POSITION = Topic(
+_topic = partial(Topic, "judges")
+_POSITION = _topic(
     "position",
-    "judges",
     "each position gets an equal share of first places",
     "balance the orders over the panel, so that the effect cancels out; distrust panels with one order",
 )
-_SHARED = Topic(
+_SHARED = _topic(
     "shared order",
-    "judges",
     "every judge sees an order of its own",
     "draw an order for each judge: a shared one makes a shared bias look like agreement",
 )
-_AGREEMENT = Topic(
+_AGREEMENT = _topic(
     "agreement",
-    "judges",
     "a mean tau of 0.2 to 0.7, and more than chance explains; judges who rank at random come to 0",
     "take better judges or more of them; where they cannot agree, no vote means much",
 )
-_CONCORDANCE = Topic(
+_CONCORDANCE = _topic(
     "concordance",
-    "judges",
     "well over what judges who rank at random come to: 1 divided by their number",
     "take better judges or more of them",
 )
-_LENGTH = Topic(
+_LENGTH = _topic(
     "length preferred",
-    "judges",
     "the longer of two texts is preferred about half of the time",
     "tell judges that longer is not better, set a word limit, compare at equal length",
 )

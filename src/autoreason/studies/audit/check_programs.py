@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from autoreason.stats.shares import share
 from autoreason.studies.audit.audited_record import AuditedPrograms, Runs
 from autoreason.studies.audit.findings import (
@@ -11,21 +13,19 @@ from autoreason.studies.audit.findings import (
     share_level,
 )
 
-_CUT = Topic(
+_topic = partial(Topic, "programs")
+_CUT = _topic(
     "cut-off replies",
-    "programs",
     "hardly a reply is cut off at the output limit",
     "raise the output limit: half a program is none, and it is asked for again",
 )
-_NO_PROGRAM = Topic(
+_NO_PROGRAM = _topic(
     "no program",
-    "programs",
     "hardly an answer is without a program",
     "look at such an answer, and say in the prompts that the program comes first, in one block",
 )
-_REPEATED = Topic(
+_REPEATED = _topic(
     "repeated programs",
-    "programs",
     "a repair or a merge is another program than those before",
     "try another model, or attempts of their own: a repair that repeats what failed is a wasted call",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from math import fsum, sqrt
 from statistics import fmean, median
@@ -35,45 +36,39 @@ from autoreason.studies.audit.findings import (
 from autoreason.tournament.evidence import chance_of_survival
 from autoreason.tournament.voting import BUILT_IN
 
-_SURVIVAL = Topic(
+_topic = partial(Topic, "stopping")
+_SURVIVAL = _topic(
     "survival",
-    "stopping",
     "A survives more often than judges ranking at random would let it",
     "do not take convergence for quality: let fresh judges compare the last text with the first",
 )
-_STREAKS = Topic(
+_STREAKS = _topic(
     "streaks",
-    "stopping",
     "A survives more often right after a survival: then a streak means something",
     "ask for evidence with every stop; a streak that a coin could throw is none",
 )
-_CONVERGENCE = Topic(
+_CONVERGENCE = _topic(
     "convergence",
-    "stopping",
     "a run converges on panels that voted and put A clearly first",
     "run more passes: a tie or an empty panel has confirmed nothing",
 )
-_NOVELTY = Topic(
+_NOVELTY = _topic(
     "novelty",
-    "stopping",
     "a winner keeps 2.0 points per ballot or more as A",
     "run a playoff over all incumbents: winning once for being new does not add up",
 )
-_PLAYOFF = Topic(
+_PLAYOFF = _topic(
     "playoff",
-    "stopping",
     "its judges choose the text to deliver, so what they prefer is no evidence that it is better",
     "deliver the first draft: even the judges who chose the text prefer the draft to it",
 )
-_CONFIRMATION = Topic(
+_CONFIRMATION = _topic(
     "confirmation",
-    "stopping",
     "fresh judges, who had no part in choosing it, prefer the delivered text to the first draft",
     "ask more fresh judges before relying on the text, or deliver the first draft",
 )
-_OUTAGES = Topic(
+_OUTAGES = _topic(
     "outages",
-    "stopping",
     "every call is answered in its time",
     "look at these passes one by one: what a failing provider sent is not a result",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import combinations, pairwise
 from statistics import fmean
 
@@ -27,45 +28,39 @@ from autoreason.studies.audit.findings import (
 from autoreason.studies.audit.wording import cut_off
 from autoreason.tournament.candidates import is_revision
 
-_CUT = Topic(
+_topic = partial(Topic, "texts")
+_CUT = _topic(
     "cut-off texts",
-    "texts",
     "no text on a ballot ends in mid-sentence",
     "raise the output limit and judge no text that was cut off",
 )
-_LEAKS = Topic(
+_LEAKS = _topic(
     "leaks",
-    "texts",
     "no candidate mentions how it was written, else judging is not blind",
     "let authors send notes apart from the text, and send texts that give themselves away back",
 )
-_CLONES = Topic(
+_CLONES = _topic(
     "clones",
-    "texts",
     "no two candidates are the same text",
     "leave a missing candidate missing: a duplicate splits its votes with itself",
 )
-_CONTRACT = Topic(
+_CONTRACT = _topic(
     "contract",
-    "texts",
     "the text delivered keeps every limit of the task",
     "read these texts; loosen a limit that asks too much, or write more drafts or with a stronger model",
 )
-_LENGTHS = Topic(
+_LENGTHS = _topic(
     "length swings",
-    "texts",
     "length settles as a run goes on",
     "set a word limit: judges who want more and critics who want less take turns",
 )
-_DRIFT = Topic(
+_DRIFT = _topic(
     "drift",
-    "texts",
     "a better text keeps a good part of the first draft and much of its length",
     "compare the last text with the first: is it still what was asked for?",
 )
-_CRITICS = Topic(
+_CRITICS = _topic(
     "critics",
-    "texts",
     "a critic of a good text sometimes finds nothing",
     "allow an empty critique and check every quote: a critic that must find something invents it",
 )

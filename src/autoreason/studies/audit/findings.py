@@ -53,8 +53,8 @@ AuditResult = AuditFinding | PendingFinding
 class Topic(Struct, frozen=True):
     """What a check is about: the part of a finding that does not depend on the record."""
 
-    name: str
     group: Group
+    name: str
     normal: str
     fix: str
 

@@ -13,7 +13,7 @@ from autoreason.keys import sub_key
 from autoreason.report.numbers import percent, percent_range
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.settings import Protocol
 from autoreason.story import Story
 from autoreason.studies.certify import properties as rules
@@ -106,13 +106,8 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
             )
             for each in self.findings
         ]
-        columns = [
-            Column("property", figures=False),
-            Column("verdict", figures=False),
-            Column("share"),
-            Column("95 % interval"),
-            Column("passes with", figures=False),
-        ]
+        shown = figures("share", "95 % interval")
+        columns = [*words("property", "verdict"), *shown, *words("passes with")]
         table = Table(columns, rows, tones={"FAILED": "bad", "unknown": "warning"})
         return [
             Section(sentences=[("", self._method())]),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from math import ceil
@@ -13,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import Delivered, JobFinished, RunPaused
+from autoreason.events import Delivered, JobFinished
 from autoreason.jobs.allowance import Allowance, Unit
 from autoreason.jobs.attempts import panel_attempts
-from autoreason.jobs.context import Emit
-from autoreason.jobs.job import Job, Plan, Plans, read_options
+from autoreason.jobs.context import Emit, JobContext
+from autoreason.jobs.job import Job, Plan, Plans, join_plans, read_options, repeat_plans
 from autoreason.jobs.parts import part_context, side_by_side
-from autoreason.jobs.runner import build_job, plan_calls, run_job, user_code_errors
+from autoreason.jobs.runner import plan_calls, run_part, user_code_errors
 from autoreason.keys import PANEL, PartName
 from autoreason.models.prices import rates
 from autoreason.plugins import short
@@ -112,16 +111,20 @@ class Comparison(Job):
 
     summary = "strategies from one shared draft with matched budgets, then a blind panel"
 
+    def __init__(self, context: JobContext) -> None:
+        super().__init__(context)
+        self._options = read_options(self.settings, ComparisonOptions)
+
     async def run(self) -> JobFinished:
         """Run all repeats side by side."""
-        options = read_options(self.settings, ComparisonOptions)
+        options = self._options
         numbers = range(1, options.repeat_count + 1)
-        repeats = [partial(self._repeat, number, options) for number in numbers]
+        repeats = [partial(self._repeat, number) for number in numbers]
         texts = dict(zip(numbers, await side_by_side(self.emit, repeats), strict=True))
         for attempt in panel_attempts(self.context)[1:]:
             decided = [n for n, panel in panels_of(self.story).items() if panel.verdict]
             failed = [n for n in numbers if n not in decided]
-            works = [partial(self._repeat_failed, n, attempt, texts[n], options) for n in failed]
+            works = [partial(self._repeat_failed, n, attempt, texts[n]) for n in failed]
             texts |= zip(failed, await side_by_side(self.emit, works), strict=True)
         panels = panels_of(self.story)
         judged = panels or any(None in each.values() for each in texts.values())
@@ -131,7 +134,7 @@ class Comparison(Job):
             f"{len(options.strategies)} strategies, {count(options.repeat_count, 'repeat')}, "
             f"{count(len(panels), 'panel')}"
         )
-        best, last = self._best(options, panels, texts)
+        best, last = self._best(panels, texts)
         return self.finish(reason, last.text, f"{best}: {last.origin}")
 
     @classmethod
@@ -172,8 +175,8 @@ class Comparison(Job):
             # There is no panel where all deliver the same text.
             ({}, *panel[1:]),
         ]
-        low, likely, high = (_join(each, options.repeat_count) for each in zip(*plans, strict=True))
-        return low, likely, high
+        low, likely, high = (join_plans(*each) for each in zip(*plans, strict=True))
+        return repeat_plans((low, likely, high), options.repeat_count)
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
@@ -181,55 +184,48 @@ class Comparison(Job):
         return read_options(settings, ComparisonOptions).repeat_count
 
     def _best(
-        self,
-        options: ComparisonOptions,
-        panels: Mapping[int, RecordedPanel],
-        texts: Mapping[int, Texts],
+        self, panels: Mapping[int, RecordedPanel], texts: Mapping[int, Texts]
     ) -> tuple[str, Delivered]:
         """The strategy with the most points, the first one where no text was judged, and its last text."""
-        points: dict[str, list[int]] = {name: [0] for name in options.strategies}
+        points: dict[str, list[int]] = {name: [0] for name in self._options.strategies}
         for number, panel in panels.items():
             scores = panel.verdict.scores if panel.verdict else {}
             for name, others in same_texts(texts[number]).items():
                 points[name].append(sum(scores.get(other, 0) for other in others))
         # Failing in a repeat is no disadvantage; strategies that were never judged come last.
         best = max(points, key=lambda name: sum(points[name]) / max(1, len(points[name]) - 1))
-        numbers = range(options.repeat_count, 0, -1)
+        numbers = range(self._options.repeat_count, 0, -1)
         parts = [self.story.parts[last_part(self.story, n, best)] for n in numbers]
         last = next((part.delivered for part in parts if part.delivered), None)
         if last is None:
             raise PanelFailed("no strategy delivered a text")
         return best, last
 
-    async def _repeat(self, number: int, options: ComparisonOptions, emit: Emit) -> Texts:
+    async def _repeat(self, number: int, emit: Emit) -> Texts:
         """One draft, every strategy from there, one panel; what they delivered."""
         draft = self.context.task.draft or await self._draft(number, emit)
-        return await self._attempt(number, 0, draft, options, emit)
+        return await self._attempt(number, 0, draft, emit)
 
-    async def _attempt(
-        self, number: int, attempt: int, draft: str, options: ComparisonOptions, emit: Emit
-    ) -> Texts:
+    async def _attempt(self, number: int, attempt: int, draft: str, emit: Emit) -> Texts:
         """Every strategy from a draft, one panel; what they delivered."""
         task = replace(self.context.task, draft=draft)
-        first, *others = options.strategies
-        run = partial(self._run_part, number, attempt, task, options)
-        results = {first: await run(options.allowance, first, emit)}
-        amount = options.allowance or results[first].spent
+        first, *others = self._options.strategies
+        run = partial(self._run_part, number, attempt, task)
+        results = {first: await run(self._options.allowance, first, emit)}
+        amount = self._options.allowance or results[first].spent
         works = [partial(run, amount, name) for name in others]
         results |= dict(zip(others, await side_by_side(emit, works), strict=True))
         texts = {name: each.text for name, each in results.items()}
-        await self._judge(number, attempt, texts, options, emit)
+        await self._judge(number, attempt, texts, emit)
         return texts
 
-    async def _repeat_failed(
-        self, number: int, attempt: int, texts: Texts, options: ComparisonOptions, emit: Emit
-    ) -> Texts:
+    async def _repeat_failed(self, number: int, attempt: int, texts: Texts, emit: Emit) -> Texts:
         """The panel once more; before it, where a strategy failed, all of them, so that budgets match."""
         recovery = self.context.recovery
         if None in texts.values() and attempt > recovery.failed_panels - recovery.failed_parts:
             draft = self.context.task.draft or self.story.parts[part_name(number, _DRAFT)].text
-            return await self._attempt(number, attempt, draft or "", options, emit)
-        await self._judge(number, attempt, texts, options, emit)
+            return await self._attempt(number, attempt, draft or "", emit)
+        await self._judge(number, attempt, texts, emit)
         return texts
 
     async def _draft(self, number: int, emit: Emit) -> str:
@@ -243,7 +239,6 @@ class Comparison(Job):
         number: int,
         attempt: int,
         task: Task,
-        options: ComparisonOptions,
         amount: Decimal | None,
         name: str,
         emit: Emit,
@@ -252,7 +247,7 @@ class Comparison(Job):
         if amount is not None and name != REFERENCE:
             # The allowance ends it, not the number of passes.
             settings = replace(settings, passes=MAX_PASSES)
-        allowance = Allowance(options.match, amount)
+        allowance = Allowance(self._options.match, amount)
         context = part_context(
             self.context,
             part_name(number, name, attempt),
@@ -262,28 +257,18 @@ class Comparison(Job):
             allowance,
             shared_draft=self.context.task.draft is None,
         )
-        try:
-            text: str | None = (await run_job(build_job(find_strategy(name), context))).text
-        except PanelFailed as failure:
-            context.emit(RunPaused(status=failure.status, reason=str(failure)))
-            text = None
-        return _PartResult(text, allowance.spent)
+        end = await run_part(find_strategy(name), context)
+        return _PartResult(end.text if end else None, allowance.spent)
 
-    async def _judge(
-        self, number: int, attempt: int, texts: Texts, options: ComparisonOptions, emit: Emit
-    ) -> None:
+    async def _judge(self, number: int, attempt: int, texts: Texts, emit: Emit) -> None:
         """The panel over what the strategies delivered; texts that are the same are judged once."""
         entries = distinct(texts)
         if len(entries) < 2:
             return
         task = replace(self.context.task, draft=None, entries=entries)
-        settings = _panel_settings(self.settings, options)
+        settings = _panel_settings(self.settings, self._options)
         part = str(PartName(PANEL, number, attempt=attempt))
-        context = part_context(self.context, part, emit, task, settings)
-        try:
-            await RankedPanel(context).run()
-        except PanelFailed as failure:
-            context.emit(RunPaused(status=failure.status, reason=str(failure)))
+        await run_part(RankedPanel, part_context(self.context, part, emit, task, settings))
 
 
 def _part_settings(settings: Settings, strategy: str) -> Settings:
@@ -327,14 +312,6 @@ def _scale(plan: Plan, calls: int) -> Plan:
     """A plan of so many calls in all, each role with its share."""
     total = sum(plan.values())
     return {role: ceil(each * calls / total) for role, each in plan.items()} if total else plan
-
-
-def _join(plans: Iterable[Plan], times: int) -> Plan:
-    """Several plans as one, carried out so many times."""
-    joined: Counter[str] = Counter()
-    for plan in plans:
-        joined.update({role: calls * times for role, calls in plan.items()})
-    return joined
 
 
 def _require_prices(settings: Settings) -> None:

@@ -16,7 +16,7 @@ from autoreason.plugins import short
 from autoreason.report.numbers import UNKNOWN, count, money
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (
     ComparisonOptions,
@@ -112,8 +112,8 @@ class ComparisonReport(Report, Struct, frozen=True, kw_only=True):
             )
             for each in self.strategies
         ]
-        columns = [*map(Column, heads), *([Column("keeps contract")] if ruled else [])]
-        return Table([Column("strategy", figures=False), *columns], rows)
+        columns = figures(*heads, *(["keeps contract"] if ruled else []))
+        return Table([*words("strategy"), *columns], rows)
 
 
 def _missing_intervals(panel: PanelReport, name: str) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from autoreason.knowledge.holdout import (
 from autoreason.knowledge.test_results import Verdict, weigh
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
@@ -109,14 +109,8 @@ class KnowledgeReport(Report):
             ("retrieval alone", none, percent_interval(self.retrieval), none, none, ""),
             ("length: the longer one", percent_interval(self.length), none, none, none, ""),
         ]
-        columns = [
-            Column("judge", figures=False),
-            Column("without"),
-            Column("with records"),
-            Column("placebo"),
-            Column("with less without"),
-            Column("verdict", figures=False),
-        ]
+        right = figures("without", "with records", "placebo", "with less without")
+        columns = [*words("judge"), *right, *words("verdict")]
         tests = [
             f"{each.judge} {p_statement(each.p_value)}"
             for each in self.judges

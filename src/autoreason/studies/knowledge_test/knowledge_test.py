@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, JobFinished
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plan
 from autoreason.jobs.parts import part_context, run_in_windows
 from autoreason.keys import PAIR, PartName
 from autoreason.knowledge_records import Knowledge, ShownOutcomes
@@ -35,6 +35,7 @@ class KnowledgeTest(Job):
 
     summary = "whether a folder of outcomes helps judges to see which of two texts does better"
     prompts = (*JUDGE_PROMPTS, "knowledge")
+    options_type = KnowledgeTestOptions
 
     async def run(self) -> JobFinished:
         """Every pair with every judge, in both orders, under each of the three conditions."""
@@ -87,11 +88,6 @@ class KnowledgeTest(Job):
     def plan_count(cls, task: Task) -> int:
         """Once for each pair."""
         return len(pairs_of(task))
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """The folder is an option."""
-        read_options(settings, KnowledgeTestOptions)
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

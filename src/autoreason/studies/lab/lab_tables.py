@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import UNKNOWN, count, decimal, p_value, percent
 from autoreason.report.report import Section
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Column, Table, figures, words
 from autoreason.studies.lab.lab_failures import MODES, LabFailure
 from autoreason.studies.lab.lab_plots import (
     draw_frontier,
@@ -75,13 +75,13 @@ def comparisons_table(found: LabReport) -> Table:
         )
         for each in found.pairs
     ]
-    words = [Column(name, figures=False) for name in ("comparison", "arms", "measure")]
     columns = [
+        *words("comparison", "arms", "measure"),
         *(Column("first", spare=3), Column("second", spare=3), Column("difference")),
         *(Column("effect", spare=2), Column("p alone", spare=1), Column("corrected p")),
         Column("pairs"),
     ]
-    return Table([*words, *columns], rows)
+    return Table(columns, rows)
 
 
 def _number(measure: str, value: float | None) -> str:
@@ -94,9 +94,7 @@ def arms_table(found: LabReport) -> Table:
     measures = list(dict.fromkeys(known))
     judged = bool(found.quality_by)
     columns = [
-        Column("arm", figures=False),
-        Column("cells"),
-        *(Column(name.replace("_", " ")) for name in measures),
+        *(*words("arm"), *figures("cells", *(name.replace("_", " ") for name in measures))),
         *([Column("quality"), Column("frontier", figures=False, spare=1)] if judged else []),
     ]
     rows = [
@@ -244,9 +242,8 @@ def _ways(trees: Sequence[TrajectoryTree]) -> Table:
         for tree in trees
         for node, parting in zip(tree.ways, tree.partings(), strict=True)
     ]
-    words = [Column(name, figures=False) for name in ("task", "arm", "repeats", "winners")]
-    figures = ("drift", "words", "converged", "separates at pass")
-    return Table([*words, *map(Column, figures)], rows)
+    measured = figures("drift", "words", "converged", "separates at pass")
+    return Table([*words("task", "arm", "repeats", "winners"), *measured], rows)
 
 
 def failures_table(found: LabReport) -> Table:
@@ -256,9 +253,8 @@ def failures_table(found: LabReport) -> Table:
         (mode.name, mode.condition, mode.sign, *(_diagnosis(each[mode.name]) for each in by_arm))
         for mode in MODES
     ]
-    words = ("mode", "condition in the paper", "sign in the record")
-    columns = [Column(name, figures=False) for name in words]
-    return Table([*columns, *(Column(each.arm) for each in found.arms)], rows)
+    columns = words("mode", "condition in the paper", "sign in the record")
+    return Table([*columns, *figures(*(each.arm for each in found.arms))], rows)
 
 
 def _diagnosis(found: LabFailure) -> str:

@@ -10,13 +10,10 @@ from typing import NamedTuple
 from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.jobs.attempts import panel_attempts
-from autoreason.jobs.job import read_options
 from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import PAIR, Key, attempt_stage, sub_key
 from autoreason.report.sentences import describe_tie
-from autoreason.settings import Settings
 from autoreason.story import RecordedPanel
-from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_margin
@@ -58,11 +55,6 @@ class PairwisePanel(PanelJob):
                 f"{valid} of {len(all_votes)} judges gave valid ballots both ways round, too few to decide"
             )
         raise PanelFailed("no judge kept to a choice when the order was reversed")
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Its texts may have been cut before."""
-        read_options(settings, Cut)
 
     @classmethod
     def plan_count(cls, task: Task) -> int:

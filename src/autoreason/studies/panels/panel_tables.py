@@ -16,7 +16,7 @@ from autoreason.report.numbers import (
     percent_range,
 )
 from autoreason.report.sentences import agreement, positions
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 
 if TYPE_CHECKING:
     from autoreason.studies.panels.panel_report import PanelReport
@@ -36,7 +36,7 @@ def standings(report: PanelReport) -> Table:
     ]
     firsts = [] if report.pairwise else ["first places"]
     heads = ["words", "points", "per ballot (95 % for all)", *firsts]
-    return Table([Column("", figures=False), *map(Column, heads)], rows)
+    return Table([*words(""), *figures(*heads)], rows)
 
 
 def win_matrix(report: PanelReport) -> Table:
@@ -52,7 +52,7 @@ def win_matrix(report: PanelReport) -> Table:
         )
         for one in names
     ]
-    return Table([Column("above", figures=False), *map(Column, names)], rows)
+    return Table([*words("above"), *figures(*names)], rows)
 
 
 def duels(report: PanelReport, against: str) -> Table:
@@ -70,7 +70,7 @@ def duels(report: PanelReport, against: str) -> Table:
         for each in its_duels
     ]
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
-    return Table([Column(f"{against} against", figures=False), *map(Column, heads)], rows)
+    return Table([*words(f"{against} against"), *figures(*heads)], rows)
 
 
 def notes(report: PanelReport) -> list[tuple[str, str]]:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from autoreason.errors import PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
 from autoreason.jobs.attempts import panel_attempts
-from autoreason.jobs.job import read_options
 from autoreason.keys import attempt_stage
 from autoreason.report.sentences import describe_tie
-from autoreason.settings import Settings
-from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize
@@ -38,11 +35,6 @@ class RankedPanel(PanelJob):
             f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
             f"{pairs if len(texts) > _FEW else ''}"
         )
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Its texts may have been cut before."""
-        read_options(settings, Cut)
 
 
 def describe_verdict(verdict: Verdict) -> str:

@@ -18,8 +18,7 @@ from autoreason.jobs.parts import side_by_side
 from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table
-from autoreason.settings import Settings
+from autoreason.report.table import Table, figures, words
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
@@ -88,7 +87,7 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
             )
             for each in self.decisions
         ]
-        columns = [Column("decision", figures=False), *map(Column, heads)]
+        columns = [*words("decision"), *figures(*heads)]
         return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,6 +123,7 @@ class Rejudge(PanelJob):
     """Every recorded panel once more, over the same texts; no text is written."""
 
     summary = "recorded passes judged again by another panel"
+    options_type = RejudgeOptions
 
     async def run(self) -> JobFinished:
         """Run all panels side by side."""
@@ -134,11 +134,6 @@ class Rejudge(PanelJob):
             if any(verdicts):
                 return self.finish(f"{len(stages)} panels were run again")
         raise PanelFailed("no panel got enough valid ballots to decide anything")
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Its options name the run."""
-        read_options(settings, RejudgeOptions)
 
     @classmethod
     def plan_count(cls, task: Task) -> int:

@@ -16,7 +16,7 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.report import Section
 from autoreason.report.sentences import agreement, by_chance
-from autoreason.report.table import Column, Table
+from autoreason.report.table import Table, figures, words
 from autoreason.studies.raters.rubric import LINES
 
 if TYPE_CHECKING:
@@ -100,11 +100,10 @@ def _tables(texts: Sequence[Standing]) -> list[Table]:
         for text in texts
     ]
     scores = [(text.name, *(interval(text.scores[line], 1) for line in LINES)) for text in texts]
-    heads = ("mean place", "points", "first places")
-    text, code = Column("text", figures=False), Column("code", figures=False)
+    heads = figures("mean place", "points", "first places")
     return [
-        Table([text, code, *map(Column, heads)], places),
-        Table([Column("score", figures=False), *map(Column, LINES)], scores),
+        Table([*words("text", "code"), *heads], places),
+        Table([*words("score"), *figures(*LINES)], scores),
     ]
 
 
