@@ -70,6 +70,15 @@ def test_what_was_sent_is_written_before_a_broken_run_can_go_on_elsewhere(journa
         assert [recorded.event for recorded in elsewhere.events(RUN)] == [DRAFT]
 
 
+async def test_a_run_that_another_process_went_on_with_can_go_on_here(journal: Journal) -> None:
+    with Journal.open(journal.place, create=False) as elsewhere:
+        for each in (journal, elsewhere, journal):
+            async with each.lock_async(RUN):
+                each.append(RUN, DRAFT)
+                await each.flush()
+    assert len(journal.events(RUN)) == 3
+
+
 async def test_a_process_locks_a_run_once_however_many_of_its_tasks_try(journal: Journal) -> None:
     async def lock() -> int:
         async with journal.lock_async(RUN):

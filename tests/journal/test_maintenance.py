@@ -177,6 +177,17 @@ def test_an_older_journal_becomes_smaller_and_says_the_same(tmp_path: Path) -> N
         }
 
 
+def test_a_suite_with_a_live_cell_loses_nothing(url: str) -> None:
+    with Journal.open(url, create=True) as journal, Journal.open(url, create=False) as other:
+        for name in (RUN, f"{RUN}.0001", f"{RUN}.0002"):
+            create_run(journal, name)
+        with other.lock(f"{RUN}.0001"), pytest.raises(RunLocked, match=f"{RUN}.0001 is locked by"):
+            journal.delete_run(RUN)
+        assert len(journal.cells(RUN)) == 2
+        journal.delete_run(RUN)
+        assert journal.runs(cells=True) == []
+
+
 def test_a_live_run_is_neither_deleted_nor_compacted(url: str) -> None:
     written(url, "one")
     with Journal.open(url, create=False) as live, live.lock("one"):

@@ -17,9 +17,10 @@ from tools.postgres import Server
 from autoreason.errors import InvalidInput, JournalError, RunLocked, UnknownRun, WritingFailed
 from autoreason.events import PassStarted
 from autoreason.exchange import Spent
-from autoreason.journal import Journal, maintenance
+from autoreason.journal import Journal, codec, maintenance, writes
 from autoreason.journal.databases import open_store
 from autoreason.journal.location import locate
+from autoreason.journal.rows import now
 
 
 def database_of(url: str) -> str:
@@ -251,6 +252,54 @@ async def test_a_lock_that_is_given_up_while_it_is_taken_is_released(
         await taking
     with Journal.open(url, create=False) as other, other.lock(RUN):
         assert other.lock_owner(RUN)
+
+
+async def test_locks_that_are_given_up_never_wait_for_one_another(
+    journal: Journal, url: str
+) -> None:
+    async def give_up(where: Journal, runs: list[str]) -> None:
+        for run in runs:
+            taking = asyncio.create_task(where.lock_async(run).__aenter__())
+            await asyncio.sleep(0)
+            taking.cancel()
+        await where.flush()
+
+    runs = [f"run-{number}" for number in range(12)]
+    with Journal.open(url, create=False) as other:
+        for _ in range(10):
+            await asyncio.gather(give_up(journal, runs), give_up(other, runs[::-1]))
+
+
+def test_a_lock_that_was_taken_at_the_second_try_is_released(journal: Journal, url: str) -> None:
+    change(
+        url,
+        "CREATE SEQUENCE tries",
+        "CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN IF nextval('autoreason.tries') = 1 THEN RAISE 'once'; END IF; RETURN NEW; END$$",
+        "CREATE TRIGGER fail_once BEFORE INSERT ON locks FOR EACH ROW EXECUTE FUNCTION fail_once()",
+    )
+    with journal.lock(RUN):
+        assert journal.lock_owner(RUN)
+    with Journal.open(url, create=False) as other, other.lock(RUN):
+        assert other.lock_owner(RUN)
+
+
+async def test_a_change_that_is_refused_harms_no_later_one(journal: Journal) -> None:
+    async def lock(run: str) -> None:
+        async with journal.lock_async(run):
+            pass
+
+    row, event = (RUN, "A letter", now(), now(), "0", None), PassStarted(number=1, words=1)
+    for number in range(8):
+        refused, *locked = await asyncio.gather(
+            journal._get_writer().commit(
+                RUN, writes.begin_run(row, codec.event_row(RUN, 1, event))
+            ),
+            *(lock(f"run-{number}-{each}") for each in range(2)),
+            return_exceptions=True,
+        )
+        assert isinstance(refused, InvalidInput)
+        assert locked == [None, None]
 
 
 def test_a_lock_is_released_also_where_nothing_more_can_be_written(

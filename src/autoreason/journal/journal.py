@@ -208,6 +208,9 @@ class Journal:
             cells = self.cells(run)
             if cells and (later := self.continuation(run)):
                 raise continued_error(run, later)
+            # Before anything is deleted; none is locked anew while the suite is.
+            for live in (cell.id for cell in cells if cell.live):
+                raise locks.locked_error(live, self.lock_owner(live))
             for cell in cells:
                 self.delete_run(cell.id)
             self._get_writer().commit_now("", writes.delete_run(run))
@@ -295,6 +298,8 @@ class Journal:
     @asynccontextmanager
     async def _locked(self, run: str, commit: Commit, wait: Sleep) -> AsyncIterator[None]:
         async with self._store.lock_run(run, commit, wait, self._read):
+            # Another process may have gone on with it.
+            self._last_seq.pop(run, None)
             try:
                 yield
             except BaseException:

@@ -235,16 +235,16 @@ async def _take_lock(run: str, commit: Commit, sleep: Sleep) -> bool:
 
 
 def _lock(run: str) -> Change[bool]:
-    key, owner, taken = _lock_key(run), locks.this_process(), False
+    key, owner, repeated = _lock_key(run), locks.this_process(), False
 
     def change(connection: Connection) -> bool:
-        nonlocal taken
-        if taken:
+        nonlocal repeated
+        if repeated:
             # In a batch that was undone: the owner's name was, but not the lock.
             connection.execute(sql.UNLOCK, (key,))
+        repeated = True
         values = (run, key, msgspec.json.encode(owner).decode())
-        taken = bool(connection.execute(sql.LOCK, values).fetchall())
-        return taken
+        return bool(connection.execute(sql.LOCK, values).fetchall())
 
     return change
 
@@ -252,8 +252,7 @@ def _lock(run: str) -> Change[bool]:
 async def _release_lock(run: str, commit: Commit) -> None:
     def change(connection: Connection) -> None:
         connection.execute(sql.FORGET_OWNER, (run,))
-        # What was sent is committed before another process can go on.
-        connection.execute(sql.UNLOCK_AFTER_COMMIT, (_lock_key(run),))
+        connection.execute(sql.UNLOCK_AT_END, (_lock_key(run),))
 
     try:
         await commit(change)
@@ -264,7 +263,7 @@ async def _release_lock(run: str, commit: Commit) -> None:
 async def _unlock(run: str, commit: Commit) -> None:
     # A lost connection has lost the lock, too; any other failure is that of an earlier change.
     with suppress(AutoreasonError):
-        await commit(lambda connection: connection.execute(sql.UNLOCK, (_lock_key(run),)))
+        await commit(lambda connection: connection.execute(sql.UNLOCK_AT_END, (_lock_key(run),)))
 
 
 def _read_owner(stored: str) -> locks.LockOwner:

@@ -19,7 +19,6 @@ from autoreason.paths import ServerUrl
 
 try:
     import psycopg
-    from psycopg.pq import TransactionStatus
 except ImportError:
     raise InvalidInput(
         "a journal on PostgreSQL needs psycopg; run `pip install '.[postgres]'` in the clone, or name a file"
@@ -71,7 +70,7 @@ class PostgresConnection(PieceWriter):
         self._rows: dict[str, list[Row]] = {}
         """New in this transaction, by the statement that inserts them; sent before it is committed, as pieces are."""
         self._unlocks: list[Row] = []
-        """Locks to release once this transaction is committed."""
+        """Locks to release when this transaction has ended."""
         self._nothing = raw.cursor()
 
     @property
@@ -86,7 +85,7 @@ class PostgresConnection(PieceWriter):
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
         """Send a statement of `sql`."""
-        if statement == sql.UNLOCK_AFTER_COMMIT:
+        if statement == sql.UNLOCK_AT_END:
             self._unlocks.append(tuple(values))
             return self._nothing
         if self._pipeline and statement in sql.BULKS:
@@ -151,8 +150,7 @@ class PostgresConnection(PieceWriter):
         with self._repeating():
             self._send_rows()
             committed = self.send("COMMIT")
-            for values in self._unlocks:
-                self.send(sql.UNLOCK_AFTER_COMMIT, values)
+            self._unlock()
             self._leave_pipeline()
             # A transaction that has failed is undone, and that is no error.
             if committed.statusmessage != "COMMIT":
@@ -173,12 +171,22 @@ class PostgresConnection(PieceWriter):
 
     def roll_back(self) -> None:
         """Undo what was not committed."""
+        self._undo()
+        with suppress(psycopg.Error):
+            self._unlock()
+
+    def _undo(self) -> None:
         self._forget()
         self._careful = False
         with suppress(psycopg.Error):
             self._leave_pipeline()
-        if not self.closed and self._raw.info.transaction_status != TransactionStatus.IDLE:
-            self.send("ROLLBACK")
+        if not self.closed:
+            # Not as a statement: this forgets what is prepared, which of a failed batch may not be there.
+            self._raw.rollback()
+
+    def _unlock(self) -> None:
+        for values in self._unlocks:
+            self.send(sql.UNLOCK_AT_END, values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -227,7 +235,7 @@ class PostgresConnection(PieceWriter):
         except psycopg.Error:
             if careful or self.closed:
                 raise
-            self.roll_back()
+            self._undo()
             self._careful = True
             raise Repeat from None
 

@@ -126,7 +126,8 @@ LOCK = """
     ON CONFLICT (run) DO UPDATE SET owner = excluded.owner RETURNING 1
 """
 UNLOCK = "SELECT pg_advisory_unlock(?)"
-UNLOCK_AFTER_COMMIT = "SELECT pg_advisory_unlock($1)"
+# After the transaction: what was sent is committed, and no row is left locked, before another process can go on.
+UNLOCK_AT_END = "SELECT pg_advisory_unlock($1)"
 FORGET_OWNER = "DELETE FROM locks WHERE run = ?"
 _LOCKED = """
     FROM locks JOIN pg_locks AS active ON active.locktype = 'advisory' AND active.granted
