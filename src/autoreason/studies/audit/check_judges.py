@@ -31,8 +31,8 @@ from autoreason.studies.audit.chance import (
 )
 from autoreason.studies.audit.findings import (
     LEVEL,
-    AuditFinding,
     AuditResult,
+    Conclusion,
     Level,
     PendingFinding,
     Topic,
@@ -95,7 +95,7 @@ def position(runs: Runs) -> AuditResult:
     strongest = min(tested, key=lambda who: (tested[who], -sum(counts[who])))
     top = share(max(counts[strongest]), sum(counts[strongest]))
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         sentence = "; ".join(
             f"{who}: {_shares(each)} of {sum(each)}"
             + (f" ({p_statement(max(tested[who], p))})" if who in tested else "")
@@ -104,11 +104,9 @@ def position(runs: Runs) -> AuditResult:
         level: Level = "fine"
         if p <= LEVEL:
             level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
-        return _POSITION.finding(
-            level, f"first places by position, first to last: {sentence}", top, p
-        )
+        return level, f"first places by position, first to last: {sentence}"
 
-    return PendingFinding(tested[strongest], conclude)
+    return _POSITION.pending(tested[strongest], top, conclude)
 
 
 def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
@@ -176,13 +174,13 @@ def one_order(runs: Runs) -> AuditResult:
     sentence = f"{part(len(shared), len(panels), 'panel')} showed all judges one order"
     p_shared = more_than_chance([coin(_chance_to_share(panel)) for panel in panels], len(shared))
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         if p > LEVEL:
             often = ", no more often than orders drawn at random" if shared else ""
-            return _SHARED.finding("fine", sentence + often, number, p)
-        return _SHARED.finding("alarm", sentence + _effect_of_one_order(panels), number, p)
+            return "fine", sentence + often
+        return "alarm", sentence + _effect_of_one_order(panels)
 
-    return PendingFinding(p_shared, conclude)
+    return _SHARED.pending(p_shared, number, conclude)
 
 
 def _chance_to_share(panel: AuditedPanel) -> float:
@@ -292,15 +290,15 @@ def _against_chance(
 ) -> PendingFinding:
     """How far judges agree, against chance; `hardly` is too little to be useful, `enough` is not."""
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         if p > LEVEL:
             how = f"that is not shown to be more than chance ({p_statement(p)})"
         else:
             how = f"{'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
         level: Level = "fine" if p <= LEVEL and enough else "look"
-        return topic.finding("alarm" if hardly else level, f"{sentence}; {how}", number, p)
+        return "alarm" if hardly else level, f"{sentence}; {how}"
 
-    return PendingFinding(p, conclude)
+    return topic.pending(p, number, conclude)
 
 
 def longer_preferred(runs: Runs) -> AuditResult:
@@ -317,7 +315,7 @@ def longer_preferred(runs: Runs) -> AuditResult:
         f"of two texts the longer scored higher in {part(sum(every), len(every), 'comparison')}"
     )
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         is_more = p <= LEVEL and value > 0.5
         level: Level = "fine"
         if is_more and value > _LIKES_LENGTH:
@@ -325,9 +323,9 @@ def longer_preferred(runs: Runs) -> AuditResult:
         how = (
             f", more than chance explains ({p_statement(p)})" if is_more else f", {p_statement(p)}"
         )
-        return _LENGTH.finding(level, sentence + how, number, p)
+        return level, sentence + how
 
-    return PendingFinding(unlike_chance(flips(scores), sum(scores)), conclude)
+    return _LENGTH.pending(unlike_chance(flips(scores), sum(scores)), number, conclude)
 
 
 def _longer(audited: AuditedPass) -> Iterator[bool]:

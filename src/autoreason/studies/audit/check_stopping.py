@@ -25,6 +25,7 @@ from autoreason.studies.audit.findings import (
     LEVEL,
     AuditFinding,
     AuditResult,
+    Conclusion,
     Level,
     PendingFinding,
     Topic,
@@ -110,20 +111,16 @@ def survival(runs: Runs) -> AuditResult:
         f"judges ranking at random would keep it in {expected:.0f}"
     )
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         if p > LEVEL:
-            level: Level = "look"
-            how = f", so chance explains it ({p_statement(p)})"
-        elif survived > expected:
-            level, how = (
-                "fine",
-                f", so it survived more often than chance explains ({p_statement(p)})",
-            )
-        else:
-            level, how = "alarm", f", so being A was a handicap ({p_statement(p)})"
-        return _SURVIVAL.finding(level, sentence + how, share(survived, len(chances)), p)
+            return "look", f"{sentence}, so chance explains it ({p_statement(p)})"
+        if survived > expected:
+            how = "so it survived more often than chance explains"
+            return "fine", f"{sentence}, {how} ({p_statement(p)})"
+        return "alarm", f"{sentence}, so being A was a handicap ({p_statement(p)})"
 
-    return PendingFinding(unlike_chance(parts, fsum(leads)), conclude)
+    number = share(survived, len(chances))
+    return _SURVIVAL.pending(unlike_chance(parts, fsum(leads)), number, conclude)
 
 
 def _has_decided(panel: AuditedPanel) -> bool:
@@ -167,17 +164,15 @@ def streaks(runs: Runs) -> AuditResult:
     enough = len(steps) >= _FEW and upper < _USEFUL_LEAD
     none_converged = all(run.converged is False for run in runs)
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         if p <= LEVEL:
-            return _STREAKS.finding(
-                "fine", f"{sentence}, more than coin flips ({p_statement(p)})", number, p
-            )
+            return "fine", f"{sentence}, more than coin flips ({p_statement(p)})"
         how = f", no more than coin flips give ({p_statement(p)})"
         if none_converged:
-            return _STREAKS.finding("look", f"{sentence}{how}; no run ended on a streak", number, p)
-        return _STREAKS.finding("alarm" if enough else "look", sentence + how, number, p)
+            return "look", f"{sentence}{how}; no run ended on a streak"
+        return "alarm" if enough else "look", sentence + how
 
-    return PendingFinding(more_than_chance(parts, yes), conclude)
+    return _STREAKS.pending(more_than_chance(parts, yes), number, conclude)
 
 
 def convergence(runs: Runs) -> AuditFinding:
@@ -253,13 +248,13 @@ def novelty(runs: Runs) -> AuditResult:
     scores = [fsum(each) for each in independent(off)]
     number = Estimate(as_incumbent - fmean(won), n=len(won))
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         level: Level = "fine"
         if p <= LEVEL and as_incumbent < 2:
             level = "alarm" if as_incumbent < 2 - _FADED else "look"
-        return _NOVELTY.finding(level, f"{sentence} ({p_statement(p)})", number, p)
+        return level, f"{sentence} ({p_statement(p)})"
 
-    return PendingFinding(unlike_chance(flips(scores), fsum(scores)), conclude)
+    return _NOVELTY.pending(unlike_chance(flips(scores), fsum(scores)), number, conclude)
 
 
 def _points(panel: AuditedPanel | None, name: str, *, fair: bool = False) -> float | None:
@@ -320,19 +315,14 @@ def confirmation(runs: Runs) -> AuditResult:
         leads = [2 * one - of for one, of in ballots]
         p = max(p, more_than_chance(flips(leads), abs(sum(leads))))
 
-    def conclude(p: float) -> AuditFinding:
+    def conclude(p: float) -> Conclusion:
         if p > LEVEL:
-            how = f"; an even split is not ruled out ({p_statement(p)})"
-            return _CONFIRMATION.finding("look", sentence + how, number, p)
+            return "look", f"{sentence}; an even split is not ruled out ({p_statement(p)})"
         if 2 * prefer > judges:
-            return _CONFIRMATION.finding(
-                "fine", f"{sentence}; that is an improvement ({p_statement(p)})", number, p
-            )
-        return _CONFIRMATION.finding(
-            "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})", number, p
-        )
+            return "fine", f"{sentence}; that is an improvement ({p_statement(p)})"
+        return "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})"
 
-    return PendingFinding(p, conclude)
+    return _CONFIRMATION.pending(p, number, conclude)
 
 
 def outages(runs: Runs) -> AuditFinding:

@@ -48,6 +48,8 @@ class PendingFinding:
 
 
 AuditResult = AuditFinding | PendingFinding
+Conclusion = tuple[Level, str]
+"""The level of a finding, and its statement."""
 
 
 class Topic(Struct, frozen=True):
@@ -73,6 +75,12 @@ class Topic(Struct, frozen=True):
             number=value,
             p_value_adjusted=p,
         )
+
+    def pending(
+        self, p: float, number: Estimate, conclude: Callable[[float], Conclusion]
+    ) -> PendingFinding:
+        """The finding that a test concludes from its corrected p-value."""
+        return PendingFinding(p, lambda p: self.finding(*conclude(p), number, p))
 
     def unknown(self, reason: str) -> AuditFinding:
         """A finding without an answer, and why."""
