@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import needs_jail
+from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
@@ -113,6 +114,14 @@ async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal)
     whole = await run_suite(tmp_path, journal)
     assert result.report.pairs == whole.report.pairs
     assert len(model.asked) == whole.calls
+
+
+async def test_a_suite_that_another_process_has_just_left_goes_on(
+    tmp_path: Path, journal: Journal
+) -> None:
+    paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=3))
+    with leave_when_asked(journal, paused.run):
+        assert (await _resume(journal, paused.run, CountedModel())).finished
 
 
 class Mute(CountedModel):

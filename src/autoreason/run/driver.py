@@ -117,13 +117,7 @@ async def resume(
     async with nullcontext() if locked else journal.lock_async(run):
         recorded = [item.event for item in journal.events(run)]
         story = build_story(recorded)
-        if story.status in FINISHED:
-            fix = (
-                f"`autoreason fork {run}` goes on from its text"
-                if story.incumbents
-                else f"`autoreason show {run}` shows its result"
-            )
-            raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
+        check_unfinished(run, story)
         task, settings = task_and_settings(run, story)
         changed, recovery = replace(settings, **(changes or {})), _recover(story)
         resumed = RunResumed(settings=changed, recovery=recovery)
@@ -165,6 +159,17 @@ async def resume(
             answers,
         )
         return await drive.go(pool, on_signal, switch, service, shared_budget)
+
+
+def check_unfinished(run: str, story: Story) -> None:
+    """Refuse to go on with a run that has ended."""
+    if story.status in FINISHED:
+        fix = (
+            f"`autoreason fork {run}` goes on from its text"
+            if story.incumbents
+            else f"`autoreason show {run}` shows its result"
+        )
+        raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
 
 
 def _recover(story: Story) -> Recovery:
