@@ -28,7 +28,7 @@ from autoreason.run.lab import lab_async, prepare_add, prepare_lab
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
-from autoreason.run.result import StopSwitch
+from autoreason.run.result import StopSwitch, recorded_result
 from autoreason.run.resume import resume_async
 from autoreason.run.working_time import working_time
 from autoreason.settings import Budget
@@ -398,6 +398,20 @@ async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
         await resume_async(paused.run, journal=journal, model="echo/other")
     with pytest.raises(InvalidInput, match="arms of a suite have their own `passes`; leave it out"):
         await resume_async(paused.run, journal=journal, passes=1)
+
+
+async def test_a_cell_is_left_to_its_suite(tmp_path: Path, journal: Journal) -> None:
+    paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=3))
+    (cell,) = (each.id for each in journal.cells(paused.run) if not each.finished)
+    with pytest.raises(InvalidInput, match=f"suite: `autoreason resume {paused.run}`"):
+        await resume_async(cell, journal=journal, model="echo/other", budget=Budget(calls=99))
+    with pytest.raises(InvalidInput, match=f"suite: `autoreason stop {paused.run}`"):
+        journal.command(cell, "stop")
+    for command in ("accept", "guide"):
+        with pytest.raises(InvalidInput, match=f"`autoreason fork {cell}` starts"):
+            journal.command(cell, command)
+    said = str(recorded_result(journal.row(cell), journal.story(cell), journal))
+    assert said.endswith(f"Resume     autoreason resume {paused.run}")
 
 
 async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journal) -> None:

@@ -81,10 +81,8 @@ class ModelPool:
 
     def destination(self, address: str) -> Destination | None:
         """Where what a model is asked is sent; None where it surely stays on this machine."""
-        if address in self._own_models:
-            # Where a model of the caller's sends things is not known.
-            return Destination(f"the object {address}")
-        return destination(address, self._server(address))
+        is_object = address in self._own_models
+        return destination(address, self._server(address), is_object=is_object)
 
     def check_here(self, address: str) -> None:
         """Raise `InvalidInput` for what this machine lacks: a key, or the weights of a local model."""

@@ -35,6 +35,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
+from autoreason.journal.run_names import steered_name
 from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -283,7 +284,7 @@ class _Drive(Struct, frozen=True):
             if not isinstance(failure, StrategyError):
                 raise
             raise StrategyError(
-                f"{failure}, then go on with `autoreason resume {self.run}`"
+                f"{failure}, then go on with `autoreason resume {steered_name(self.run)}`"
             ) from failure
         if isinstance(end, RunPaused):
             self._pause(end)

@@ -268,10 +268,8 @@ def destinations(
     bases = {} if pool else servers(base_url, models.all())
 
     def find(address: str) -> Destination | None:
-        if address in own:
-            return Destination(f"the object {address}")
-        if pool:
+        if pool and address not in own:
             return pool.destination(address)
-        return destination(address, bases.get(provider_of(address)))
+        return destination(address, bases.get(provider_of(address)), is_object=address in own)
 
     return [each for each in dict.fromkeys(map(find, models.all())) if each]
