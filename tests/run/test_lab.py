@@ -20,7 +20,7 @@ from autoreason.cli.commands.watch import _look
 from autoreason.cli.runner import recorded_live
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.view import View
-from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, UnknownRun
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -269,7 +269,7 @@ async def test_a_suite_is_continued_once(tmp_path: Path, journal: Journal) -> No
     assert not journal.row(first.run).live
 
 
-async def test_two_continuations_at_the_same_moment_are_one(
+async def test_two_continuations_at_the_same_moment_are_one_and_none_of_a_deleted_suite(
     tmp_path: Path, journal: Journal
 ) -> None:
     first = await run_suite(tmp_path, journal, SMALL + "add: {width: 0.01, repeats: 2}\n")
@@ -277,6 +277,10 @@ async def test_two_continuations_at_the_same_moment_are_one(
     with journal.lock(first.run), pytest.raises(RunLocked):
         await prepared.run_async()
     assert [row.id for row in journal.runs()] == [first.run]
+    journal.delete_run(first.run)
+    with pytest.raises(UnknownRun, match=f"{first.run} was deleted; run its suite anew"):
+        await prepared.run_async()
+    assert not journal.runs()
 
 
 async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
