@@ -158,6 +158,25 @@ async def test_the_limit_of_a_cell_ends_that_cell_alone(tmp_path: Path, journal:
     assert all("calls" in each.reason for each in result.report.left_out if each.run)
 
 
+async def test_a_tournament_at_the_limit_of_its_cell_is_left_out_as_planned(
+    tmp_path: Path, journal: Journal
+) -> None:
+    text = SMALL.replace(
+        "repeats", "  contest: {passes: 5, k: 5, judges: 3}\nmeasures: [converged]\nrepeats"
+    )
+    text = text.replace("[revised, single]", "[contest, single]") + "budget: {cell: {calls: 20}}\n"
+    plan = await (await prepare_lab(write_suite(tmp_path, text), "echo/echo")).plan_async()
+    assert {each.name: each.over_limit for each in plan.arms}["contest"] == 1
+    assert plan.tests[0].units == 0
+    result = await run_suite(tmp_path, journal, text)
+    contest = result.report.arms[2]
+    assert (contest.at_limit, contest.finished, contest.means["converged"]) == (1, 0, 0.0)
+    (left_out,) = (each for each in result.report.left_out if each.run)
+    assert "another did not fit the budget" in left_out.reason
+    assert journal.row(left_out.run).status == "capped"
+    assert result.report.pairs[0].at_limit == 1
+
+
 async def test_a_second_scheduler_is_refused(tmp_path: Path, journal: Journal) -> None:
     started: list[str] = []
     refused: list[str] = []
