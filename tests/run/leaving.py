@@ -1,11 +1,13 @@
-"""Runs that are left after every single call and taken up again."""
+"""Runs that are left after every single call, or by another process just now, and taken up again."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from tests.run.runs import go_on, start_run
 
@@ -83,3 +85,18 @@ async def left_after_every_call(
         assert told(journal, result.run) == story
     assert (await replay_async(ended.run, journal=journal)).same
     return ended
+
+
+@contextmanager
+def leave_when_asked(journal: Journal, run: str) -> Iterator[None]:
+    """Have a run locked as by another process, which leaves it when this one asks for the lock."""
+    other, lock_async = ExitStack(), journal.lock_async
+
+    def lock(name: str) -> AbstractAsyncContextManager[None]:
+        other.close()
+        return lock_async(name)
+
+    with other, patch.object(journal, "lock_async", lock):
+        other.enter_context(journal.lock(run))
+        assert journal.row(run).live
+        yield

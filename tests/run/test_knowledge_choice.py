@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from tests.run.leaving import leave_when_asked
 from tests.run.runs import go_on, scripted
 
 from autoreason import (
@@ -22,6 +23,7 @@ from autoreason.journal import Journal
 from autoreason.knowledge.test_results import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
+from autoreason.models.pool import ModelPool
 from autoreason.run.fork import prepare_fork
 from autoreason.run.knowledge_choice import disclose, disclose_task
 from autoreason.run.refine import refine_async
@@ -288,6 +290,49 @@ def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:
 def test_a_folder_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="nowhere"):
         prepare_refine(BRIEF, "echo/echo", knowledge=tmp_path / "nowhere")
+
+
+def test_a_pool_decides_what_its_servers_are_shown(folder: Path, journal: Journal) -> None:
+    (folder / "kb.toml").write_text('private = ["style/*"]\n')
+
+    def styles(model: str, pool: ModelPool) -> int:
+        prepared = prepare_refine(BRIEF, model, knowledge=folder, pool=pool)
+        assert prepared.task.knowledge is not None
+        return len(prepared.task.knowledge.style)
+
+    away, here, own = ModelPool("https://models.example.org"), ModelPool(), ModelPool()
+    own.add({"echo/echo": Watched()})
+    assert styles("ollama/qwen3", here) == 1
+    assert styles("ollama/qwen3", away) == 0
+    assert styles("echo/echo", away) == 1
+    assert styles("echo/echo", own) == 0
+    prepared = prepare_refine(BRIEF, "ollama/qwen3", knowledge=folder, pool=here, journal=journal)
+    with pytest.raises(
+        InvalidInput, match=r"private records.* to the server at models.example.org"
+    ):
+        prepared.run(pool=away)
+    assert not journal.runs()
+
+
+def test_private_pairs_go_nowhere_with_another_pool(folder: Path, journal: Journal) -> None:
+    (folder / "kb.toml").write_text('private = ["mails.csv"]\n')
+    prepared = prepare_knowledge_test(folder, "ollama/qwen3", journal=journal)
+    with pytest.raises(InvalidInput, match="private records"):
+        prepared.run(pool=ModelPool("https://models.example.org"))
+
+
+async def test_what_is_private_is_checked_after_another_process_has_left_the_run(
+    folder: Path, journal: Journal
+) -> None:
+    (folder / "kb.toml").write_text('private = ["style/*"]\n')
+    switch = StopSwitch()
+    switch.stop()
+    options = {"knowledge": folder, "passes": 1, "journal": journal}
+    stopped = await refine_async(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
+    model = Watched()
+    with leave_when_asked(journal, stopped.run), pytest.raises(InvalidInput, match="private"):
+        await resume_async(stopped.run, model=model, journal=journal)
+    assert not model.shown
 
 
 async def test_private_records_of_a_run_go_nowhere_with_other_models(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import needs_jail
+from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
@@ -19,7 +20,7 @@ from autoreason.cli.commands.watch import _look
 from autoreason.cli.runner import recorded_live
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.view import View
-from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, UnknownRun
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -27,7 +28,7 @@ from autoreason.run.lab import lab_async, prepare_add, prepare_lab
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
-from autoreason.run.result import StopSwitch
+from autoreason.run.result import StopSwitch, recorded_result
 from autoreason.run.resume import resume_async
 from autoreason.run.working_time import working_time
 from autoreason.settings import Budget
@@ -115,6 +116,14 @@ async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal)
     assert len(model.asked) == whole.calls
 
 
+async def test_a_suite_that_another_process_has_just_left_goes_on(
+    tmp_path: Path, journal: Journal
+) -> None:
+    paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=3))
+    with leave_when_asked(journal, paused.run):
+        assert (await _resume(journal, paused.run, CountedModel())).finished
+
+
 class Mute(CountedModel):
     """Its judges rank nothing."""
 
@@ -147,6 +156,25 @@ async def test_the_limit_of_a_cell_ends_that_cell_alone(tmp_path: Path, journal:
     assert result.status == "done"
     assert {each.run for each in result.report.left_out}
     assert all("calls" in each.reason for each in result.report.left_out if each.run)
+
+
+async def test_a_tournament_at_the_limit_of_its_cell_is_left_out_as_planned(
+    tmp_path: Path, journal: Journal
+) -> None:
+    text = SMALL.replace(
+        "repeats", "  contest: {passes: 5, k: 5, judges: 3}\nmeasures: [converged]\nrepeats"
+    )
+    text = text.replace("[revised, single]", "[contest, single]") + "budget: {cell: {calls: 20}}\n"
+    plan = await (await prepare_lab(write_suite(tmp_path, text), "echo/echo")).plan_async()
+    assert {each.name: each.over_limit for each in plan.arms}["contest"] == 1
+    assert plan.tests[0].units == 0
+    result = await run_suite(tmp_path, journal, text)
+    contest = result.report.arms[2]
+    assert (contest.at_limit, contest.finished, contest.means["converged"]) == (1, 0, 0.0)
+    (left_out,) = (each for each in result.report.left_out if each.run)
+    assert "another did not fit the budget" in left_out.reason
+    assert journal.row(left_out.run).status == "capped"
+    assert result.report.pairs[0].at_limit == 1
 
 
 async def test_a_second_scheduler_is_refused(tmp_path: Path, journal: Journal) -> None:
@@ -260,7 +288,7 @@ async def test_a_suite_is_continued_once(tmp_path: Path, journal: Journal) -> No
     assert not journal.row(first.run).live
 
 
-async def test_two_continuations_at_the_same_moment_are_one(
+async def test_two_continuations_at_the_same_moment_are_one_and_none_of_a_deleted_suite(
     tmp_path: Path, journal: Journal
 ) -> None:
     first = await run_suite(tmp_path, journal, SMALL + "add: {width: 0.01, repeats: 2}\n")
@@ -268,6 +296,10 @@ async def test_two_continuations_at_the_same_moment_are_one(
     with journal.lock(first.run), pytest.raises(RunLocked):
         await prepared.run_async()
     assert [row.id for row in journal.runs()] == [first.run]
+    journal.delete_run(first.run)
+    with pytest.raises(UnknownRun, match=f"{first.run} was deleted; run its suite anew"):
+        await prepared.run_async()
+    assert not journal.runs()
 
 
 async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
@@ -389,6 +421,20 @@ async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
         await resume_async(paused.run, journal=journal, model="echo/other")
     with pytest.raises(InvalidInput, match="arms of a suite have their own `passes`; leave it out"):
         await resume_async(paused.run, journal=journal, passes=1)
+
+
+async def test_a_cell_is_left_to_its_suite(tmp_path: Path, journal: Journal) -> None:
+    paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=3))
+    (cell,) = (each.id for each in journal.cells(paused.run) if not each.finished)
+    with pytest.raises(InvalidInput, match=f"suite: `autoreason resume {paused.run}`"):
+        await resume_async(cell, journal=journal, model="echo/other", budget=Budget(calls=99))
+    with pytest.raises(InvalidInput, match=f"suite: `autoreason stop {paused.run}`"):
+        journal.command(cell, "stop")
+    for command in ("accept", "guide"):
+        with pytest.raises(InvalidInput, match=f"`autoreason fork {cell}` starts"):
+            journal.command(cell, command)
+    said = str(recorded_result(journal.row(cell), journal.story(cell), journal))
+    assert said.endswith(f"Resume     autoreason resume {paused.run}")
 
 
 async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journal) -> None:

@@ -41,6 +41,30 @@ class Talkative(EchoModel):
         return await super().ask(request, on_signal)
 """
 
+CUT_OFF = """\
+from pathlib import Path
+from psycopg import connect
+from autoreason.testing import EchoModel
+
+class CutOff(EchoModel):
+    def __init__(self, address):
+        super().__init__()
+
+    async def ask(self, request, on_signal=None):
+        cut = Path(__file__).with_name("cut")
+        if not cut.exists():
+            cut.touch()
+            with connect({url!r}) as connection:
+                connection.execute({cut!r})
+        return await super().ask(request, on_signal)
+"""
+CUT = """\
+SELECT pg_terminate_backend(pid) FROM pg_locks JOIN autoreason.locks
+ON classid::bigint = (key >> 32) & 4294967295 AND objid::bigint = key & 4294967295
+WHERE locktype = 'advisory' AND run LIKE '%.%'
+"""
+"""Ends the connection of the process that has a cell locked."""
+
 
 def small_limiter(_provider: str) -> ConcurrencyLimiter:
     """Three places, and never more."""
@@ -71,11 +95,14 @@ async def test_cells_in_other_processes_end_as_in_this_one(
     assert not children()
 
 
-async def test_cells_in_other_processes_are_recorded_on_a_server(
+async def test_cells_are_recorded_on_a_server_by_a_process_that_is_replaced_without_connection(
     tmp_path: Path, postgres_url: str
 ) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(CUT_OFF.format(url=postgres_url, cut=CUT))
     with Journal.open(postgres_url, create=True) as journal:
-        result = await run_suite(tmp_path, journal, SMALL, model="echo/echo", workers=1)
+        result = await run_suite(tmp_path, journal, SMALL, model=f"{model}:CutOff/x", workers=1)
+        assert (tmp_path / "cut").exists()
         assert result.status == "done"
         assert len(journal.cells(result.run)) == 4
         assert result.calls == journal.row(result.run).spent.calls

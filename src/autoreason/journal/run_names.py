@@ -67,9 +67,26 @@ def suite_name(cell: str) -> str:
     return cell.rpartition(".")[0]
 
 
+def steered_name(run: str) -> str:
+    """The run that is resumed and stopped: the suite of a cell, and any other run itself."""
+    return suite_name(run) or run
+
+
 def is_cell(name: str) -> bool:
     """Whether a run is a cell of a suite."""
     return "." in name
+
+
+def check_whole(run: str, command: str) -> None:
+    """Refuse a command to a cell: models, limits and end of all cells are decided by their suite."""
+    if not (suite := suite_name(run)):
+        return
+    fix = (
+        f"give the suite: `autoreason {command} {suite}`"
+        if command in ("resume", "stop")
+        else f"`autoreason fork {run}` starts a run of its own from the cell's text"
+    )
+    raise InvalidInput(f"{run} is a cell, which only its suite may change; {fix}")
 
 
 def match_name(given: str, newest_first: Sequence[str]) -> str:

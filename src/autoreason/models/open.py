@@ -104,8 +104,13 @@ class Destination(NamedTuple):
     """A server on this machine, which may run the model itself or send everything on."""
 
 
-def destination(address: str, base_url: str | None = None) -> Destination | None:
+def destination(
+    address: str, base_url: str | None = None, *, is_object: bool = False
+) -> Destination | None:
     """Where what a model is asked is sent; None where it surely stays on this machine."""
+    if is_object:
+        # It may ask anybody, whatever its address.
+        return Destination(f"the object {address}")
     name, model = _parts(address)
     if name in INSIDE:
         return None

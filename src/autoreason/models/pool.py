@@ -12,7 +12,7 @@ from autoreason.models import prices
 from autoreason.models.batch_log import BatchLog, BatchModel
 from autoreason.models.circuit_breaker import CircuitBreaker
 from autoreason.models.concurrency import ConcurrencyLimiter, Limiter
-from autoreason.models.open import Check, check, no_batches, open_model
+from autoreason.models.open import Check, Destination, check, destination, no_batches, open_model
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.retry import RetryingModel
 from autoreason.models.stack import stack
@@ -78,6 +78,11 @@ class ModelPool:
         if model is None:
             model = self._layered[address] = self._open(address)
         return BatchModel(model, batches) if self.batch and batches else model
+
+    def destination(self, address: str) -> Destination | None:
+        """Where what a model is asked is sent; None where it surely stays on this machine."""
+        is_object = address in self._own_models
+        return destination(address, self._server(address), is_object=is_object)
 
     def check_here(self, address: str) -> None:
         """Raise `InvalidInput` for what this machine lacks: a key, or the weights of a local model."""

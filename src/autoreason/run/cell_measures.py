@@ -14,22 +14,23 @@ from autoreason.studies.audit.check_texts import share_kept
 from autoreason.studies.lab.lab_suite import Ballot, CellResult
 from autoreason.studies.panels.pairwise import votes_by_pair
 from autoreason.studies.panels.ranked import STAGE
+from autoreason.tournament.strategy import SHORT_OF_BUDGET
 
 
 def measure_cell(result: Result) -> CellResult:
-    """The result of a cell's run; without a text and a value where it did not finish."""
+    """The result of a cell's run; without a text and a value where it did not finish within its limit."""
     story = result.story
     cast = [each for one in story.passes for each in one.ballots] + story.playoff_ballots
     decided = [each.decided for each in story.passes if each.decided]
     drops = [one for each in story.passes for one in each.dropped if one.reason != "unlisted"]
-    known: dict[str, Any] = {}
-    if result.finished:
-        known = _product(result, story)
+    # A tournament that its limit cuts off still delivers; no other strategy does, and limits are the same for all.
+    cut_off = result.status == "capped" and SHORT_OF_BUDGET in result.reason
+    finished = result.finished and not cut_off
     return CellResult(
         run=result.run,
-        status=result.status,
+        status="budget" if cut_off else result.status,
         reason=result.reason,
-        finished=result.finished,
+        finished=finished,
         trajectory=story.trajectory,
         words_by_pass=(story.draft.words, *(each.words for each in decided)) if story.draft else (),
         judged=tuple(_on_ballot(each) for each in story.passes if each.decided),
@@ -42,7 +43,7 @@ def measure_cell(result: Result) -> CellResult:
         ballots=tuple(_ballots(story)),
         spent=result.spent,
         seconds=result.seconds or 0.0,
-        **known,
+        **(_product(result, story) if finished else {}),
     )
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from autoreason.errors import AutoreasonError
+from autoreason.errors import AutoreasonError, WritingFailed
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.run.cell_budget import CellBudget
@@ -110,6 +110,9 @@ class _PipeWorker:
     async def _run(self, message: StartCell) -> None:
         try:
             self._send(await self._worker.run(message))
+        except WritingFailed:
+            # Its cells go on in the process that replaces this one, with a connection that works.
+            os._exit(1)
         except AutoreasonError as error:
             self._send(CellEnded(run=message.run, refusal=str(error)))
 

@@ -35,6 +35,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
+from autoreason.journal.run_names import steered_name
 from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -117,13 +118,7 @@ async def resume(
     async with nullcontext() if locked else journal.lock_async(run):
         recorded = [item.event for item in journal.events(run)]
         story = build_story(recorded)
-        if story.status in FINISHED:
-            fix = (
-                f"`autoreason fork {run}` goes on from its text"
-                if story.incumbents
-                else f"`autoreason show {run}` shows its result"
-            )
-            raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
+        check_unfinished(run, story)
         task, settings = task_and_settings(run, story)
         changed, recovery = replace(settings, **(changes or {})), _recover(story)
         resumed = RunResumed(settings=changed, recovery=recovery)
@@ -165,6 +160,17 @@ async def resume(
             answers,
         )
         return await drive.go(pool, on_signal, switch, service, shared_budget)
+
+
+def check_unfinished(run: str, story: Story) -> None:
+    """Refuse to go on with a run that has ended."""
+    if story.status in FINISHED:
+        fix = (
+            f"`autoreason fork {run}` goes on from its text"
+            if story.incumbents
+            else f"`autoreason show {run}` shows its result"
+        )
+        raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
 
 
 def _recover(story: Story) -> Recovery:
@@ -278,7 +284,7 @@ class _Drive(Struct, frozen=True):
             if not isinstance(failure, StrategyError):
                 raise
             raise StrategyError(
-                f"{failure}, then go on with `autoreason resume {self.run}`"
+                f"{failure}, then go on with `autoreason resume {steered_name(self.run)}`"
             ) from failure
         if isinstance(end, RunPaused):
             self._pause(end)

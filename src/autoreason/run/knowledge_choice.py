@@ -20,6 +20,7 @@ from autoreason.knowledge_records import (
     WhenTested,
 )
 from autoreason.models.open import Destination, destination
+from autoreason.models.pool import ModelPool
 from autoreason.report.numbers import count
 from autoreason.run.parameters import JournalPlace
 from autoreason.run.record import use_journal
@@ -41,6 +42,7 @@ def add_knowledge(
     group: str = "",
     base_url: str | Mapping[str, str] | None = None,
     own: Collection[str] = (),
+    pool: ModelPool | None = None,
 ) -> Task:
     """The task with what is shown of a folder; `own` are addresses of models that the caller brings."""
     from autoreason.knowledge.folder import check_private
@@ -49,8 +51,7 @@ def add_knowledge(
     from autoreason.knowledge.test_results import helps_judge, judge_weights
 
     check_private(folder)
-    # Where a model of the caller's sends things is not known.
-    private = not own and not destinations(models, base_url)
+    private = not destinations(models, base_url, own, pool)
     if judge_outcomes == "tested":
         helps = all(helps_judge(folder, judge) for judge in models.judges)
         judge_outcomes = "yes" if helps else "no"
@@ -121,12 +122,15 @@ def _known_text(task: Task) -> str:
     return "\n\n".join(part for part in (task.brief, task.draft) if part)
 
 
-def withhold_private(task: Task, settings: Settings, own: Collection[str] = ()) -> Task:
+def withhold_private(
+    task: Task, settings: Settings, own: Collection[str] = (), pool: ModelPool | None = None
+) -> Task:
     """The task without private records that it was recorded with, unless all models are on this machine."""
     known = task.knowledge
     private = {each.id for each in known.shown if each.private} if known else set()
-    if not known or not private or not (own or destinations(settings.models, settings.base_url)):
+    if not private or not destinations(settings.models, settings.base_url, own, pool):
         return task
+    assert known is not None
 
     def public(shown: tuple[ShownRecord, ...]) -> tuple[ShownRecord, ...]:
         return tuple(each for each in shown if not each.private)
@@ -146,6 +150,21 @@ def withhold_private(task: Task, settings: Settings, own: Collection[str] = ()) 
         withheld=known.withheld + len(private),
     )
     return replace(task, knowledge=knowledge)
+
+
+def check_destinations(task: Task, settings: Settings, pool: ModelPool) -> None:
+    """Refuse to send private records away by the pool that a run uses; a new run would be without them."""
+    from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs
+
+    shown = task.knowledge.shown if task.knowledge else ()
+    pairs = isinstance(task.work, RecordedPairs) and task.work.private
+    private = pairs or any(each.private for each in shown)
+    if private and (away := destinations(settings.models, None, pool=pool)):
+        raise InvalidInput(
+            "this run shows its models private records, which only models on this machine may be shown, and "
+            f"they would go to {_names(away)}; choose such models, or start a new run or a fork with these, "
+            "which leaves the records out"
+        )
 
 
 def disclose_task(task: Task, settings: Settings) -> str:
@@ -239,8 +258,18 @@ def _written(story: Story) -> set[str]:
     return {text.strip() for text in texts if text}
 
 
-def destinations(models: Models, base_url: str | Mapping[str, str] | None) -> list[Destination]:
+def destinations(
+    models: Models,
+    base_url: str | Mapping[str, str] | None,
+    own: Collection[str] = (),
+    pool: ModelPool | None = None,
+) -> list[Destination]:
     """Where anything that these models are asked is sent, each once; none where all stays here."""
-    bases = servers(base_url, models.all())
-    found = (destination(each, bases.get(provider_of(each))) for each in models.all())
-    return [each for each in dict.fromkeys(found) if each]
+    bases = {} if pool else servers(base_url, models.all())
+
+    def find(address: str) -> Destination | None:
+        if pool and address not in own:
+            return pool.destination(address)
+        return destination(address, bases.get(provider_of(address)), is_object=address in own)
+
+    return [each for each in dict.fromkeys(map(find, models.all())) if each]

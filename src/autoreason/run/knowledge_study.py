@@ -114,12 +114,14 @@ def prepare_knowledge_test(
         strategy_options={"folder": str(Path(folder).resolve())},
     )
     check_private(folder)
-    at_home = not choice.objects and not destinations(choice.models, options.get("base_url"))
+    servers = options.get("base_url"), choice.objects, options.get("pool")
+    at_home = not destinations(choice.models, *servers)
     known = spread_private(read_folder(folder).records)
     records = [each for each in known if at_home or not each.private]
     work = _draw_pairs(folder, records, options, prepared.settings.seed, private=at_home)
     brief = f"Choose the text that does better{_measured_by(records)}."
-    work = replace(work, withheld=len(known) - len(records))
+    private = any(each.private for each in records)
+    work = replace(work, withheld=len(known) - len(records), private=private)
     return replace(prepared, task=Task(brief=brief, work=work))
 
 

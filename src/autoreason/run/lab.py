@@ -10,7 +10,7 @@ from typing import Any, Unpack, cast
 
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.jobs.job import read_options
@@ -152,8 +152,10 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
         assert switch is not None
         until_started = exits.enter_context(ExitStack())
         if self.forked_from:
-            # Another process may have continued it since this run was prepared.
+            # Another process may have continued or deleted it since this run was prepared.
             until_started.enter_context(journal.lock(self.forked_from))
+            if not journal.has(self.forked_from):
+                raise UnknownRun(f"{self.forked_from} was deleted; run its suite anew")
             _check_continued(self.forked_from, journal)
         opened = open_cells(self.task, self.settings, journal, pool, switch, hooks.get("on_signal"))
         service = await exits.enter_async_context(opened)

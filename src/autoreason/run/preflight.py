@@ -26,6 +26,10 @@ _BYTES_PER_TOKEN = 4
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Raise `InvalidInput` for what would only fail later; spends nothing."""
     check_settings(task, settings)
+    if task.knowledge or task.work:
+        from autoreason.run.knowledge_choice import check_destinations
+
+        check_destinations(task, settings, pool)
     await check_models(task, settings, pool, prompts)
     for address in settings.models.all():
         result = await pool.check(address)

@@ -143,7 +143,7 @@ def prepare_with(
     if task.knowledge:
         from autoreason.run.knowledge_choice import withhold_private
 
-        task = withhold_private(task, settings, choice.objects)
+        task = withhold_private(task, settings, choice.objects, options.get("pool"))
     return PreparedRun(
         task=task,
         settings=settings,

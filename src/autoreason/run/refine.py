@@ -145,6 +145,7 @@ def prepare_refine(
             group=options.get("knowledge_group", ""),
             base_url=options.get("base_url"),
             own=choice.objects,
+            pool=options.get("pool"),
         )
         task, fit = seat_predictor(
             task,

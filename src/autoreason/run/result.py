@@ -10,6 +10,7 @@ from autoreason.contract import Violation, count_words
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
+from autoreason.journal.run_names import is_cell, steered_name
 from autoreason.paths import Place
 from autoreason.report.numbers import count, lines
 from autoreason.report.report import Report, Section, plain_values
@@ -222,7 +223,8 @@ class Result(Report):
             of_program = " [--text]" if self.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
             return [("More", f"autoreason show {self.run}{more}")]
-        steps = [("Resume", f"autoreason resume {self.run}{_with_higher_limit(self.story)}")]
+        command = f"autoreason resume {steered_name(self.run)}"
+        steps = [("Resume", f"{command}{_with_higher_limit(self.run, self.story)}")]
         if self.text is not None:
             steps.append(("More", f"autoreason show {self.run} --text"))
         return steps
@@ -231,12 +233,14 @@ class Result(Report):
 def how_to_go_on(run: str, story: Story, *, has_text: bool) -> str:
     """How to go on with a run that has not ended, within a sentence."""
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
-    return f"go on with `autoreason resume {run}`{_with_higher_limit(story)}{text}"
+    command = f"`autoreason resume {steered_name(run)}`"
+    return f"go on with {command}{_with_higher_limit(run, story)}{text}"
 
 
-def _with_higher_limit(story: Story) -> str:
+def _with_higher_limit(run: str, story: Story) -> str:
     """Which limit must be higher before a run can go on; those that were set where it is not known."""
-    if story.status != "budget" or story.settings is None:
+    # The limit of a cell is that of all cells.
+    if story.status != "budget" or story.settings is None or is_cell(run):
         return ""
     budget = story.settings.budget
     limits = [story.limit] if story.limit else [each for each in _LIMITS if getattr(budget, each)]

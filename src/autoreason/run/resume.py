@@ -10,8 +10,8 @@ from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
-from autoreason.events import FINISHED
 from autoreason.exchange import Service
+from autoreason.journal.run_names import check_whole
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
 from autoreason.run.model_choice import ModelChoice, change_servers
@@ -66,32 +66,34 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
     choice = ModelChoice()
     async with AsyncExitStack() as exits:
         journal = exits.enter_context(use_journal(place))
-        row = journal.find(name)
-        story = journal.story(row.id)
-        task, before = task_and_settings(row.id, story)
+        run = journal.find(name).id
+        check_whole(run, "resume")
+        # First of all: what another process still changes cannot be checked.
+        await exits.enter_async_context(journal.lock_async(run))
+        story = journal.story(run)
+        task, before = task_and_settings(run, story)
+        driver.check_unfinished(run, story)
         settings = resumed_settings(before, options, choice)
         if before.strategy == "lab":
             _check_suite(before, settings, options)
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
-        service: Service | None = None
-        if not row.live and row.status not in FINISHED:
-            _check_private(row.id, task, settings, choice)
-            await check(task, settings, pool, PromptSet(story.prompts))
-            if before.strategy == "lab":
-                from autoreason.run.cell_service import open_cells
+        service: Service | None
+        await check(task, settings, pool, PromptSet(story.prompts))
+        if before.strategy == "lab":
+            from autoreason.run.cell_service import open_cells
 
-                cells = open_cells(task, settings, journal, pool, switch, options.get("on_signal"))
-                service = cell_service = await exits.enter_async_context(cells)
-                cell_service.run = row.id
-            else:
-                service = _caller_service(task, settings, options.get("evaluate"), row.id)
+            cells = open_cells(task, settings, journal, pool, switch, options.get("on_signal"))
+            service = cell_service = await exits.enter_async_context(cells)
+            cell_service.run = run
+        else:
+            service = _caller_service(task, settings, options.get("evaluate"), run)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):
-            on_started(row.id)
+            on_started(run)
         result = await driver.resume(
-            row.id,
+            run,
             journal=journal,
             changes=_difference(before, settings),
             pool=pool,
@@ -99,6 +101,7 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
             on_signal=options.get("on_signal"),
             switch=switch,
             service=service,
+            locked=True,
         )
         store_verdict(result, options.get("on_warning"))
         return reported_result(result, journal)
@@ -113,19 +116,6 @@ def _check_suite(before: Settings, settings: Settings, options: Mapping[str, Any
     for name in _CHANGES:
         if options.get(name) is not None:
             raise InvalidInput(f"the arms of a suite have their own `{name}`; leave it out")
-
-
-def _check_private(run: str, task: Task, settings: Settings, choice: ModelChoice) -> None:
-    """Refuse to send private records away: what is recorded cannot go on without them."""
-    if task.knowledge is None:
-        return
-    from autoreason.run.knowledge_choice import withhold_private
-
-    if withhold_private(task, settings, choice.objects) is not task:
-        raise InvalidInput(
-            f"run {run} shows its models private records, which only models on this machine may be shown; "
-            f"go on with such models, or leave the records out with `autoreason fork {run}`"
-        )
 
 
 def _caller_service(

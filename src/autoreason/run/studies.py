@@ -112,7 +112,8 @@ def prepare_judge(
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
     choice = ModelChoice.judging(model, options)
-    if task.knowledge is None and destinations(choice.models, options.get("base_url")):
+    servers = options.get("base_url"), choice.objects, options.get("pool")
+    if task.knowledge is None and destinations(choice.models, *servers):
         task = replace(task, knowledge=find_origin(texts.values(), options.get("journal")))
     return prepare(
         task,

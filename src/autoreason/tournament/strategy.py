@@ -40,6 +40,8 @@ TAKE_SETTINGS = ("strict_length", "max_inconclusive")
 """What taking a text without a vote depends on."""
 PASS_SETTINGS = ("passes", *TAKE_SETTINGS)
 """What passes without a vote depend on."""
+SHORT_OF_BUDGET = "another did not fit the budget"
+"""Why a run with a text ended that its limit cut off."""
 
 
 class Strategy(Job):
@@ -258,7 +260,7 @@ class Strategy(Job):
     def why_capped(self, done: int) -> str:
         """What kept another pass from being run."""
         if self._shortage:
-            return f"{_passes(done)} run; another did not fit the budget, of which {self._shortage}"
+            return f"{_passes(done)} run; {SHORT_OF_BUDGET}, of which {self._shortage}"
         if done < self.settings.passes:
             return f"{_passes(done)} run; another would not fit the allowance"
         return f"{_passes(done)} run, the most allowed"

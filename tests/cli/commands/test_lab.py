@@ -178,6 +178,9 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     assert paused.status == 3
     assert "autoreason resume" in paused.err
     assert " is paused (budget): " in " ".join(inside("lab", "status").out.split())
+    run = json.loads(inside("lab", "status", "--json").out)["run"]
+    stopped = inside("stop", f"{run}.0001")
+    assert (stopped.status, "is a cell" in stopped.err) == (2, True)
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
     assert "Answers" in ended.out

@@ -20,7 +20,7 @@ from autoreason.cli.lookup import (
 from autoreason.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autoreason.journal import Journal, RunRow
+    from autoreason.journal import CommandKind, Journal, RunRow
     from autoreason.story import Story
 
 
@@ -47,7 +47,7 @@ def guide(given: tuple[str, ...], journal: str | None) -> None:
     if not guidance:
         raise InvalidInput("the guidance is empty; say what the next critic should look at")
     with open_journal(journal) as book:
-        row = _unfinished(book, run)
+        row = _unfinished(book, run, "guide")
         _of_a_text(book, row, "no critic of a program reads guidance")
         book.command(row.id, "guide", guidance)
         research = writes_files(book.story(row.id))
@@ -73,7 +73,7 @@ def accept(run: str | None, journal: str | None) -> None:
     nothing is claimed of it.
     """
     with open_journal(journal) as book:
-        row = _unfinished(book, run)
+        row = _unfinished(book, run, "accept")
         _of_a_text(book, row, "tests take or refuse a program, not a person")
         book.command(row.id, "accept", "")
         if row.live:
@@ -95,7 +95,7 @@ def stop(run: str | None, journal: str | None) -> None:
     for; nothing new is asked for.
     """
     with open_journal(journal) as book:
-        row = _unfinished(book, run)
+        row = _unfinished(book, run, "stop")
         if book.was_accepted(row.id):
             # A later command would take the place of one that is not yet read.
             unread = any(each.kind == "accept" for each in book.pending_commands(row.id))
@@ -121,8 +121,11 @@ def stop(run: str | None, journal: str | None) -> None:
         )
 
 
-def _unfinished(book: Journal, run: str | None) -> RunRow:
+def _unfinished(book: Journal, run: str | None, command: CommandKind) -> RunRow:
+    from autoreason.journal.run_names import check_whole
+
     row = find_run(book, run, lambda row: row.live, "live run")
+    check_whole(row.id, command)
     if row.finished:
         hint = f"`autoreason show {row.id}` shows its result"
         more = (

@@ -44,6 +44,8 @@ class RecordedPairs(Work, Struct, frozen=True, kw_only=True, tag_field="type", t
     """How many the folder has."""
     withheld: int = 0
     """Private records of the folder, where judges on other machines are asked: none is in a pair or shown."""
+    private: bool = False
+    """Whether private records are among them, which only models on this machine may be shown."""
 
 
 def recorded_pair(index: Index, pair: Pair, seed: int, *, private: bool) -> RecordedPair:
