@@ -65,7 +65,8 @@ SEARCH = (NOISE, trial(1, "kept"), trial(2, "kept", incumbent=1), trial(3), tria
 def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_to_it() -> None:
     report = report_of(*SEARCH, FRESH, DONE)
     assert report.conclusion.startswith("result against start on fresh evaluations +0.0226 (0.0")
-    assert "the loop itself saw +0.0200, which is selection, do not quote it" in report.conclusion
+    saw = "the loop itself saw +0.0200 on the evaluations that chose the result, do not quote it"
+    assert saw in report.conclusion
     assert "4 proposals, 2 kept, " not in report.conclusion
     assert "4 proposals, 2 kept; such a test shows" in report.conclusion
     assert "such a test shows a gain of 0.0" in report.conclusion
@@ -215,6 +216,21 @@ def test_a_playoff_names_the_guard_that_what_was_kept_breaks() -> None:
     report = report_of(*SEARCH, playoff, DONE)
     assert "in the playoff trial 2 breaks a guard (ms is 7, the guard is < 5)" in report.conclusion
     assert "trial 2 0.7400, which breaks a guard (ms is 7" in playoff.line
+
+
+def test_what_the_loop_saw_beyond_the_end_test_is_selection() -> None:
+    lower = EndTested(trial=2, result=(0.711, 0.712), start=(0.7, 0.7), sealed=False)
+    conclusion = report_of(*SEARCH, lower, DONE).conclusion
+    assert "the loop itself saw +0.0200, which is selection, do not quote it" in conclusion
+
+
+def test_what_failed_is_said_to_have_failed_once() -> None:
+    failed = trial(1, "failed", reason="it failed: ValueError: no", effect=None)
+    again = "it was tried before: trial 1, failed: it failed: ValueError: no"
+    text = report_of(NOISE, failed, trial(2, "refused", reason=again), DONE).to_text()
+    assert "it failed" not in text
+    assert "1 × ValueError: no" in text
+    assert failed.line.startswith("trial 1 failed: ValueError: no; ")
 
 
 def test_one_pair_shows_nothing() -> None:

@@ -70,7 +70,9 @@ def test_runs_and_their_cells_move_to_a_server_and_back(tmp_path: Path, postgres
         write(journal, "b", "a", "c", "c.0001", "c.0002")
     places = [first, *servers, last]
     for source, target in pairwise(places):
-        assert copied(source, target) == Copied(["b", "a", "c", "c.0001", "c.0002"], [], {}, [], {})
+        assert copied(source, target) == Copied(
+            ["b", "a", "c", "c.0001", "c.0002"], [], {}, [], {}, []
+        )
     with Journal.open(first, create=False) as one, Journal.open(last, create=False) as other:
         assert everything(one) == everything(other)
         assert other.find("c").title == "\0 c"
@@ -92,9 +94,9 @@ def test_what_was_copied_before_is_left_as_it_is(tmp_path: Path) -> None:
     source, target = str(tmp_path / "one.db"), str(tmp_path / "other.db")
     with Journal.open(source, create=True) as journal:
         write(journal, "a", "b")
-        assert copied(source, target) == Copied(["a", "b"], [], {}, [], {})
+        assert copied(source, target) == Copied(["a", "b"], [], {}, [], {}, [])
         write(journal, "c")
-    assert copied(source, target) == Copied(["c"], ["a", "b"], {}, [], {})
+    assert copied(source, target) == Copied(["c"], ["a", "b"], {}, [], {}, [])
 
 
 def test_interrupted_it_goes_on_with_the_next_run(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_interrupted_it_goes_on_with_the_next_run(tmp_path: Path) -> None:
         write(one, "a", "b", "c")
         with pytest.raises(KeyboardInterrupt):
             copy_runs(one, other, interrupt)
-        assert copy_runs(one, other, quietly) == Copied(["c"], ["a", "b"], {}, [], {})
+        assert copy_runs(one, other, quietly) == Copied(["c"], ["a", "b"], {}, [], {}, [])
 
 
 def test_another_run_of_the_same_name_is_not_overwritten_and_the_others_are_copied(
@@ -121,6 +123,7 @@ def test_another_run_of_the_same_name_is_not_overwritten_and_the_others_are_copi
         before = everything(other)
         found = copy_runs(one, other, quietly)
         assert (found.copied, found.there, list(found.conflicts)) == (["new"], [], ["same"])
+        assert found.differing == ["same", "same.0001"]
         assert "has another run same, which is left as it is" in found.conflicts["same"]
         assert everything(other)[1:] == before
         assert list(other.stamps()) == ["new", "same"]
@@ -168,7 +171,7 @@ def test_a_damaged_run_is_named_and_the_others_are_copied(tmp_path: Path, damage
             f"a.0001 is not copied, and a lacks this cell: the record of a.0001 in {source} is damaged"
         )
         assert list(other.stamps()) == ["a", "b"]
-        assert copy_runs(one, other, quietly) == Copied([], ["a", "b"], result.damaged, [], {})
+        assert copy_runs(one, other, quietly) == Copied([], ["a", "b"], result.damaged, [], {}, [])
 
 
 def test_a_run_that_was_damaged_after_it_was_copied_is_named(tmp_path: Path) -> None:

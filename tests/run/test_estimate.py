@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,6 +32,7 @@ from autoreason.journal import Journal
 from autoreason.report.numbers import money
 from autoreason.run.estimate import estimate_run
 from autoreason.run.parameters import JudgeOptions
+from autoreason.settings import Budget
 from autoreason.testing import EchoModel, ScriptedModel
 
 DEAF = ScriptedModel({"judge": "no comment"}, address="scripted/deaf")
@@ -45,6 +47,34 @@ async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:
     assert known.cost is not None
     assert 0 < known.cost.low < known.cost.likely < known.cost.high
     assert (await estimate_run(TASK, settings("acme/unheard-of"))).cost is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (Budget(calls=50), "calls, .* up to its limit, which pays for .* %"),
+        (Budget(tokens=900), "budget .* less than the least, so that it"),
+        (Budget(cost=Decimal("0.1")), "cost .* to [$]0.10, most likely"),
+        (Budget(cost=Decimal("9")), "cost .* most likely about [$]0.[0-9]+\n\n"),
+    ],
+)
+async def test_an_estimate_ends_at_the_limits(limits: Budget, said: str) -> None:
+    chosen = replace(settings("openai/gpt-4.1"), budget=limits)
+    found = await estimate_run(TASK, chosen)
+    for name in ("calls", "tokens", "cost"):
+        low, likely, high = getattr(found, name)
+        limit = getattr(limits, name)
+        assert low <= likely <= high
+        assert limit is None or high <= limit
+    assert re.search(said, found.to_text(width=200))
+
+
+async def test_reasoning_takes_no_more_than_the_limit_leaves() -> None:
+    chosen = replace(settings("anthropic/claude-sonnet-5-5"), budget=Budget(cost=Decimal(1)))
+    found = await estimate_run(TASK, chosen)
+    assert found.cost is not None
+    assert found.reasoning_cost is not None
+    assert found.cost.likely + found.reasoning_cost.likely == 1
 
 
 async def test_judges_who_see_the_first_draft_too_cost_more() -> None:

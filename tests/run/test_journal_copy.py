@@ -10,6 +10,7 @@ from tests.run.suites import SMALL, run_suite
 
 from autoreason.journal import Journal
 from autoreason.run.journal_copy import copy_journal
+from autoreason.run.resume import resume_async
 from autoreason.settings import Budget
 
 
@@ -51,3 +52,28 @@ async def test_a_replay_that_differs_is_a_sentence_and_others_are_copied(
         assert len(target.cells(result.run)) == len(journal.cells(result.run))
         again = await asyncio.to_thread(copy_journal, journal, target, quietly)
         assert (again.copied, again.replayed) == ([], [])
+
+
+async def test_a_suite_that_went_on_in_its_copy_is_one_sentence_that_names_the_way_back(
+    tmp_path: Path, journal: Journal
+) -> None:
+    limits = Budget(calls=1)
+    paused = await run_suite(tmp_path, journal, SMALL, model="echo/echo", budget=limits)
+    with Journal.open(str(tmp_path / "copy.db"), create=True) as copy:
+        await asyncio.to_thread(copy_journal, journal, copy, quietly)
+        await resume_async(paused.run, journal=copy, budget=Budget(calls=999))
+        back = await asyncio.to_thread(copy_journal, copy, journal, quietly)
+        (sentence,) = back.conflicts.values()
+        assert sentence == (
+            f"{journal.place} has an earlier state of {paused.run}; to replace it: `autoreason runs "
+            f"delete {paused.run} --journal {journal.place}`, then copy again"
+        )
+        assert {*back.there, *back.differing} == set(copy.stamps())
+        assert not set(back.differing) <= set(journal.stamps())
+        (other,) = (
+            await asyncio.to_thread(copy_journal, journal, copy, quietly)
+        ).conflicts.values()
+        assert "has a later state of" in other
+        journal.delete_run(paused.run)
+        again = await asyncio.to_thread(copy_journal, copy, journal, quietly)
+        assert (again.conflicts, set(again.copied)) == ({}, set(copy.stamps()))

@@ -139,7 +139,11 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         return f"{tried}{f': {parts}' if parts else ''}; {count(self.evaluations, 'evaluation')}"
 
     def _reasons(self, status: TrialStatus) -> list[str]:
-        reasons = Counter(trial.reason for trial in self.trials if trial.status == status)
+        reasons = Counter(
+            statements.reason_beside(status, trial.reason)
+            for trial in self.trials
+            if trial.status == status
+        )
         shown = [f"{number} × {reason}" for reason, number in reasons.most_common(_REASONS)]
         left = len(reasons) - len(shown)
         return [*shown, f"and {count(left, 'other reason')}"] if left else shown
@@ -237,7 +241,7 @@ def _table(trials: Sequence[TrialRow], spread: float) -> Table:
             statements.effect(trial.effect) if trial.effect else UNKNOWN,
             str(trial.evaluations),
             trial.hypothesis or UNKNOWN,
-            trial.reason,
+            statements.reason_beside(trial.status, trial.reason),
         )
         for trial in trials
     ]

@@ -29,6 +29,8 @@ _LONG = 1e15
 _MAX_IDEA = 100
 WORSE = "the result is worse than the start, keep that"
 SELECTION = "which is selection, do not quote it"
+_NO_SELECTION = "on the evaluations that chose the result, do not quote it"
+"""Said where the end test shows no less, so that selection has not flattered it."""
 
 
 def figure(value: float, reach: float = 0.0) -> str:
@@ -79,8 +81,18 @@ def noise_floor(event: NoiseMeasured, metric: str = "") -> str:
 def decision(event: TrialDecided) -> str:
     """What became of a proposal."""
     if event.effect is None or event.status in ("failed", "guarded"):
-        return f"{event.status}: {event.reason}"
+        return _with_reason(event.status, event.reason)
     return f"{event.status}: {effect(event.effect)}, {count(event.effect.looks, 'look')}"
+
+
+def reason_beside(status: str, reason: str) -> str:
+    """Why a proposal was decided so, where its status is said beside it."""
+    return _with_reason(status, reason).removeprefix(f"{status}: ")
+
+
+def _with_reason(status: str, reason: str) -> str:
+    # Reasons are in the record as proposers read them, "it failed: ..." among them.
+    return f"{status}: {reason}".replace("failed: it failed", "failed")
 
 
 def idea(event: TrialDecided) -> str:
@@ -257,7 +269,10 @@ def _loop_gain(history: ResearchHistory) -> str:
     seen = loop_gain(history)
     if seen is None:
         return ""
-    return f"; the loop itself saw {signed(seen, history.spread or abs(seen))}, {SELECTION}"
+    found = history.end_result
+    less = found is not None and seen <= found.gain
+    saw = f"; the loop itself saw {signed(seen, history.spread or abs(seen))}"
+    return f"{saw} {_NO_SELECTION}" if less else f"{saw}, {SELECTION}"
 
 
 def loop_gain(history: ResearchHistory) -> float | None:

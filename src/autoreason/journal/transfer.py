@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from hashlib import blake2b
+from shlex import quote
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput, JournalError, RecordDamaged
@@ -28,7 +29,9 @@ class Copied(NamedTuple):
     live: list[str]
     """Those that a process writes to, and the cells of such a suite."""
     conflicts: dict[str, str]
-    """For each run that the target has otherwise, a sentence; new cells of such a suite are not copied."""
+    """For each run or suite that differs in the target, a sentence."""
+    differing: list[str]
+    """Runs of these that are not copied: those that differ, and new cells of such a suite."""
 
 
 class _Side(NamedTuple):
@@ -91,7 +94,7 @@ class _Transfer:
         self._source = source
         self._origin, self._arrived = origin, arrived
         self._connection = connection
-        self.result = Copied([], [], {}, live, {})
+        self.result = Copied([], [], {}, live, {}, [])
 
     def compare(self, run: str) -> None:
         """Compare a run that both have."""
@@ -105,14 +108,25 @@ class _Transfer:
         elif _live([run], self._source):
             self.result.live.append(run)
         else:
-            self.result.conflicts[run] = (
-                f"{self._arrived.store.place} has another run {run}, which is left as it is; "
-                "delete one of them, then copy again"
-            )
+            self.result.differing.append(run)
+            self.result.conflicts.setdefault(suite_name(run) or run, self._describe_conflict(run))
+
+    def _describe_conflict(self, run: str) -> str:
+        """What the target has in place of a run, or of the suite of a cell, and what to do."""
+        ((*_, created, updated),) = (row[:5] for row in _run_row(self._origin, run))
+        ((*_, began, changed),) = (row[:5] for row in _run_row(self._arrived, run))
+        name, place = suite_name(run) or run, self._arrived.store.place
+        if created != began or updated == changed:
+            return f"{place} has another run {name}, which is left as it is; delete one of them, then copy again"
+        if updated < changed:
+            return f"{place} has a later state of {name}, which is left as it is"
+        delete = f"autoreason runs delete {name} --journal {quote(str(place))}"
+        return f"{place} has an earlier state of {name}; to replace it: `{delete}`, then copy again"
 
     def copy(self, run: str) -> bool:
         """Copy a run; false where it is left out."""
         if suite_name(run) in self.result.conflicts:
+            self.result.differing.append(run)
             return False
         try:
             sent = _digest(self._origin, run)

@@ -85,7 +85,7 @@ def prepare_advise(
     Example:
         >>> from autoreason import prepare_advise
         >>> prepare_advise("Explain tides.", "echo/echo", budget={"calls": 150}).estimate().calls
-        Span(low=20, likely=142, high=1280)
+        Span(low=20, likely=142, high=150)
     """
     check_arguments(prepare_advise, options, brief=brief, model=model)
     terms = {name: options.get(name) for name in ("instead", "source")}

@@ -39,6 +39,7 @@ from autoreason.models.budget import BudgetTracker
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
+from autoreason.report.numbers import count
 from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
 
@@ -154,16 +155,21 @@ class Asker:
         """Empty where the budget is enough for a pass and what comes after it, else what is left of it."""
         pass_calls = max(query.calls, *self._calls_by_pass.values(), 0)
         shortage = self.budget_tracker.shortage(pass_calls + query.after)
+        if shortage is None:
+            return ""
         key = Key.parse(query.key)
         # A part that cannot begin a pass ends by itself, and the rest of the run goes on.
-        if shortage and key.part is None and key.head == "pass" and not self._calls_by_pass:
+        if key.part is None and key.head == "pass" and not self._calls_by_pass:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
                 f"what comes after the last one {query.after}, and {shortage}; "
                 "a new run with fewer judges of playoff and confirmation takes fewer",
                 shortage.limit,
             )
-        return str(shortage or "")
+        if key.steps[2:] != ("budget",):
+            return str(shortage)
+        after = count(query.after, "call")
+        return f"{shortage} before playoff and confirmation, which may take {after}"
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()

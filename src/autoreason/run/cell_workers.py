@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
@@ -111,7 +112,9 @@ class _WorkerProcess:
 
     async def _kill(self) -> None:
         if self._process.returncode is None:
-            self._process.kill()
+            # `Process.kill` would wait for an ended process too, which only asyncio's watcher may.
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
         await self._process.wait()
 
 

@@ -21,7 +21,7 @@ from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count, duration, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table
-from autoreason.run.estimate import RunEstimate
+from autoreason.run.estimate import RunEstimate, describe_time_limit
 from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.parameters import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
@@ -363,7 +363,7 @@ def _limits(budget: Budget) -> str:
         money(budget.cost) if budget.cost is not None else "",
         count(budget.tokens, "token") if budget.tokens is not None else "",
         count(budget.calls, "call") if budget.calls is not None else "",
-        duration(budget.seconds) if budget.seconds is not None else "",
+        describe_time_limit(budget.seconds) if budget.seconds is not None else "",
     )
     return ", ".join(filter(None, limits)) or "none"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
+from itertools import accumulate
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -21,11 +23,11 @@ from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.reasoning import reasoning_tokens_for
-from autoreason.report.numbers import count, money
+from autoreason.report.numbers import count, duration, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.sentences import listed
 from autoreason.run.kinds import job_class
-from autoreason.settings import Models, Settings
+from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
 from autoreason.tournament.plan import without_drafts
@@ -38,9 +40,13 @@ _BALLOT = 450
 _MILLION = 1_000_000
 
 
-Number = TypeVar("Number", int, Decimal)
+Number = TypeVar("Number", int, Decimal, float)
 Sizes = dict[str, tuple[int, int]]
 """Tokens read and written in one call, by role."""
+Amounts = dict[str, Any]
+"""What is taken, by the names of spans."""
+_SPANS = ("calls", "tokens", "cost", "reasoning_tokens", "reasoning_cost")
+_REASONING = {"tokens": "reasoning_tokens", "cost": "reasoning_cost"}
 
 
 class Span(NamedTuple, Generic[Number]):
@@ -49,6 +55,9 @@ class Span(NamedTuple, Generic[Number]):
     low: Number
     likely: Number
     high: Number
+
+
+_ALL = Span(1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +78,8 @@ class RunEstimate(Report):
     """What models that reason may take at most on top of `tokens`; None where none of them reasons."""
     reasoning_cost: Span[Decimal] | None = None
     """US dollars on top of `cost`."""
+    paid: Span[float] = _ALL
+    """How much of the least, the likely and the most the limits pay for; 1 is all of it."""
 
     @property
     def conclusion(self) -> str:
@@ -80,7 +91,9 @@ class RunEstimate(Report):
         ]
         takes = listed([part for part in parts if part] or ["an unknown number of calls"])
         more = f", and up to {extra} more for reasoning" if (extra := self._max_reasoning()) else ""
-        return f"a run takes about {takes}{more}{', free of charge' if self._is_free else ''}"
+        free = ", free of charge" if self._is_free else ""
+        cut = " up to its limit, which " + describe_paid(self.paid.likely)
+        return f"a run takes about {takes}{cut if self.paid.likely < 1 else ''}{more}{free}"
 
     def sections(self) -> list[Section]:
         """Calls, tokens and cost, and the first prompt."""
@@ -91,6 +104,10 @@ class RunEstimate(Report):
         ]
         if extra := self._max_reasoning():
             rows.append(("reasoning", f"up to {extra} more, which is charged as output"))
+        if self.paid.likely < 1:
+            least = ", less than the least, so that it would stop before its end"
+            paid = describe_paid(self.paid.likely) + (least if self.paid.low < 1 else "")
+            rows.append(("budget", paid))
         sections = [Section("Estimate", rows)]
         if request := self.request:
             title = f"First prompt, to the {request.role} ({request.model})"
@@ -107,9 +124,8 @@ class RunEstimate(Report):
         }
 
     def spans(self) -> dict[str, Any]:
-        """Calls, tokens and cost, each from low to high."""
-        names = ("calls", "tokens", "cost", "reasoning_tokens", "reasoning_cost")
-        spans = {name: getattr(self, name) for name in names}
+        """Calls, tokens and cost, each from low to high, and how much of each is paid for."""
+        spans = {name: getattr(self, name) for name in (*_SPANS, "paid")}
         return plain_values({name: span and span._asdict() for name, span in spans.items()})
 
     @property
@@ -118,7 +134,7 @@ class RunEstimate(Report):
 
     def _max_reasoning(self) -> str:
         """The most tokens and money for reasoning in the likely number of calls; empty where there is none."""
-        if self.reasoning_tokens is None:
+        if self.reasoning_tokens is None or not self.reasoning_tokens.likely:
             return ""
         tokens = count(self.reasoning_tokens.likely, "token")
         cost = self.reasoning_cost.likely if self.reasoning_cost else None
@@ -141,7 +157,7 @@ def _describe_numbers(span: Span[int] | None) -> str:
 
 
 def _describe(low: str, likely: str, high: str) -> str:
-    return f"{low} to {high}, most likely about {likely}"
+    return low if low == high else f"{low} to {high}, most likely about {likely}"
 
 
 class _NoReply(AutoreasonError):
@@ -177,7 +193,7 @@ async def estimate_run(
     shown = requests[0].role == "judge" and not (kind.writes or kind.parts_write)
     sizes = _sizes(task, settings, requests, kind, shown=shown)
     reasoning = _reasoning(settings, plans)
-    return dataclasses.replace(
+    whole = dataclasses.replace(
         unknown,
         calls=Span(*(sum(plan.values()) for plan in plans)),
         tokens=_tokens(sizes, plans),
@@ -185,6 +201,56 @@ async def estimate_run(
         reasoning_tokens=_tokens(reasoning, plans) if reasoning else None,
         reasoning_cost=_cost(settings, reasoning, plans) if reasoning else None,
     )
+    return _cut(whole, settings.budget)
+
+
+def describe_paid(share: float) -> str:
+    """How much of a run the budget pays for."""
+    return f"pays for {percent(share)} of what it likely takes"
+
+
+def describe_time_limit(seconds: float) -> str:
+    """A limit of time, of which no estimate knows what it pays for."""
+    return f"{duration(seconds)}; what that allows is not known beforehand"
+
+
+def share_paid(budget: Budget, needed: Mapping[str, int | Decimal]) -> Fraction:
+    """How much of what is needed these limits allow, 1 is all."""
+    limits = {unit: getattr(budget, unit) for unit in needed if needed[unit]}
+    shares = [Fraction(n) / Fraction(needed[unit]) for unit, n in limits.items() if n is not None]
+    return min([Fraction(1), *shares])
+
+
+def _cut(whole: RunEstimate, budget: Budget) -> RunEstimate:
+    """The estimate of a run that ends at its limits."""
+    spans = {name: span for name in _SPANS if (span := getattr(whole, name)) is not None}
+    cut = [_within(budget, {name: span[i] for name, span in spans.items()}) for i in range(3)]
+    within: Amounts = {}
+    for name in spans:
+        parts = [each[name] for _, each in cut]
+        # Roles differ, so that as many calls may take less in a longer run.
+        within[name] = Span(*(parts if name in _REASONING.values() else accumulate(parts, max)))
+    paid = Span(*(float(share) for share, _ in cut))
+    return dataclasses.replace(whole, paid=paid, **within)
+
+
+def _within(budget: Budget, needed: Amounts) -> tuple[Fraction, Amounts]:
+    """The share that is paid for, and what is taken up to the first limit; reasoning may take what is left."""
+    paid = share_paid(budget, {unit: needed[unit] for unit in _SPANS[:3] if unit in needed})
+    taken = {name: _part(amount, paid) for name, amount in needed.items()}
+    reasoning = {unit: taken[name] for unit, name in _REASONING.items() if name in taken}
+    limits = {unit: getattr(budget, unit) for unit in reasoning}
+    left = {unit: limit - taken[unit] for unit, limit in limits.items() if limit is not None}
+    more = share_paid(Budget(**left), reasoning)
+    return paid, taken | {_REASONING[u]: _part(amount, more) for u, amount in reasoning.items()}
+
+
+def _part(amount: Any, share: Fraction) -> Any:
+    """A share of a number, of the same type."""
+    if isinstance(amount, int):
+        return round(amount * share)
+    exact = Fraction(amount) * share
+    return Decimal(exact.numerator) / exact.denominator
 
 
 async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:

@@ -27,7 +27,9 @@ class CopyResult(NamedTuple):
     live: list[str]
     """Those that are left out because a process writes to them."""
     conflicts: dict[str, str]
-    """For each run that the other journal has otherwise, a sentence."""
+    """For each run or suite that differs in the other journal, a sentence."""
+    differing: list[str]
+    """Runs of these that are not copied."""
 
 
 def copy_journal(
@@ -50,7 +52,5 @@ def copy_journal(
             if not result.same:
                 differences[run] = result.conclusion
 
-    copied, there, damaged, live, conflicts = copy_runs(
-        source, target, on_progress, *([replay_copy] if check else [])
-    )
-    return CopyResult(copied, there, replayed, differences, failed, damaged, live, conflicts)
+    found = copy_runs(source, target, on_progress, *([replay_copy] if check else []))
+    return CopyResult(**found._asdict(), replayed=replayed, differences=differences, failed=failed)

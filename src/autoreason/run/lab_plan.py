@@ -12,11 +12,19 @@ from typing import NamedTuple, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.report.numbers import UNKNOWN, count, duration, money, percent
+from autoreason.report.numbers import UNKNOWN, count, money, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.run.cells import cell_prompts
-from autoreason.run.estimate import Number, RunEstimate, Span, estimate_run
+from autoreason.run.estimate import (
+    Number,
+    RunEstimate,
+    Span,
+    describe_paid,
+    describe_time_limit,
+    estimate_run,
+    share_paid,
+)
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.studies.lab.lab_suite import CellKind, Suite, draft_settings, job_settings
@@ -38,9 +46,6 @@ class _EstimatedCells(NamedTuple):
 
     number: int
     estimate: RunEstimate
-    budget: Budget
-    """Of each of them."""
-    over_limit: bool
 
 
 class PlannedArm(Struct, frozen=True, kw_only=True):
@@ -147,7 +152,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         """What its limits allow."""
         rows = []
         if self.share_paid < 1:
-            rows.append(("Budget", f"pays for {percent(self.share_paid)} of what it likely takes"))
+            rows.append(("Budget", describe_paid(self.share_paid)))
         rows += [
             (
                 "Cell limit",
@@ -159,8 +164,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         ]
         for label, budget in (("Time limit", self.budget), ("Cell time", self.cell_budget)):
             if budget.seconds is not None:
-                limit = duration(budget.seconds)
-                rows.append((label, f"{limit}; what that allows is not known beforehand"))
+                rows.append((label, describe_time_limit(budget.seconds)))
         return rows
 
     def _notes(self) -> list[tuple[str, str]]:
@@ -212,27 +216,25 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
     for (kind, task, arms), number in counted.items():
         given, own = _prepare(suite, kind, task, arms)
         estimate = await estimate_run(given, own, cell_prompts(own))
-        if over_limit := _share_paid(own.budget, estimate) < 1:
+        if estimate.paid.likely < 1:
             too_long |= {(kind, task, arm) for arm in arms}
         name = arms[0] if kind == "arm" else {"draft": "shared drafts", "panel": "panels"}[kind]
-        estimated = _EstimatedCells(number, estimate, own.budget, over_limit)
-        by_name.setdefault(name, []).append(estimated)
+        by_name.setdefault(name, []).append(_EstimatedCells(number, estimate))
     planned = tuple(_planned(name, each) for name, each in by_name.items())
-    whole = RunEstimate(
-        None,
-        calls=_sum([each.calls for each in planned]),
-        tokens=_sum([each.tokens for each in planned]),
-        cost=_sum([each.cost for each in planned]),
-    )
-    paid = _share_paid(settings.budget, whole)
+    calls = _sum([each.calls for each in planned])
+    tokens = _sum([each.tokens for each in planned])
+    cost = _sum([each.cost for each in planned])
+    spans = {"calls": calls, "tokens": tokens, "cost": cost}
+    likely = {name: span.likely for name, span in spans.items() if span}
+    paid = float(share_paid(settings.budget, likely))
     alpha = BEYOND_CHANCE / max(1, len(suite.pairs))
     return LabPlan(
         suite=suite.name,
         cells=counted.total(),
         arms=planned,
-        calls=whole.calls,
-        tokens=whole.tokens,
-        cost=whole.cost,
+        calls=calls,
+        tokens=tokens,
+        cost=cost,
         tests=tuple(_tests(suite, paid, alpha, too_long)),
         alpha=alpha,
         share_paid=paid,
@@ -264,18 +266,16 @@ def _planned(name: str, cells: Sequence[_EstimatedCells]) -> PlannedArm:
     return PlannedArm(
         name=name,
         cells=sum(each.number for each in cells),
-        calls=_sum([_times(e.number, e.estimate.calls, e.budget.calls) for e in cells]),
-        tokens=_sum([_times(e.number, e.estimate.tokens, e.budget.tokens) for e in cells]),
-        cost=_sum([_times(e.number, e.estimate.cost, e.budget.cost) for e in cells]),
-        over_limit=sum(each.number for each in cells if each.over_limit),
+        calls=_sum([_times(e.number, e.estimate.calls) for e in cells]),
+        tokens=_sum([_times(e.number, e.estimate.tokens) for e in cells]),
+        cost=_sum([_times(e.number, e.estimate.cost) for e in cells]),
+        over_limit=sum(each.number for each in cells if each.estimate.paid.likely < 1),
     )
 
 
-def _times(cells: int, span: Span[Number] | None, limit: Number | None) -> Span[Number] | None:
-    """What so many cells take, none of which goes beyond its limit."""
-    if span is None:
-        return None
-    return Span(*(cells * (part if limit is None else min(part, limit)) for part in span))
+def _times(cells: int, span: Span[Number] | None) -> Span[Number] | None:
+    """What so many cells take."""
+    return span and Span(*(cells * part for part in span))
 
 
 def _sum(spans: Sequence[Span[Number] | None]) -> Span[Number] | None:
@@ -284,16 +284,6 @@ def _sum(spans: Sequence[Span[Number] | None]) -> Span[Number] | None:
     if not known or len(known) < len(spans):
         return None
     return Span(*(sum(parts[1:], parts[0]) for parts in zip(*known, strict=True)))
-
-
-def _share_paid(budget: Budget, estimate: RunEstimate) -> float:
-    """How much of it the limits allow, if it takes what is likely; how long it takes is not known."""
-    shares = [1.0]
-    for name in ("calls", "tokens", "cost"):
-        limit, span = getattr(budget, name), getattr(estimate, name)
-        if limit is not None and span and span.likely:
-            shares.append(float(limit / span.likely))
-    return min(shares)
 
 
 def _tests(

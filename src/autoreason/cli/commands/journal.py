@@ -176,6 +176,7 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
             "damaged": result.damaged,
             "live": result.live,
             "conflicts": result.conflicts,
+            "differing": result.differing,
         }
         replays = {
             "replayed": result.replayed,
@@ -193,7 +194,7 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
         failed = f", {len(result.failed):,} cannot be" if result.failed else ""
         damaged = f", {len(result.damaged):,} damaged" if result.damaged else ""
         live = f", {len(result.live):,} live" if result.live else ""
-        others = f", {len(result.conflicts):,} otherwise there" if result.conflicts else ""
+        others = f", {len(result.differing):,} not copied" if result.differing else ""
         click.echo(
             f"{place} to {destination}: {copies}{checks}{differ}{failed}{damaged}{live}{others}{more}",
             err=True,
