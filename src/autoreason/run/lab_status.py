@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,17 +15,28 @@ from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import find_suite
-from autoreason.journal.run_names import suite_name
+from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
 from autoreason.run.cell_budget import time_worked, with_bases
+from autoreason.run.working_time import working_time
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
-from autoreason.studies.lab.suite_cells import count_cells
+from autoreason.studies.lab.suite_cells import all_cells, count_cells
 
 if TYPE_CHECKING:
     from autoreason.story import Story
     from autoreason.studies.lab.lab_report import LabReport
+
+
+class RunningCell(Struct, frozen=True, kw_only=True):
+    """A cell that a process drives now."""
+
+    run: str
+    name: str
+    """What people call it: `letter, tournament 2`."""
+    seconds: float
+    """Worked on it."""
 
 
 class LabStatus(Report, Struct, frozen=True, kw_only=True):
@@ -36,8 +47,8 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     status: str
     cells: int
     done: int
-    running: tuple[str, ...]
-    """Runs of cells that a process drives now."""
+    running: tuple[RunningCell, ...]
+    """Cells that a process drives now."""
     left_out: int
     left: int
     missing: int = 0
@@ -79,7 +90,10 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
         if self.seconds_left is not None:
             rows.append(("Left", f"about {duration(self.seconds_left)} at the same pace"))
         if self.running:
-            rows.append(("Running", ", ".join(self.running)))
+            running = (
+                f"{each.name} ({each.run}, {duration(each.seconds)})" for each in self.running
+            )
+            rows.append(("Running", "; ".join(running)))
         if self._paused or self.status == "killed":
             rows.append(("Resume", f"autoreason resume {self.run}"))
         return [Section(sentences=rows)]
@@ -103,7 +117,7 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     row, suite = find_suite_run(run, journal)
     done, left_out = journal.cells_done(row.id)
     missing = len(journal.missing_cells(row.id))
-    running = tuple(sorted(running_cells(row.id, journal)))
+    running = tuple(_running(row.id, suite, journal))
     chain = list(with_bases(row, journal))
     progress = LabProgress(
         total=count_cells(suite),
@@ -129,6 +143,14 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
         seconds_left=progress.seconds_left,
         base=next((each.id for each in with_bases(row, journal) if each.id != row.id), ""),
     )
+
+
+def _running(run: str, suite: Suite, journal: Journal) -> Iterator[RunningCell]:
+    runs = set(running_cells(run, journal))
+    for cell in all_cells(suite) if runs else ():
+        if (name := cell_name(run, cell.number)) in runs:
+            seconds = working_time(name, journal=journal).until(datetime.now(UTC))
+            yield RunningCell(run=name, name=cell.name, seconds=seconds)
 
 
 def running_cells(suite: str, journal: Journal) -> Iterator[str]:
