@@ -164,6 +164,11 @@ def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
     assert said.status == 2
     assert "line 10, column 1: unknown key `repeat`" in said.err
     assert "no runs yet" in inside("runs").err
+    for key, wrong in (("repeats", "repeats: 2"), ("budget.calls", "budget: {calls: 9}")):
+        text = SUITE.replace("repeats: 2\n", "repeats: 2\nbudget: {calls: 9}\n")
+        text = text.replace(wrong, wrong.replace("2", "two").replace("9", "many"))
+        said = inside("lab", "plan", write(inside, text), *FAST)
+        assert f": `{key}` must be a whole number, not text" in " ".join(said.err.split())
     without = inside("lab", "plan", write(inside))
     assert "no model is named; give --model" in " ".join(without.err.split())
     batch = inside("lab", "plan", write(inside), "-m", "echo/echo", "--batch")
