@@ -104,6 +104,8 @@ class FoundReport(NamedTuple):
 
     report: LabReport
     cells: Sequence[CellFinished]
+    runs: Sequence[str]
+    """The suite's, and those that it adds repeats to."""
 
     def files(self) -> dict[str, str]:
         """All files of the report."""
@@ -170,7 +172,8 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
         raise InvalidInput(
             f"no cell of {row.id} has ended yet; see `autoreason lab status {row.id}`"
         )
-    return FoundReport(lab_report(story, origin_of(row, story)), cells)
+    runs = [each.id for each in with_bases(row, journal)]
+    return FoundReport(lab_report(story, origin_of(row, story)), cells, runs)
 
 
 def origin_of(row: RunRow, story: Story) -> dict[str, str]:

@@ -114,6 +114,18 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     name = inside.runs()[0]
     assert all(each in about for each in (name, "echo/echo", "<dd>1</dd>", " UTC"))
     assert json.loads((folder / "report.json").read_text())["origin"]["Run"] == name
+    own = set(folder.iterdir())
+    (folder / "notes.md").write_text("mine")
+    (folder / "plot-99.svg").write_text("of an earlier report")
+    (folder / "report.md").unlink()
+    (folder / "report.md").symlink_to(folder / "notes.md")
+    assert inside("lab", "report", "--to", str(folder)).status == 0
+    assert set(folder.iterdir()) == {*own, folder / "notes.md"}
+    assert (folder / "notes.md").read_text() == "mine"
+    (folder / "report.json").write_text('{"origin": {"Run": "another"}}')
+    other = inside("lab", "report", "--to", str(folder))
+    assert (other.status, other.out) == (2, "")
+    assert "is not empty; name a new folder for the report" in " ".join(other.err.split())
     runs = inside("runs")
     assert "1 run:" in runs.out
     assert "lab: Suite tides" in runs.out

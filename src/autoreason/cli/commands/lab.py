@@ -157,7 +157,8 @@ def status(run: str | None, journal: str | None, as_json: bool) -> None:
     options.file(
         "--to DIR",
         "folder",
-        help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell.",
+        help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell. An earlier "
+        "report on the same run is replaced.",
     ),
 )
 @options.journal_option
@@ -173,12 +174,17 @@ def report(
     from autoreason.cli.views.outcome import show_report
     from autoreason.programs.report_files import check_folder, write
     from autoreason.run.lab_status import report_of
+    from autoreason.studies.lab.lab_files import earlier_files
 
-    check_folder(folder)
     with open_journal(journal) as book:
         found = report_of(run, journal=book)
+    earlier = earlier_files(folder, found.runs) if folder else []
+    if not earlier:
+        check_folder(folder)
     show_report(found.report, as_json=as_json, html=html)
     if folder:
+        for path in earlier:
+            path.unlink()
         write(folder, found.files())
         print_message(f"written to {folder}")
 
