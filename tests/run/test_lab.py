@@ -24,7 +24,7 @@ from autoreason.exchange import OnSignal, QueryStarted, Reply, Request
 from autoreason.journal import Journal
 from autoreason.journal.run_names import cell_name
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.run.lab import lab_async, prepare_add, prepare_lab
+from autoreason.run.lab import NothingToAdd, lab_async, prepare_add, prepare_lab
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
@@ -236,7 +236,7 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
     assert old < new
     enough = "every comparison has an interval as narrow as the rule asks, or all of its 4 repeats"
-    with pytest.raises(InvalidInput, match=enough):
+    with pytest.raises(NothingToAdd, match=enough):
         prepare_add(result.run, journal=journal)
     with pytest.raises(InvalidInput, match="has no rule for more repeats"):
         prepare_add((await run_suite(tmp_path, journal)).run, journal=journal)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -17,6 +17,7 @@ from autoreason.errors import (
     ReplayMismatch,
     Stopped,
     StrategyError,
+    WritingFailed,
 )
 from autoreason.events import (
     FINISHED,
@@ -35,6 +36,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
+from autoreason.journal.run_names import suite_name
 from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -91,7 +93,7 @@ async def start(
     )
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
-    async with nullcontext() if locked else journal.lock_async(run):
+    async with _naming(run), nullcontext() if locked else journal.lock_async(run):
         if on_started:
             on_started(run)
         if on_event:
@@ -114,7 +116,7 @@ async def resume(
     locked: bool = False,
 ) -> Result:
     """Resume a run, which may be locked already, where it was left; what is recorded is not asked again."""
-    async with nullcontext() if locked else journal.lock_async(run):
+    async with _naming(run), nullcontext() if locked else journal.lock_async(run):
         recorded = [item.event for item in journal.events(run)]
         story = build_story(recorded)
         if story.status in FINISHED:
@@ -165,6 +167,19 @@ async def resume(
             answers,
         )
         return await drive.go(pool, on_signal, switch, service, shared_budget)
+
+
+@asynccontextmanager
+async def _naming(run: str) -> AsyncIterator[None]:
+    """Say how to go on with a run, or the suite it is a cell of, where nothing can be written any more."""
+    try:
+        yield
+    except WritingFailed as error:
+        said, command = str(error), f"`autoreason resume {suite_name(run) or run}`"
+        if command in said:
+            raise
+        then = " with" if said.endswith("resume") else "; then go on with"
+        raise WritingFailed(f"{said}{then} {command}") from error
 
 
 def _recover(story: Story) -> Recovery:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, UnknownRun
-from autoreason.events import FINISHED
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal import Journal, RunRow
@@ -19,6 +18,7 @@ from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
 from autoreason.run.cell_budget import time_worked, with_bases
+from autoreason.run.result import resume_command
 from autoreason.run.working_time import working_time
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
@@ -27,6 +27,9 @@ from autoreason.studies.lab.suite_cells import all_cells, count_cells
 if TYPE_CHECKING:
     from autoreason.story import Story
     from autoreason.studies.lab.lab_report import LabReport
+
+
+_KILLED = "its process was killed, or could not reach the journal"
 
 
 class RunningCell(Struct, frozen=True, kw_only=True):
@@ -60,23 +63,22 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     seconds_left: float | None
     base: str = ""
     """The suite that this one adds repeats to."""
+    resume: str = ""
+    """The command that goes on with it; empty where it is finished or live."""
 
     heading = "A suite so far"
 
     @property
     def conclusion(self) -> str:
         """Cells done, running and left."""
-        state = f"paused ({self.status})" if self._paused else self.status
+        state = _KILLED if self.status == "killed" else self.status
+        state = f"paused ({state})" if self.resume else state
         return f"{self.run} ({self.suite}) is {state}: {self._progress.so_far}"
 
     @property
     def _progress(self) -> LabProgress:
         counted = (self.cells, self.done, self.left_out, len(self.running))
         return LabProgress(*counted, self.spent, self.seconds, self.missing)
-
-    @property
-    def _paused(self) -> bool:
-        return self.status not in FINISHED | {"live", "killed"}
 
     def names(self) -> Sequence[str]:
         """A run's name is written as it is."""
@@ -94,8 +96,8 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
                 f"{each.name} ({each.run}, {duration(each.seconds)})" for each in self.running
             )
             rows.append(("Running", "; ".join(running)))
-        if self._paused or self.status == "killed":
-            rows.append(("Resume", f"autoreason resume {self.run}"))
+        if self.resume:
+            rows.append(("Resume", self.resume))
         return [Section(sentences=rows)]
 
 
@@ -116,7 +118,7 @@ class FoundReport(NamedTuple):
 
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
-    row, suite = find_suite_run(run, journal)
+    row, suite, story = find_suite_run(run, journal)
     done, left_out = journal.cells_done(row.id)
     missing = len(journal.missing_cells(row.id))
     running = tuple(_running(row.id, suite, journal))
@@ -144,6 +146,7 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
         seconds=progress.seconds,
         seconds_left=progress.seconds_left,
         base=next((each.id for each in with_bases(row, journal) if each.id != row.id), ""),
+        resume="" if row.live or row.finished else resume_command(row.id, story),
     )
 
 
@@ -165,7 +168,7 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     # How far a suite is can be said without it.
     from autoreason.studies.lab.lab_report import lab_report
 
-    row, _ = find_suite_run(run, journal)
+    row, *_ = find_suite_run(run, journal)
     story = journal.story(row.id)
     cells = story.of(CellFinished)
     if not cells:
@@ -188,13 +191,14 @@ def origin_of(row: RunRow, story: Story) -> dict[str, str]:
     }
 
 
-def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite]:
-    """The suite of this name, else the newest."""
+def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, Story]:
+    """The suite of this name, else the newest; of its story the outline."""
     row = _newest_suite(journal) if run is None else find_suite(journal, run)
-    suite = suite_of(journal.outline(row.id).task)
+    story = journal.outline(row.id)
+    suite = suite_of(story.task)
     if suite is None:
         raise InvalidInput(f"run {row.id} is no suite; `autoreason show {row.id}` shows it")
-    return row, suite
+    return row, suite, story
 
 
 def _newest_suite(journal: Journal) -> RunRow:

@@ -222,7 +222,7 @@ class Result(Report):
             of_program = " [--text]" if self.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
             return [("More", f"autoreason show {self.run}{more}")]
-        steps = [("Resume", f"autoreason resume {self.run}{_with_higher_limit(self.story)}")]
+        steps = [("Resume", resume_command(self.run, self.story))]
         if self.text is not None:
             steps.append(("More", f"autoreason show {self.run} --text"))
         return steps
@@ -232,6 +232,11 @@ def how_to_go_on(run: str, story: Story, *, has_text: bool) -> str:
     """How to go on with a run that has not ended, within a sentence."""
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
     return f"go on with `autoreason resume {run}`{_with_higher_limit(story)}{text}"
+
+
+def resume_command(run: str, story: Story) -> str:
+    """The command that goes on with a run, and which limit must be higher."""
+    return f"autoreason resume {run}{_with_higher_limit(story)}"
 
 
 def _with_higher_limit(story: Story) -> str:

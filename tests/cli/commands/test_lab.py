@@ -194,7 +194,9 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     paused = inside("lab", "run", write(inside), *FAST, "--call-limit", "20")
     assert paused.status == 3
     assert "autoreason resume" in paused.err
-    assert " is paused (budget): " in " ".join(inside("lab", "status").out.split())
+    status = " ".join(inside("lab", "status").out.split())
+    assert " is paused (budget): " in status
+    assert status.endswith(f"autoreason resume {inside.runs()[0]} with a higher --call-limit")
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
     assert "Answers" in ended.out
@@ -206,6 +208,10 @@ def test_repeats_are_added(inside: Inside) -> None:
     added = inside("lab", "add")
     assert added.status == 0
     assert "by the rule of the suite" in " ".join(added.out.split())
+    nothing = inside("lab", "add")
+    assert (nothing.status, nothing.out) == (0, "")
+    assert "needs no more repeats" in " ".join(nothing.err.split())
+    assert inside("lab", "add", "--json").json["run"] == inside.runs()[0]
 
 
 def test_the_paper_is_set_beside_its_data(inside: Inside, tmp_path: Path) -> None:

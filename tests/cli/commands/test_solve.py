@@ -364,7 +364,10 @@ def test_limits_and_unsafe_reach_the_examiner(
         (("--report", "full"), "full is not empty"),
         (("--report", "full/file"), "full/file is a file; name a new folder for the report"),
         (("--report", "full/file/x"), "full/file is a file; name a new folder for the report"),
-        (("--report", "gone"), "cannot create gone: File exists; name another folder for the report"),
+        (
+            ("--report", "gone"),
+            "cannot create gone: File exists; name another folder for the report",
+        ),
         (("--report", "x" * 300), "File name too long; name another folder for the report"),
         pytest.param(
             ("--report", "/proc/x/y"),
@@ -372,7 +375,9 @@ def test_limits_and_unsafe_reach_the_examiner(
             marks=LINUX,
         ),
         pytest.param(
-            ("--report", "/proc/self/map_files/x"), "name another folder for the report", marks=LINUX
+            ("--report", "/proc/self/map_files/x"),
+            "name another folder for the report",
+            marks=LINUX,
         ),
         (("-o", "full/file/x.py"), "no folder "),
         (("-o", "x" * 300), "File name too long; choose another --output"),

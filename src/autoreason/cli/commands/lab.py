@@ -199,18 +199,30 @@ def add(run: str | None, **values: Any) -> int:
 
     RUN is the name of a suite's run or a part of it; without one, the newest suite. A new run has all
     its cells, which are not run again, and those of the added repeats. The report says what was added.
+    Where the rule asks for no more, a sentence says so and nothing is run.
     """
     from autoreason.cli.runner import start_run
     from autoreason.cli.views.live import Live
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.outcome import show_report
     from autoreason.run.cell_budget import time_worked
-    from autoreason.run.lab import prepare_add
+    from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run
+    from autoreason.run.reports import reported_result
+    from autoreason.run.result import recorded_result
 
     live = Live()
     with open_journal(values["journal"]) as book:
-        row, _ = find_suite_run(run, book)
+        row, *_ = find_suite_run(run, book)
         live.worked_on_bases = time_worked(row, book)
-    prepared = prepare_add(row.id, **_options(values))
+        try:
+            prepared = prepare_add(row.id, **_options(values))
+        except NothingToAdd as nothing:
+            print_message(f"autoreason: {nothing}")
+            if values["as_json"] or values["html"]:
+                result = reported_result(recorded_result(row, book.story(row.id), book), book)
+                show_report(result, as_json=values["as_json"], html=values["html"])
+            return 0
     return start_run(prepared.run_async, prepared, values, live=live)
 
 
