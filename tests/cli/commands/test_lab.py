@@ -88,8 +88,8 @@ def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:
     few = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1")
     sentence = " ".join(few.out.split()).partition("Refused ")[2]
     assert sentence.startswith(
-        "the suite tides cannot show anything: even all of 2 agreeing could be chance; it takes 7 pairs "
-        "or more for 3 planned tests; add repeats or tasks, or run it with --anyway"
+        "the suite tides cannot show anything: 2 pairs are too few (even if all agreed, it could be "
+        "chance); it takes 7 or more for 3 planned tests; add repeats or tasks, or run it with --anyway"
     )
     vain = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1", "--json")
     assert json.loads(vain.out)["cells"] == 10
