@@ -53,6 +53,7 @@ from autoreason.studies.audit.findings import AuditFinding
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.properties import CertificateFinding
 from autoreason.studies.compare.comparison_report import ComparedStrategy, ComparisonReport
+from autoreason.studies.lab.suite_file import ARM_KEYS
 from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport
 from autoreason.studies.raters.agreement import TaskAgreement
@@ -195,6 +196,12 @@ def test_every_key_of_front_matter_is_in_the_table() -> None:
     table = page.partition("## Scope contract")[2].partition("\n\nKeys stand")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert [key for row in rows for key in re.findall(r"`(\w+)`", row)] == list(FRONT_MATTER)
+
+
+def test_every_key_of_an_arm_is_on_the_page_of_suites() -> None:
+    page = (ROOT / "docs" / "laboratory.md").read_text("utf-8")
+    keys = page.partition("### Keys")[2].partition("### What is run")[0]
+    assert set(ARM_KEYS) <= set(re.findall(r"`(\w+)`", keys))
 
 
 def test_every_key_of_a_research_task_is_in_the_table() -> None:

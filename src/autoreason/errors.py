@@ -34,6 +34,9 @@ class AutoreasonError(Exception):
 class InvalidInput(AutoreasonError):
     """Invalid input; the message names it and the fix."""
 
+    file_keys: tuple[str, ...] = ()
+    """Names in the message that stand in a file, and were not given as parameters."""
+
 
 class UnknownRun(InvalidInput):
     """No run of that name is in the journal."""

@@ -109,5 +109,5 @@ def test_programs_lie_by_problem_whatever_its_name(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InvalidInput, match="name another folder as `report`"):
+    with pytest.raises(InvalidInput, match="name another folder for the report"):
         write(tmp_path / "file", {"report.md": "text"})

@@ -12,7 +12,7 @@ from msgspec import Struct
 from rich.console import Console
 from tests.browser import browser as browser
 
-from autoreason.report.plot import Chart, Point, Series, plot_charts
+from autoreason.report.plot import Chart, Plot, Point, Series, plot_charts
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 
@@ -33,6 +33,19 @@ OVERLAPS = """() => {
   return [...cut, ...onto];
 }"""
 """Texts of the first plot that are cut off or lie on each other."""
+ON_A_PHONE = """() => {
+  const box = document.querySelector('table').parentElement;
+  const marked = getComputedStyle(box).backgroundImage.includes('gradient');
+  box.scrollLeft = 300;
+  const place = element => element.getBoundingClientRect();
+  return [
+    place(document.querySelector('td')).left === place(box).left,
+    box.scrollLeft === 300 && marked,
+    place(document.querySelector('.tree')).width >= 640,
+    place(document.querySelector('dd')).width > 300,
+  ];
+}"""
+"""The first column stays, a box says that it scrolls, a tree keeps its size, and notes have the whole width."""
 
 
 class Sample(Report, Struct, frozen=True):
@@ -50,8 +63,9 @@ class Sample(Report, Struct, frozen=True):
         table = Table(columns, [("draft", *[WIDE] * 4)])
         line = Series("<one>", "#0b6e99", [Point(1, 2, "first"), Point(2, 1200, "last")])
         plot = plot_charts("Dots", Chart([line], "pass", "Words"))
+        tree = Plot("Tree", lambda: '<svg class="tree" viewBox="0 0 640 20"><g/></svg>')
         return [
-            Section(tables=[table], plots=[plot]),
+            Section(tables=[table], plots=[plot, tree]),
             Section("Notes", [("Agreement", "none \x1b[31mat all"), ("", "A word.")]),
             Section("Fine print", [("", "Only on pages.")], detail=True),
         ]
@@ -157,4 +171,6 @@ def test_a_page_opens_without_a_network_light_and_dark(
     for width in (400, 900):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate(OVERLAPS) == []
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate(ON_A_PHONE) == [True, True, True, True]
     page.close()

@@ -21,10 +21,11 @@ from autoreason.cli.runner import recorded_live
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.view import View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, UnknownRun
-from autoreason.exchange import OnSignal, Reply, Request
+from autoreason.exchange import OnSignal, QueryStarted, Reply, Request
 from autoreason.journal import Journal
+from autoreason.journal.run_names import cell_name
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.run.lab import lab_async, prepare_add, prepare_lab
+from autoreason.run.lab import NothingToAdd, lab_async, prepare_add, prepare_lab
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.replay import replay_async
 from autoreason.run.reports import StudyResult
@@ -263,7 +264,7 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
     assert old < new
     enough = "every comparison has an interval as narrow as the rule asks, or all of its 4 repeats"
-    with pytest.raises(InvalidInput, match=enough):
+    with pytest.raises(NothingToAdd, match=enough):
         prepare_add(result.run, journal=journal)
     with pytest.raises(InvalidInput, match="has no rule for more repeats"):
         prepare_add((await run_suite(tmp_path, journal)).run, journal=journal)
@@ -325,6 +326,14 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 _look(journal, status.run, watched, working_time(status.run, journal=journal), 0)
                 assert watched.live.lab is not None
                 assert watched.live.lab[:4] == live.lab[:4]
+                assert watched.live.steps()[1].name == live.steps()[1].name
+                (running,), (call,) = status.running, watched.live.calls.values()
+                assert (running.name, running.run) in (
+                    (cell.name, cell_name(status.run, cell.number)) for cell in live.cells.values()
+                )
+                assert running.name == live.steps()[1].name
+                assert watched.live.age(call) >= running.seconds > 0
+                assert f"{running.name} (" in str(status)
                 assert watched.live.lab.spent == status.spent
             return reply
 
@@ -373,6 +382,9 @@ async def test_a_suite_that_goes_on_counts_what_was_done_before(
         assert view.lab is not None
         assert view.lab.spent == status.spent
         assert view.lab.seconds >= status.seconds > 0
+    recorded.on_signal(QueryStarted("1/revised/1/cell", kind="cell"))
+    worked = working_time(f"{stopped.run}.0003", journal=journal).seconds
+    assert recorded.age(recorded.calls["1/revised/1/cell"]) >= worked > 0
     live = recorded_live(stopped.run, journal)
     options: Any = {"on_event": live.on_event, "on_signal": live.on_signal}
     ended = await resume_async(stopped.run, journal=journal, pool=lend(model), **options)

@@ -53,6 +53,11 @@ async def break_and_go_on(tmp_path: Path, url: str, happen: Callable[[Journal], 
     expected = await whole(tmp_path)
     with Journal.open(url, create=False) as journal:
         run = journal.find("last").id
+        assert str(caught.value).endswith(f"resume with `autoreason resume {run}`")
+        status = lab_status(run, journal=journal)
+        assert "is paused (its process was killed, or could not reach the journal): " in str(
+            status.conclusion
+        )
         again = CountedModel()
         result = await resume_async(run, journal=journal, pool=lend(again))
         assert isinstance(result, StudyResult)

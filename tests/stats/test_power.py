@@ -37,8 +37,9 @@ def test_the_smallest_share_that_shows_has_just_the_power(judges: int) -> None:
 def test_seven_judges_see_only_near_unanimity_and_five_see_nothing() -> None:
     assert detectable_share(7).value == pytest.approx(0.8 ** (1 / 7), abs=1e-6)
     assert detectable_share(5).value is None
+    assert detectable_share(1).reason.startswith("1 judge is too few (")
     assert detectable_share(5).reason == (
-        "even all of 5 agreeing could be chance; it takes 6 judges or more"
+        "5 judges are too few (even if all agreed, it could be chance); it takes 6 or more"
     )
 
 

@@ -69,7 +69,8 @@ def plot_search(report: ResearchReport) -> Plot:
     heights = [point.y for found in points for point in found if point]
     show = partial(statements.figure, reach=max(heights) - min(heights))
     heading = f"{report.metric} ({report.better} is better)"
-    chart = Chart(series, "evaluations", heading, show, x_range=(0, last))
+    # The name of a metric may be longer than the axis.
+    chart = Chart(series, "evaluations", show=show, x_range=(0, last), heading=heading)
     return plot_charts("Incumbents over evaluations", chart)
 
 

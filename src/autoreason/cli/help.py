@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from autoreason.cli.fields import LIMITS
-from autoreason.errors import AutoreasonError
+from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.field_docs import Field
 from autoreason.paths import config_file
 
@@ -68,12 +68,13 @@ def _flags_in_errors(command: click.Command) -> Iterator[None]:
     try:
         yield
     except AutoreasonError as error:
-        error.args = (with_flags(command, str(error)),)
+        besides = error.file_keys if isinstance(error, InvalidInput) else ()
+        error.args = (with_flags(command, str(error), besides),)
         raise
 
 
-def with_flags(command: click.Command, sentence: str) -> str:
-    """A sentence of the library with the flags of a command in place of parameters."""
+def with_flags(command: click.Command, sentence: str, besides: Sequence[str] = ()) -> str:
+    """A sentence of the library with the flags of a command in place of parameters, `besides` some."""
     from autoreason.task import FRONT_MATTER
 
     context = click.get_current_context(silent=True)
@@ -89,6 +90,8 @@ def with_flags(command: click.Command, sentence: str) -> str:
     flags = {flag.lstrip("-").replace("-", "_"): flag for flag in longest.values()} | longest
 
     def flag(name: re.Match[str]) -> str:
+        if name[1] in besides:
+            return name[0]
         _, budget, limit = name[1].rpartition("budget.")
         return flags.get(LIMITS.get(limit, limit) if budget else limit, name[0])
 

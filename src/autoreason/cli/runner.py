@@ -67,7 +67,13 @@ def recorded_live(run: str, journal: Journal) -> Live:
     live, settings = Live(run, worked=worked), journal.settings(run)
     if settings and settings.strategy == "lab":
         live.worked_on_bases = time_worked(journal.row(run), journal) - worked
-        live.spent_by_cell = {each.id: each.spent for each in journal.cells(run)}
+        cells = journal.cells(run)
+        live.spent_by_cell = {each.id: each.spent for each in cells}
+        live.worked_by_cell = {
+            each.id: working_time(each.id, journal=journal).seconds
+            for each in cells
+            if not each.finished
+        }
     return live
 
 

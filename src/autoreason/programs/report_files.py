@@ -52,7 +52,7 @@ def write(folder: Path, texts: Mapping[str, str]) -> None:
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
     except OSError as error:
         raise InvalidInput(
-            f"cannot write {error.filename or folder}: {error.strerror}; name another folder as `report`"
+            f"cannot write {error.filename or folder}: {error.strerror}; name another folder for the report"
         ) from None
 
 
@@ -96,9 +96,9 @@ def check_folder(folder: Path | None) -> None:
     with _usable(folder):
         above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
         if not above.is_dir():
-            raise InvalidInput(f"{above} is a file; name a new folder for `report`")
+            raise InvalidInput(f"{above} is a file; name a new folder for the report")
         if folder.exists() and any(folder.iterdir()):
-            raise InvalidInput(f"{folder} is not empty; name a new folder for `report`")
+            raise InvalidInput(f"{folder} is not empty; name a new folder for the report")
 
 
 def try_folder(folder: Path | None) -> None:
@@ -128,5 +128,5 @@ def _usable(folder: Path) -> Iterator[None]:
     except OSError as error:
         place = error.filename or folder
         raise InvalidInput(
-            f"cannot create {place}: {error.strerror}; name another folder for `report`"
+            f"cannot create {place}: {error.strerror}; name another folder for the report"
         ) from None

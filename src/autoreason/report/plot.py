@@ -82,7 +82,7 @@ class Chart(NamedTuple):
 
     series: Sequence[Series]
     x_title: str
-    heading: str = ""
+    y_title: str = ""
     show: Callable[[float], str] = "{:z,.6g}".format
     """Heights in words."""
     names: Mapping[float, str] = {}
@@ -90,6 +90,8 @@ class Chart(NamedTuple):
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     """None for what the points need."""
+    heading: str = ""
+    """What the whole is of, above it."""
 
     @property
     def height(self) -> int:
@@ -146,6 +148,7 @@ def _draw(chart: Chart) -> Element:
         height=chart.height,
         title=for_xml(chart.heading) or None,
         x_title=for_xml(chart.x_title),
+        y_title=for_xml(chart.y_title) or None,
         show_legend=any(each.name for each in series),
         # Names are shortened where there is no room; there are never too many numbers for it.
         truncate_label=None if named else -1,

@@ -111,10 +111,7 @@ class Table(NamedTuple):
     def to_html(self) -> str:
         """The table as an element of a page."""
         caption = f"<caption>{in_markup(self.title)}</caption>" if self.title else ""
-        head = "".join(
-            f'<th scope="col"{_FIGURE if column.figures else ""}>{in_markup(column.title)}</th>'
-            for column in self.columns
-        )
+        head = "".join(map(_html_heading, self.columns))
         body = "\n".join(
             "<tr>" + "".join(map(self._html_cell, row, self._figures())) + "</tr>"
             for row in self.rows
@@ -157,7 +154,11 @@ def _in_csv(value: object) -> str:
     return "" if value is None else str(value)
 
 
-_FIGURE = ' class="figure"'
+def _html_heading(column: Column) -> str:
+    """With the room that the column has on a terminal, too."""
+    kind = ' class="figure"' if column.figures else ""
+    least = f' style="min-width:{column.least}ch"' if column.least else ""
+    return f'<th scope="col"{kind}{least}>{in_markup(column.title)}</th>'
 
 
 class _Layout:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -17,6 +17,7 @@ from autoreason.errors import (
     ReplayMismatch,
     Stopped,
     StrategyError,
+    WritingFailed,
 )
 from autoreason.events import (
     FINISHED,
@@ -92,7 +93,7 @@ async def start(
     )
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
-    async with nullcontext() if locked else journal.lock_async(run):
+    async with _naming(run), nullcontext() if locked else journal.lock_async(run):
         if on_started:
             on_started(run)
         if on_event:
@@ -115,7 +116,7 @@ async def resume(
     locked: bool = False,
 ) -> Result:
     """Resume a run, which may be locked already, where it was left; what is recorded is not asked again."""
-    async with nullcontext() if locked else journal.lock_async(run):
+    async with _naming(run), nullcontext() if locked else journal.lock_async(run):
         recorded = [item.event for item in journal.events(run)]
         story = build_story(recorded)
         check_unfinished(run, story)
@@ -171,6 +172,19 @@ def check_unfinished(run: str, story: Story) -> None:
             else f"`autoreason show {run}` shows its result"
         )
         raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
+
+
+@asynccontextmanager
+async def _naming(run: str) -> AsyncIterator[None]:
+    """Say how to go on with a run, or the suite it is a cell of, where nothing can be written any more."""
+    try:
+        yield
+    except WritingFailed as error:
+        said, command = str(error), f"`autoreason resume {steered_name(run)}`"
+        if command in said:
+            raise
+        then = " with" if said.endswith("resume") else "; then go on with"
+        raise WritingFailed(f"{said}{then} {command}") from error
 
 
 def _recover(story: Story) -> Recovery:

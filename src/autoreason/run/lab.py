@@ -45,6 +45,10 @@ from autoreason.task import Entry, Task
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
 
 
+class NothingToAdd(Exception):
+    """A suite has all repeats that its rule asks for."""
+
+
 def lab(
     suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
 ) -> StudyResult[LabReport]:
@@ -286,7 +290,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     report = lab_report(story)
     more = repeats_to_add(suite.add, report.pairs)
     if not more:
-        raise InvalidInput(
+        raise NothingToAdd(
             f"{row.id} needs no more repeats: every comparison has an interval as narrow as the rule "
             f"asks, or all of its {count(suite.add.repeats, 'repeat')}"
         )

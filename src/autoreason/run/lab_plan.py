@@ -301,10 +301,10 @@ def _tests(
         )
         units = int(tasks * suite.repeats_of(comparison) * paid)
         units = min(tasks, units) if suite.many_tasks else units
-        noun = "tasks" if suite.many_tasks else "pairs"
+        noun = "task" if suite.many_tasks else "pair"
         detectable = detectable_share(units, alpha=alpha)
         # That function speaks of judges.
-        reason = detectable.reason.replace("judges", noun)
+        reason = detectable.reason.replace("judge", noun)
         yield PlannedTest(
             comparison=comparison.name,
             question=comparison.question,

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, UnknownRun
-from autoreason.events import FINISHED
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import find_suite
-from autoreason.journal.run_names import suite_name
+from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
 from autoreason.run.cell_budget import time_worked, with_bases
+from autoreason.run.result import resume_command
+from autoreason.run.working_time import working_time
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
-from autoreason.studies.lab.suite_cells import count_cells
+from autoreason.studies.lab.suite_cells import all_cells, count_cells
 
 if TYPE_CHECKING:
     from autoreason.story import Story
     from autoreason.studies.lab.lab_report import LabReport
+
+
+_KILLED = "its process was killed, or could not reach the journal"
+
+
+class RunningCell(Struct, frozen=True, kw_only=True):
+    """A cell that a process drives now."""
+
+    run: str
+    name: str
+    """What people call it: `letter, tournament 2`."""
+    seconds: float
+    """Worked on it."""
 
 
 class LabStatus(Report, Struct, frozen=True, kw_only=True):
@@ -36,8 +50,8 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     status: str
     cells: int
     done: int
-    running: tuple[str, ...]
-    """Runs of cells that a process drives now."""
+    running: tuple[RunningCell, ...]
+    """Cells that a process drives now."""
     left_out: int
     left: int
     missing: int = 0
@@ -49,23 +63,22 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
     seconds_left: float | None
     base: str = ""
     """The suite that this one adds repeats to."""
+    resume: str = ""
+    """The command that goes on with it; empty where it is finished or live."""
 
     heading = "A suite so far"
 
     @property
     def conclusion(self) -> str:
         """Cells done, running and left."""
-        state = f"paused ({self.status})" if self._paused else self.status
+        state = _KILLED if self.status == "killed" else self.status
+        state = f"paused ({state})" if self.resume else state
         return f"{self.run} ({self.suite}) is {state}: {self._progress.so_far}"
 
     @property
     def _progress(self) -> LabProgress:
         counted = (self.cells, self.done, self.left_out, len(self.running))
         return LabProgress(*counted, self.spent, self.seconds, self.missing)
-
-    @property
-    def _paused(self) -> bool:
-        return self.status not in FINISHED | {"live", "killed"}
 
     def names(self) -> Sequence[str]:
         """A run's name is written as it is."""
@@ -79,9 +92,12 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
         if self.seconds_left is not None:
             rows.append(("Left", f"about {duration(self.seconds_left)} at the same pace"))
         if self.running:
-            rows.append(("Running", ", ".join(self.running)))
-        if self._paused or self.status == "killed":
-            rows.append(("Resume", f"autoreason resume {self.run}"))
+            running = (
+                f"{each.name} ({each.run}, {duration(each.seconds)})" for each in self.running
+            )
+            rows.append(("Running", "; ".join(running)))
+        if self.resume:
+            rows.append(("Resume", self.resume))
         return [Section(sentences=rows)]
 
 
@@ -90,6 +106,8 @@ class FoundReport(NamedTuple):
 
     report: LabReport
     cells: Sequence[CellFinished]
+    runs: Sequence[str]
+    """The suite's, and those that it adds repeats to."""
 
     def files(self) -> dict[str, str]:
         """All files of the report."""
@@ -100,10 +118,10 @@ class FoundReport(NamedTuple):
 
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
-    row, suite = find_suite_run(run, journal)
+    row, suite, story = find_suite_run(run, journal)
     done, left_out = journal.cells_done(row.id)
     missing = len(journal.missing_cells(row.id))
-    running = tuple(sorted(running_cells(row.id, journal)))
+    running = tuple(_running(row.id, suite, journal))
     chain = list(with_bases(row, journal))
     progress = LabProgress(
         total=count_cells(suite),
@@ -128,7 +146,16 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
         seconds=progress.seconds,
         seconds_left=progress.seconds_left,
         base=next((each.id for each in with_bases(row, journal) if each.id != row.id), ""),
+        resume="" if row.live or row.finished else resume_command(row.id, story),
     )
+
+
+def _running(run: str, suite: Suite, journal: Journal) -> Iterator[RunningCell]:
+    runs = set(running_cells(run, journal))
+    for cell in all_cells(suite) if runs else ():
+        if (name := cell_name(run, cell.number)) in runs:
+            seconds = working_time(name, journal=journal).until(datetime.now(UTC))
+            yield RunningCell(run=name, name=cell.name, seconds=seconds)
 
 
 def running_cells(suite: str, journal: Journal) -> Iterator[str]:
@@ -141,14 +168,15 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     # How far a suite is can be said without it.
     from autoreason.studies.lab.lab_report import lab_report
 
-    row, _ = find_suite_run(run, journal)
+    row, *_ = find_suite_run(run, journal)
     story = journal.story(row.id)
     cells = story.of(CellFinished)
     if not cells:
         raise InvalidInput(
             f"no cell of {row.id} has ended yet; see `autoreason lab status {row.id}`"
         )
-    return FoundReport(lab_report(story, origin_of(row, story)), cells)
+    runs = [each.id for each in with_bases(row, journal)]
+    return FoundReport(lab_report(story, origin_of(row, story)), cells, runs)
 
 
 def origin_of(row: RunRow, story: Story) -> dict[str, str]:
@@ -163,13 +191,14 @@ def origin_of(row: RunRow, story: Story) -> dict[str, str]:
     }
 
 
-def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite]:
-    """The suite of this name, else the newest."""
+def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, Story]:
+    """The suite of this name, else the newest; of its story the outline."""
     row = _newest_suite(journal) if run is None else find_suite(journal, run)
-    suite = suite_of(journal.outline(row.id).task)
+    story = journal.outline(row.id)
+    suite = suite_of(story.task)
     if suite is None:
         raise InvalidInput(f"run {row.id} is no suite; `autoreason show {row.id}` shows it")
-    return row, suite
+    return row, suite, story
 
 
 def _newest_suite(journal: Journal) -> RunRow:

@@ -223,8 +223,7 @@ class Result(Report):
             of_program = " [--text]" if self.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
             return [("More", f"autoreason show {self.run}{more}")]
-        command = f"autoreason resume {steered_name(self.run)}"
-        steps = [("Resume", f"{command}{_with_higher_limit(self.run, self.story)}")]
+        steps = [("Resume", resume_command(self.run, self.story))]
         if self.text is not None:
             steps.append(("More", f"autoreason show {self.run} --text"))
         return steps
@@ -235,6 +234,11 @@ def how_to_go_on(run: str, story: Story, *, has_text: bool) -> str:
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
     command = f"`autoreason resume {steered_name(run)}`"
     return f"go on with {command}{_with_higher_limit(run, story)}{text}"
+
+
+def resume_command(run: str, story: Story) -> str:
+    """The command that goes on with a run, and which limit must be higher."""
+    return f"autoreason resume {steered_name(run)}{_with_higher_limit(run, story)}"
 
 
 def _with_higher_limit(run: str, story: Story) -> str:

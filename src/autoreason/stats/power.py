@@ -17,8 +17,10 @@ def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
     """The smallest majority share that so many judges would show by the exact sign test."""
     if 0.5 ** (judges - 1) > alpha:
         min_judges = 1 + ceil(-log2(alpha))
+        few = "judge is" if judges == 1 else "judges are"
         reason = (
-            f"even all of {judges} agreeing could be chance; it takes {min_judges} judges or more"
+            f"{judges} {few} too few (even if all agreed, it could be chance); "
+            f"it takes {min_judges} or more"
         )
         return Estimate(None, n=judges, reason=reason)
 

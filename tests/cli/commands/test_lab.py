@@ -88,8 +88,8 @@ def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:
     few = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1")
     sentence = " ".join(few.out.split()).partition("Refused ")[2]
     assert sentence.startswith(
-        "the suite tides cannot show anything: even all of 2 agreeing could be chance; it takes 7 pairs "
-        "or more for 3 planned tests; add repeats or tasks, or run it with --anyway"
+        "the suite tides cannot show anything: 2 pairs are too few (even if all agreed, it could be "
+        "chance); it takes 7 or more for 3 planned tests; add repeats or tasks, or run it with --anyway"
     )
     vain = inside("lab", "plan", write(inside), "-m", "echo/echo", "--repeats", "1", "--json")
     assert json.loads(vain.out)["cells"] == 10
@@ -114,6 +114,18 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     name = inside.runs()[0]
     assert all(each in about for each in (name, "echo/echo", "<dd>1</dd>", " UTC"))
     assert json.loads((folder / "report.json").read_text())["origin"]["Run"] == name
+    own = set(folder.iterdir())
+    (folder / "notes.md").write_text("mine")
+    (folder / "plot-99.svg").write_text("of an earlier report")
+    (folder / "report.md").unlink()
+    (folder / "report.md").symlink_to(folder / "notes.md")
+    assert inside("lab", "report", "--to", str(folder)).status == 0
+    assert set(folder.iterdir()) == {*own, folder / "notes.md"}
+    assert (folder / "notes.md").read_text() == "mine"
+    (folder / "report.json").write_text('{"origin": {"Run": "another"}}')
+    other = inside("lab", "report", "--to", str(folder))
+    assert (other.status, other.out) == (2, "")
+    assert "is not empty; name a new folder for the report" in " ".join(other.err.split())
     runs = inside("runs")
     assert "1 run:" in runs.out
     assert "lab: Suite tides" in runs.out
@@ -164,6 +176,11 @@ def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
     assert said.status == 2
     assert "line 10, column 1: unknown key `repeat`" in said.err
     assert "no runs yet" in inside("runs").err
+    for key, wrong in (("repeats", "repeats: 2"), ("budget.calls", "budget: {calls: 9}")):
+        text = SUITE.replace("repeats: 2\n", "repeats: 2\nbudget: {calls: 9}\n")
+        text = text.replace(wrong, wrong.replace("2", "two").replace("9", "many"))
+        said = inside("lab", "plan", write(inside, text), *FAST)
+        assert f": `{key}` must be a whole number, not text" in " ".join(said.err.split())
     without = inside("lab", "plan", write(inside))
     assert "no model is named; give --model" in " ".join(without.err.split())
     batch = inside("lab", "plan", write(inside), "-m", "echo/echo", "--batch")
@@ -177,7 +194,9 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     paused = inside("lab", "run", write(inside), *FAST, "--call-limit", "20")
     assert paused.status == 3
     assert "autoreason resume" in paused.err
-    assert " is paused (budget): " in " ".join(inside("lab", "status").out.split())
+    status = " ".join(inside("lab", "status").out.split())
+    assert " is paused (budget): " in status
+    assert status.endswith(f"autoreason resume {inside.runs()[0]} with a higher --call-limit")
     run = json.loads(inside("lab", "status", "--json").out)["run"]
     stopped = inside("stop", f"{run}.0001")
     assert (stopped.status, "is a cell" in stopped.err) == (2, True)
@@ -192,6 +211,10 @@ def test_repeats_are_added(inside: Inside) -> None:
     added = inside("lab", "add")
     assert added.status == 0
     assert "by the rule of the suite" in " ".join(added.out.split())
+    nothing = inside("lab", "add")
+    assert (nothing.status, nothing.out) == (0, "")
+    assert "needs no more repeats" in " ".join(nothing.err.split())
+    assert inside("lab", "add", "--json").json["run"] == inside.runs()[0]
 
 
 def test_the_paper_is_set_beside_its_data(inside: Inside, tmp_path: Path) -> None:

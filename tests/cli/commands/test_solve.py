@@ -362,17 +362,22 @@ def test_limits_and_unsafe_reach_the_examiner(
         (("-o", "x.py", "--limit", "1", "--repeats", "2"), "--output is for one program"),
         (("-o", "x.py", "--limit", "1", "--strategy", "all"), "--output is for one program"),
         (("--report", "full"), "full is not empty"),
-        (("--report", "full/file"), "full/file is a file; name a new folder for --report"),
-        (("--report", "full/file/x"), "full/file is a file; name a new folder for --report"),
-        (("--report", "gone"), "cannot create gone: File exists; name another folder for --report"),
-        (("--report", "x" * 300), "File name too long; name another folder for --report"),
+        (("--report", "full/file"), "full/file is a file; name a new folder for the report"),
+        (("--report", "full/file/x"), "full/file is a file; name a new folder for the report"),
+        (
+            ("--report", "gone"),
+            "cannot create gone: File exists; name another folder for the report",
+        ),
+        (("--report", "x" * 300), "File name too long; name another folder for the report"),
         pytest.param(
             ("--report", "/proc/x/y"),
-            "cannot create /proc/x: No such file or directory; name another folder for --report",
+            "cannot create /proc/x: No such file or directory; name another folder for the report",
             marks=LINUX,
         ),
         pytest.param(
-            ("--report", "/proc/self/map_files/x"), "name another folder for --report", marks=LINUX
+            ("--report", "/proc/self/map_files/x"),
+            "name another folder for the report",
+            marks=LINUX,
         ),
         (("-o", "full/file/x.py"), "no folder "),
         (("-o", "x" * 300), "File name too long; choose another --output"),

@@ -170,4 +170,4 @@ async def test_every_moment_of_a_suite_can_be_drawn(tmp_path: Path, journal: Jou
     assert not watcher.live.calls
     assert all(watcher.lines)
     assert any("7 of 20 cells done" in drawn for drawn in watcher.drawn)
-    assert any("1 contest 2" in drawn for drawn in watcher.drawn)
+    assert any("tides, contest 2 " in drawn for drawn in watcher.drawn)

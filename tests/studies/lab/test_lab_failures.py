@@ -12,15 +12,17 @@ from autoreason.programs.assignment import Assignment
 from autoreason.programs.task import Assignments
 from autoreason.studies.lab.arm_values import ArmValues
 from autoreason.studies.lab.lab_failures import MODES, diagnose
-from autoreason.studies.lab.lab_suite import CellFinished, SuiteTask
+from autoreason.studies.lab.lab_suite import CellFinished, Suite, SuiteTask
 from autoreason.task import Task
 
 SELF, DRIFT, OVERFITTING, CONVERGENCE, WEAK = (mode.name for mode in MODES)
 
 
-def found(arm: str, *cells: CellFinished) -> dict[str, tuple[int, int, int | None]]:
+def found(
+    arm: str, *cells: CellFinished, suite: Suite | None = None
+) -> dict[str, tuple[int, int, int | None]]:
     """Cells with the sign, of how many, and how many under the paper's condition."""
-    suite = a_suite()
+    suite = suite or a_suite()
     failures = diagnose(suite, arm, ArmValues(suite, cells))
     return {each.mode: (each.cells, each.of, each.under_condition) for each in failures}
 
@@ -44,6 +46,26 @@ def test_a_panel_that_prefers_the_draft_is_a_sign_with_and_without_judges_in_the
     better = a_panel("revised contest single", "contest revised single")
     assert found("revised", *cells, better)[SELF] == (0, 1, 0)
     assert found("revised", *cells)[SELF] == (0, 0, None)
+
+
+def test_a_panel_says_nothing_of_a_draft_that_it_did_not_see() -> None:
+    suite = a_suite()
+    own = replace(suite.arms["contest"], shared_draft=False)
+    given = SuiteTask(task=Task(brief="Explain.", draft="The tide comes."))
+    suite = replace(
+        suite, arms={**suite.arms, "contest": own}, tasks={**suite.tasks, "short": given}
+    )
+    cells = [
+        each
+        for task in ("free", "short")
+        for each in (
+            *(a_cell(arm, "B", task=task) for arm in suite.arms),
+            a_panel("single contest revised", task=task),
+        )
+    ]
+    assert found("revised", *cells, suite=suite)[SELF][:2] == (2, 2)
+    assert found("contest", *cells, suite=suite)[SELF][:2] == (1, 1)
+    assert found("contest", *cells[:4], suite=suite)[SELF] == (0, 0, None)
 
 
 @pytest.mark.parametrize(("prefer", "signs"), [(1, 1), (2, 0)])

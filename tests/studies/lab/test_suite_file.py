@@ -66,7 +66,7 @@ WRONG = {
     ),
     ", single]\n": (
         ", single]\n    task: tides\n",
-        "line 13, column 5: unknown key `task`",
+        "line 13, column 5: unknown key `task`; known are name, question, arms, measure",
     ),
     "Explain tides.\n": (
         "{brif: Explain tides.}\n",
@@ -110,7 +110,10 @@ WRONG = {
         "repeats: 2\nbudget: {cell: {seconds: .inf}}\nco",
         "line 9, column 17: `seconds` is inf; give a finite number",
     ),
-    "seed: 3\n": ("seed: 3\nbudget: {cell: {cals: 3}}\n", "line 3, column 17: unknown key `cals`"),
+    "seed: 3\n": (
+        "seed: 3\nbudget: {cell: {cals: 3}}\n",
+        "line 3, column 17: unknown key `cals`; known are cost, tokens, calls, seconds",
+    ),
     "seed: 3\ntasks": (
         "seed: 3\nadd: {width: 0.2, repeats: 1}\ntasks",
         "line 3, column 19: `repeats` under `add` is 1",

@@ -7,6 +7,7 @@ from itertools import combinations, permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.run.runs import settings as run_settings
 
 from autoreason.events import BallotCast
 from autoreason.stats.results import BEYOND_CHANCE
@@ -129,6 +130,17 @@ def test_a_panel_not_yet_run_has_an_empty_report() -> None:
     task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
     found = panel_report(Story(task=task))
     assert (found.ballots, found.winner) == (0, None)
+
+
+def test_a_text_that_is_judged_under_another_name_is_not_said_to_be_cut() -> None:
+    from autoreason.studies.panels.panel_results import panel_report
+
+    entries = tuple(Entry(name=n, text=f"{n} text") for n in ("a", "b"))
+    lengths = {"a": 2, "b": 5, "same as a": 2}
+    options = run_settings(strategy="judge", strategy_options={"cut_from": lengths})
+    found = panel_report(Story(task=Task(brief="x", entries=entries), settings=options))
+    assert found.words_before_cut == {"a": 2, "b": 5}
+    assert dict(found.sections()[-1].sentences)["Cut"] == "b from 5 words to 2"
 
 
 def test_majorities_in_a_circle_are_reported() -> None:

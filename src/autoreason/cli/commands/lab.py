@@ -157,7 +157,8 @@ def status(run: str | None, journal: str | None, as_json: bool) -> None:
     options.file(
         "--to DIR",
         "folder",
-        help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell.",
+        help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell. An earlier "
+        "report on the same run is replaced.",
     ),
 )
 @options.journal_option
@@ -173,12 +174,17 @@ def report(
     from autoreason.cli.views.outcome import show_report
     from autoreason.programs.report_files import check_folder, write
     from autoreason.run.lab_status import report_of
+    from autoreason.studies.lab.lab_files import earlier_files
 
-    check_folder(folder)
     with open_journal(journal) as book:
         found = report_of(run, journal=book)
+    earlier = earlier_files(folder, found.runs) if folder else []
+    if not earlier:
+        check_folder(folder)
     show_report(found.report, as_json=as_json, html=html)
     if folder:
+        for path in earlier:
+            path.unlink()
         write(folder, found.files())
         print_message(f"written to {folder}")
 
@@ -193,18 +199,30 @@ def add(run: str | None, **values: Any) -> int:
 
     RUN is the name of a suite's run or a part of it; without one, the newest suite. A new run has all
     its cells, which are not run again, and those of the added repeats. The report says what was added.
+    Where the rule asks for no more, a sentence says so and nothing is run.
     """
     from autoreason.cli.runner import start_run
     from autoreason.cli.views.live import Live
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.outcome import show_report
     from autoreason.run.cell_budget import time_worked
-    from autoreason.run.lab import prepare_add
+    from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run
+    from autoreason.run.reports import reported_result
+    from autoreason.run.result import recorded_result
 
     live = Live()
     with open_journal(values["journal"]) as book:
-        row, _ = find_suite_run(run, book)
+        row, *_ = find_suite_run(run, book)
         live.worked_on_bases = time_worked(row, book)
-    prepared = prepare_add(row.id, **_options(values))
+        try:
+            prepared = prepare_add(row.id, **_options(values))
+        except NothingToAdd as nothing:
+            print_message(f"autoreason: {nothing}")
+            if values["as_json"] or values["html"]:
+                result = reported_result(recorded_result(row, book.story(row.id), book), book)
+                show_report(result, as_json=values["as_json"], html=values["html"])
+            return 0
     return start_run(prepared.run_async, prepared, values, live=live)
 
 

@@ -86,15 +86,13 @@ def _follow(book: Journal, run: str, view: View) -> None:
 
 
 def _look(book: Journal, run: str, view: View, times: WorkingTime, seen: int) -> int:
-    from datetime import UTC, datetime
-
     live = view.live
     for seq, at, event in book.events(run, seen):
         live.event_time = times.until(at)
         view.on_event(event)
         seen = seq
     live.event_time = None
-    live.started = live.clock() - times.until(datetime.now(UTC))
+    live.started = live.clock() - times.until(_now())
     calls = {asked.key: _call(asked, live) for asked in book.in_flight(run)}
     if live.lab:
         calls |= _cells(book, run, live)
@@ -104,23 +102,33 @@ def _look(book: Journal, run: str, view: View, times: WorkingTime, seen: int) ->
 
 
 def _cells(book: Journal, run: str, live: Live) -> dict[str, Call]:
-    """The cells of a suite that are under way, by their runs, and what they have spent so far."""
+    """The cells of a suite that are under way, and what they have spent so far."""
     from autoreason.cli.views.live import CELL
     from autoreason.cli.views.steps import Call
+    from autoreason.journal.run_names import cell_name
+    from autoreason.keys import sub_key
     from autoreason.run.lab_status import running_cells
+    from autoreason.run.working_time import working_time
 
-    cells = sorted(running_cells(run, book))
-    live.spent_by_cell |= {cell: book.spent(cell) for cell in cells}
-    return {cell: Call(cell, CELL, "", live.clock()) for cell in cells}
+    runs = set(running_cells(run, book))
+    live.spent_by_cell |= {each: book.spent(each) for each in runs}
+    calls = {}
+    for part, cell in live.cells.items():
+        if (name := cell_name(run, cell.number)) in runs:
+            key = sub_key(part, CELL)
+            worked = 0.0 if key in live.calls else working_time(name, journal=book).until(_now())
+            calls[key] = Call(key, CELL, "", live.clock() - worked)
+    return calls
 
 
 def _call(asked: PendingRequest, live: Live) -> Call:
     from autoreason.cli.views.steps import Call
 
-    return Call(asked.key, asked.role, asked.model, live.clock() - _age(asked.at))
+    age = (_now() - asked.at).total_seconds()
+    return Call(asked.key, asked.role, asked.model, live.clock() - age)
 
 
-def _age(moment: datetime) -> float:
+def _now() -> datetime:
     from datetime import UTC, datetime
 
-    return (datetime.now(UTC) - moment).total_seconds()
+    return datetime.now(UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.jobs import spending
+from autoreason.journal.run_names import cell_name
 from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
 from autoreason.run.kinds import written_by
@@ -35,7 +36,8 @@ from autoreason.tournament.candidates import written_slots
 if TYPE_CHECKING:
     from autoreason.artifacts.research_history import ResearchProgress
     from autoreason.programs.progress import SolveProgress
-    from autoreason.studies.lab.lab_progress import EndedCells, LabProgress
+    from autoreason.studies.lab.lab_progress import LabProgress, SuiteCells
+    from autoreason.studies.lab.lab_suite import Cell
 
 _TAIL = 240
 CELL = "cell"
@@ -71,6 +73,8 @@ class Live:
 
         Of cells that run in other processes nothing comes.
         """
+        self.worked_by_cell: dict[str, float] = {}
+        """Seconds of earlier work on cells that have not ended, by run."""
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
 
@@ -100,7 +104,8 @@ class Live:
             case CallEnded():
                 self._end(signal)
             case QueryStarted():
-                self.calls[signal.key] = Call(signal.key, signal.kind, "", self.clock())
+                worked = self._worked(signal.key) if signal.kind == CELL else 0.0
+                self.calls[signal.key] = Call(signal.key, signal.kind, "", self.clock() - worked)
             case QueryEnded():
                 self.calls.pop(signal.key, None)
 
@@ -114,6 +119,11 @@ class Live:
                 self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
         if call and call.seat is not None:
             self.answered.add(call.seat)
+
+    def _worked(self, key: str) -> float:
+        """Seconds of earlier work on the cell of a key."""
+        cell = self.cells.get(Key.parse(key).group) if self.worked_by_cell else None
+        return self.worked_by_cell.get(cell_name(self.run, cell.number), 0.0) if cell else 0.0
 
     def under_way(self, calls: dict[str, Call]) -> None:
         """Take in what is under way as seen from outside, where no signals come."""
@@ -191,13 +201,24 @@ class Live:
             return None
         running = sum(call.role == CELL for call in self.calls.values())
         seconds = self.worked_on_bases + self.elapsed
-        return self._ended.progress(running, self.spent_by_cell, seconds)
+        return self._suite_cells.progress(running, self.spent_by_cell, seconds)
+
+    @property
+    def cells(self) -> Mapping[str, Cell]:
+        """All cells of a suite, by part; none of any other run."""
+        return self._suite_cells.cells if self.story.strategy == "lab" else {}
 
     @cached_property
-    def _ended(self) -> EndedCells:
-        from autoreason.studies.lab.lab_progress import EndedCells
+    def _suite_cells(self) -> SuiteCells:
+        from autoreason.studies.lab.lab_progress import SuiteCells
 
-        return EndedCells(self.story)
+        return SuiteCells(self.story)
+
+    def describe_part(self, part: str) -> str:
+        """What people call a part."""
+        if self.solving:
+            return self.solved.part_title(part)
+        return cell.name if (cell := self.cells.get(part)) else part.replace("/", " ")
 
     @property
     def contest(self) -> bool:
@@ -271,8 +292,7 @@ class Live:
         parts = sorted(by_part.items(), key=lambda each: order_by_number(each[0]))
         shown = min(_MAX_PARTS, max(_MIN_PARTS, room - len(steps) - 1))
         for part, calls in parts[:shown]:
-            name = self.solved.part_title(part) if self.solving else part.replace("/", " ")
-            steps.append(Step(name, "working", calls=calls))
+            steps.append(Step(self.describe_part(part), "working", calls=calls))
         if len(parts) > shown:
             steps.append(Step(f"and {len(parts) - shown:,} more", "waiting"))
         return steps

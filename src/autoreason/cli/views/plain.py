@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from autoreason.characters import without_controls
-from autoreason.cli.views.live import Live
+from autoreason.cli.views.live import CELL, Live
 from autoreason.cli.views.outcome import terminal_width
 from autoreason.cli.views.steps import Call
 from autoreason.cli.views.view import View
@@ -99,7 +99,9 @@ class Plain(View):
         self.live.on_signal(signal)
         if isinstance(signal, CallRetried):
             wait = numbers.duration(signal.wait)
-            who = Key.parse(signal.key).for_readers().replace("/", " ")
+            key = Key.parse(Key.parse(signal.key).for_readers())
+            part = [self.live.describe_part(str(key.part))] if key.part else []
+            who = " ".join((*part, *key.steps))
             self.print_note(f"{who}: {signal.reason}; asking again in {wait}")
 
     def on_stop(self) -> None:
@@ -132,6 +134,8 @@ class Plain(View):
 
     def _progress(self, call: Call) -> str:
         who = call.role if call.seat is None else f"judge {judge_of(call.key, call.seat)[0]}"
+        if call.role == CELL:
+            who = self.live.describe_part(Key.parse(call.key).group)
         arrived = f", about {numbers.count(call.tokens, 'token')} so far" if call.tokens else ""
         return f"{who} for {numbers.duration(self.live.age(call))}{arrived}"
 

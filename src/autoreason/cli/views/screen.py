@@ -11,7 +11,7 @@ from rich.live import Live as Redrawn
 from rich.text import Text
 
 from autoreason.characters import without_controls
-from autoreason.cli.views.live import Live
+from autoreason.cli.views.live import CELL, Live
 from autoreason.cli.views.steps import Call, State, Step
 from autoreason.cli.views.view import View
 from autoreason.report import numbers
@@ -196,9 +196,9 @@ def _step(live: Live, step: Step, width: int, plain: bool, column: int = _NAME) 
         return line.append(step.text)
     call = step.calls[0]
     if live.study:
-        what = "evaluations " if live.researching else "" if live.lab else "tests "
+        what = "evaluations " if live.researching else "tests "
         calls = f"{numbers.count(len(step.calls), 'call')} " if call.model else what
-        line.append(f"{call.within}, {calls}under way, ")
+        line.append("" if call.role == CELL else f"{call.within}, {calls}").append("under way, ")
     line.append(_progress(live, call))
     room = width - line.cell_len - 2
     if call.tail and room > 10:

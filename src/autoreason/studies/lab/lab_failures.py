@@ -68,20 +68,23 @@ def _worse_than_draft(suite: Suite, arm: str, values: ArmValues) -> _Seen:
 
 
 def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[Unit, float]:
-    """How far panels prefer an arm to the draft itself, which is what an arm without a pass delivers."""
-    own = draft_settings(suite.arms[arm].settings)
-    drafts = [
-        name
-        for name, each in suite.arms.items()
-        if each.settings.strategy == "single" and draft_settings(each.settings) == own
-    ]
+    """How far panels prefer an arm to its own draft, which an arm without a pass delivers that began from the same."""
     return {
         unit: preference
         for arms in suite.judged
-        for draft in drafts
-        if draft != arm and {arm, draft} <= set(arms)
+        for draft in arms
+        if arm in arms and draft != arm and suite.arms[draft].settings.strategy == "single"
         for unit, preference in values.preferences(arm, draft, arms).items()
+        if _same_draft(suite, unit[0], arm, draft)
     }
+
+
+def _same_draft(suite: Suite, task: str, *names: str) -> bool:
+    """Whether arms begin from one draft: the task's, or one that they share."""
+    arms = [suite.arms[name] for name in names]
+    wanted = [draft_settings(arm.settings) for arm in arms]
+    shared = all(arm.shared_draft for arm in arms) and wanted.count(wanted[0]) == len(wanted)
+    return shared or suite.tasks[task].task.draft is not None
 
 
 def _drift(suite: Suite, arm: str, values: ArmValues) -> _Seen:
@@ -128,7 +131,7 @@ MODES = (
         name="Self-correction unreliability",
         condition="no external signal",
         sign="independent judges prefer the draft that a text began from",
-        unknown="no panel compared texts with their drafts",
+        unknown="no panel compared texts with the drafts that they began from",
         see=_worse_than_draft,
     ),
     FailureMode(

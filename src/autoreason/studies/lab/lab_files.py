@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +15,10 @@ from autoreason.studies.lab.lab_suite import CellFinished
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import LabReport
 
+_OWN = re.compile(
+    r"report\.(html|md|json)|(comparisons|arms|failures|trees|cells)\.csv|plot-\d+\.svg"
+)
+"""Names of the files of a report."""
 _FIELDS = (
     *("run", "status", "reason", "finished", "words", "value", "kept_contract", "challengers"),
     *("clones", "dropped", "cast", "invalid", "overfitted", "kept_wording", "seconds"),
@@ -35,6 +41,23 @@ def report_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, s
         "cells.csv": _cells(cells),
         **{names[title]: plot.svg for title, plot in plots.items()},
     }
+
+
+def earlier_files(folder: Path, runs: Collection[str]) -> list[Path]:
+    """The files of an earlier report on one of these runs; none where a folder has no such report."""
+    try:
+        earlier = msgspec.json.decode((folder / "report.json").read_bytes(), type=_Earlier)
+    except (OSError, msgspec.MsgspecError):
+        return []
+    if earlier.origin.get("Run") not in runs:
+        return []
+    return [each for each in folder.iterdir() if _OWN.fullmatch(each.name)]
+
+
+class _Earlier(msgspec.Struct):
+    """What a report says of its run."""
+
+    origin: dict[str, str] = {}
 
 
 def _comparisons(found: LabReport) -> str:

@@ -48,7 +48,8 @@ def draw_frontier(found: LabReport) -> Plot:
     series = [Series(each.arm, shades[each.arm], [dot]) for each, dot in dots]
     best = sorted(Point(dot.x, dot.y) for each, dot in dots if each.frontier)
     if len(best) > 1:
-        series.append(Series("no arm is better for as much", "#7a7a7a", best, dashed=True))
+        more = "cost more" if found.costs == "cost" else "take more calls"
+        series.append(Series(f"frontier: better arms {more}", "#7a7a7a", best, dashed=True))
     highest = max((dot.x for _, dot in dots), default=0.0) or 1.0
     about = f"{unit} for a cell, with its draft"
     chart = Chart(series, about, "Quality", x_range=(0, highest))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count, duration
 from autoreason.story import Story
-from autoreason.studies.lab.lab_suite import CellFinished, suite_of
-from autoreason.studies.lab.suite_cells import count_cells
+from autoreason.studies.lab.lab_suite import Cell, CellFinished, suite_of
+from autoreason.studies.lab.suite_cells import all_cells, count_cells
 
 
 class LabProgress(NamedTuple):
@@ -57,8 +57,8 @@ class LabProgress(NamedTuple):
         return self.seconds / self.done * left
 
 
-class EndedCells:
-    """The cells of a story that have ended, counted as they come."""
+class SuiteCells:
+    """The cells of a story, those that have ended counted as they come."""
 
     def __init__(self, story: Story) -> None:
         self._story = story
@@ -71,6 +71,12 @@ class EndedCells:
     def _total(self) -> int:
         suite = suite_of(self._story.task)
         return count_cells(suite) if suite else 0
+
+    @cached_property
+    def cells(self) -> Mapping[str, Cell]:
+        """All cells of the suite, by part."""
+        suite = suite_of(self._story.task)
+        return {cell.part: cell for cell in all_cells(suite)} if suite else {}
 
     def progress(
         self, running: int, spent_by_cell: Mapping[str, Spent], seconds: float

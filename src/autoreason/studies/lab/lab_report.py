@@ -114,7 +114,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
                 "and nothing is concluded before all have"
             )
         if not self.pairs:
-            return f"{count(self.cells, 'cell')} of {self.suite}; it asks no question"
+            cells = count(self.cells, "cell")
+            return f"the suite {self.suite} is done, with {cells} and no comparisons to answer"
         shown = [each for each in self.pairs if each.shown]
         if not shown:
             return f"nothing is shown beyond chance in {count(len(self.pairs), 'planned test')}"

@@ -178,13 +178,18 @@ def _quality_notes(found: LabReport) -> list[tuple[str, str]]:
     ]
 
 
-def point_notes(found: LabReport) -> list[tuple[str, str]]:
-    """What points are where judges prefer."""
-    if not any(each.measure == "preferred" for each in found.pairs):
-        return []
-    return [
-        ("points", "of preferred: the share of votes for the first arm minus that for the second")
-    ]
+_POINTS = "of preferred: the share of votes for the first arm minus that for the second"
+_EFFECT = (
+    "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
+    "difference in standard deviations of the differences; 0.2 is small, 0.5 medium, 0.8 large"
+)
+
+
+def comparison_notes(found: LabReport) -> list[tuple[str, str]]:
+    """What columns of the comparisons mean."""
+    judged = any(each.measure == "preferred" for each in found.pairs)
+    known = any(each.effect is not None for each in found.pairs)
+    return [*([("points", _POINTS)] if judged else []), *([("effect", _EFFECT)] if known else [])]
 
 
 def arm_notes(found: LabReport) -> list[tuple[str, str]]:

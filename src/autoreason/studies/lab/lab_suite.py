@@ -162,6 +162,13 @@ class Cell(Struct, frozen=True, kw_only=True):
     part: str
     """What it is called in keys: `3/tournament/2`, which is the third task in the second repeat."""
 
+    @property
+    def name(self) -> str:
+        """What people call it: `letter, tournament 2`."""
+        panel = "panel over " if self.kind == PANEL else ""
+        arms = DRAFT if self.kind == DRAFT else "/".join(self.arms)
+        return f"{panel}{self.task}, {arms} {self.repeat}"
+
 
 class Ballot(Struct, frozen=True, kw_only=True):
     """A ballot of a panel, in names of arms."""
@@ -240,10 +247,8 @@ class CellFinished(Event, frozen=True, kw_only=True):
     @property
     def line(self) -> str:
         """What came of it."""
-        result, cell = self.result, self.cell
-        name = f"{cell.task}, {'/'.join(cell.arms) if cell.kind != DRAFT else DRAFT} {cell.repeat}"
-        panel = "panel over " if cell.kind == PANEL else ""
-        return f"{panel}{name}: {result.status if result.finished else 'left out'}, {result.reason}"
+        status = self.result.status if self.result.finished else "left out"
+        return f"{self.cell.name}: {status}, {self.result.reason}"
 
     def without_reason(self) -> CellFinished:
         """It ends a part."""

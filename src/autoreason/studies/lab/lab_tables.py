@@ -18,10 +18,10 @@ from autoreason.studies.lab.lab_plots import (
 from autoreason.studies.lab.lab_statements import (
     answer,
     arm_notes,
+    comparison_notes,
     difference,
     in_units,
     number,
-    point_notes,
     scopes,
 )
 from autoreason.studies.lab.lab_trees import TrajectoryTree
@@ -39,7 +39,7 @@ def sections(found: LabReport) -> list[Section]:
     parts = [
         *([Section("Answers", _answers(found))] if found.pairs else []),
         *(
-            [Section("Comparisons", point_notes(found), [comparisons_table(found)])]
+            [Section("Comparisons", comparison_notes(found), [comparisons_table(found)])]
             if found.pairs
             else []
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 import yaml
@@ -19,6 +19,7 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `([^`]+)`")
 _NO_SUCH = re.compile(r"Invalid enum value '(.*)'")
 _KEY = re.compile(r"`(\w+)`")
+_FIELDS = "__struct_fields__"
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -80,7 +81,9 @@ class MarkedYaml:
         while path and path not in self._places:
             path = path[:-1]
         place = _place(self._places[path]) if path in self._places else ""
-        return InvalidInput(f"{self.name}{place}: {sentence}")
+        error = InvalidInput(f"{self.name}{place}: {sentence}")
+        error.file_keys = (".".join(map(str, path)), *map(str, path[-1:]))
+        return error
 
     def blame(self, path: Path, error: InvalidInput) -> InvalidInput:
         """An error about something below a path, at the first of its keys that the sentence names."""
@@ -106,9 +109,8 @@ class MarkedYaml:
                 sentence = f"there is no `{missing[1]}`; add it"
             elif unknown := _UNKNOWN.match(what):
                 below = (*below, unknown[1])
-                known = [] if steps else list(getattr(kind, "__struct_fields__", ()))
-                also = f"; known are {', '.join(known)}" if known else "; leave it out"
-                sentence = f"unknown key `{unknown[1]}`{also}"
+                known = ", ".join(_keys_at(kind, steps))
+                sentence = f"unknown key `{unknown[1]}`; known are {known}"
             elif value_given := _NO_SUCH.match(what):
                 noun = next(step for step in reversed(steps) if isinstance(step, str))
                 sentence = (
@@ -118,6 +120,16 @@ class MarkedYaml:
             else:
                 sentence = f"{plainly(error)}; change it"
             raise self.fault(below, sentence) from None
+
+
+def _keys_at(kind: Any, steps: Sequence[str | int]) -> tuple[str, ...]:
+    """The keys that a type takes at a place below it."""
+    for key in steps:
+        if isinstance(key, str):
+            hint = get_type_hints(kind)[key]
+            kind = next(each for each in (hint, *get_args(hint)) if hasattr(each, _FIELDS))
+    keys: tuple[str, ...] = getattr(kind, _FIELDS)
+    return keys
 
 
 def _place(mark: yaml.Mark) -> str:

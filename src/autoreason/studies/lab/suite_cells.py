@@ -55,6 +55,12 @@ def groups(suite: Suite) -> Iterator[Group]:
             )
 
 
+def all_cells(suite: Suite) -> Iterator[Cell]:
+    """Every cell, by number."""
+    for group in groups(suite):
+        yield from (*group.drafts, *group.arms, *group.panels)
+
+
 def count_cells(suite: Suite) -> int:
     """How many cells there are; a panel over texts that are all the same is none in the end."""
     with_draft = sum(map(needs_draft, suite.tasks.values()))

@@ -24,6 +24,7 @@ from autoreason.settings import (
 from autoreason.strategies.registry import find_strategy, unused_setting
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
+    MAX_REPEATS,
     PANEL,
     Measure,
     Suite,
@@ -45,7 +46,7 @@ _TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "
 _RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http", "batch")
 """Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
-_ARM = (
+ARM_KEYS = (
     *("model", *ROLE_MODELS, DRAFT),
     *(name for names in _TERMS.values() for name in names),
     *(name for name in Settings.__struct_fields__ if name not in _RUN_KEYS),
@@ -97,6 +98,8 @@ def read_suite(
     Raises:
         InvalidInput: Something is wrong with it; nothing was started.
     """
+    if repeats is not None and not 1 <= repeats <= MAX_REPEATS:
+        raise InvalidInput(f"`repeats` is {repeats}; give a number from 1 to {MAX_REPEATS}")
     document = MarkedYaml(str(source), read_text(source, "suite"))
     value = document.value
     if repeats is not None and isinstance(value, dict):
@@ -248,9 +251,9 @@ class _Reading:
                 path, f"{name} begins like the suite's own cells; name the arm differently"
             )
         keys = self.document.convert(path, value or {}, dict[str, Any])
-        if unknown := next((key for key in keys if key not in _ARM), None):
+        if unknown := next((key for key in keys if key not in ARM_KEYS), None):
             raise self.document.fault(
-                (*path, unknown), f"unknown key `{unknown}`; known are {', '.join(_ARM)}"
+                (*path, unknown), f"unknown key `{unknown}`; known are {', '.join(ARM_KEYS)}"
             )
         given = tuple(keys)
         draft = keys.pop(DRAFT, "shared")

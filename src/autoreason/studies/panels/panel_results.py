@@ -22,10 +22,12 @@ def panel_report(story: Story) -> PanelReport:
     assert story.task is not None
     rules = story.task.contract.violations
     broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}
+    cut_from = read_options(story.settings, Cut).cut_from if story.settings else {}
     return replace(
         _fold(story, words_of(story.task.entries)),
         violations=broken,
-        words_before_cut=read_options(story.settings, Cut).cut_from if story.settings else {},
+        # A suite records the lengths of all arms, also of one whose text is judged under another's name.
+        words_before_cut={name: cut_from[name] for name in broken if name in cut_from},
     )
 
 
