@@ -24,6 +24,13 @@ _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOT
 _PASSAGE = re.compile(r"[^\n]*?(?:[.!?](?=\s)|(?=\n)|\Z)")
 """A sentence, or a line where that is shorter."""
 _MAX_PASSAGE = 160
+_TOO_SHORT = "words, at least {} needed"
+_TOO_LONG = "words, at most {} allowed"
+_CONTAINS = "Contains {}."
+_LACKS = "Does not contain {}."
+_MISSING = "{} is missing"
+_UNWANTED = "{} is there and must not be"
+_NO_HEADING = "no heading “{}”"
 _MARKUP = re.compile(
     r"^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)",
     re.MULTILINE,
@@ -116,8 +123,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.max_words:
             lines.append(f"At most {self.max_words} words.")
         lines += [f"Has a section headed “{heading}”." for heading in self.sections]
-        lines += [f"Contains {_quote_item(item)}." for item in self.must_include]
-        lines += [f"Does not contain {_quote_item(item)}." for item in self.must_not_include]
+        lines += [_CONTAINS.format(_quote_item(item)) for item in self.must_include]
+        lines += [_LACKS.format(_quote_item(item)) for item in self.must_not_include]
         if self.format:
             lines.append(
                 {
@@ -129,19 +136,37 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         lines += map(_check_in_words, self.checks)
         return tuple(lines)
 
-    def violations(self, text: str) -> tuple[Violation, ...]:
-        """Every rule that `text` breaks; empty when it keeps the contract."""
-        return tuple(breach.violation for breach in self._breaches(text))
+    def sentences(self) -> tuple[str, ...]:
+        """What requests say about the contract: its rules, and that a text breaks one of them."""
+        wanted, unwanted = _quotes(self.must_include), _quotes(self.must_not_include)
+        said = (
+            (_TOO_SHORT, filter(None, [self.min_words])),
+            (_TOO_LONG, filter(None, [self.max_words])),
+            (_NO_HEADING, self.sections),
+            (_CONTAINS, wanted),
+            (_MISSING, wanted),
+            (_LACKS, unwanted),
+            (_UNWANTED, unwanted),
+        )
+        return (*self.rules(), *(words.format(each) for words, values in said for each in values))
 
-    def fixes(self, text: str) -> tuple[str, ...]:
+    def violations(self, text: str, own: str | None = None) -> tuple[Violation, ...]:
+        """Every rule that `text` breaks; empty when it keeps the contract.
+
+        What must be included is looked for in its `own` words, where some of them are only repeated.
+        """
+        return tuple(breach.violation for breach in self._breaches(text, own))
+
+    def fixes(self, text: str, own: str | None = None) -> tuple[str, ...]:
         """What breaks each of those rules, and where, for the author who is to fix it."""
-        return tuple(breach.fix for breach in self._breaches(text))
+        return tuple(breach.fix for breach in self._breaches(text, own))
 
-    def _breaches(self, text: str) -> list[_Breach]:
+    def _breaches(self, text: str, own: str | None) -> list[_Breach]:
         checked = (
             _breach("checks", each) for name in self.checks for each in _load_check(name)(text)
         )
-        return [*self._length(text), *self._contents(text), *self._layout(text), *checked]
+        contents = self._contents(text, text if own is None else own)
+        return [*self._length(text), *contents, *self._layout(text), *checked]
 
     def words_off(self, text: str) -> int:
         """By how many words `text` is longer or shorter than it may be."""
@@ -154,23 +179,23 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return []
         words = count_words(text)
         if self.min_words and words < self.min_words:
-            short = f"{words} words, at least {self.min_words} needed"
+            short = f"{words} {_TOO_SHORT.format(self.min_words)}"
             return [_breach("min_words", short, f"; add {self.min_words - words} or more")]
         if self.max_words and words > self.max_words:
-            long = f"{words} words, at most {self.max_words} allowed"
+            long = f"{words} {_TOO_LONG.format(self.max_words)}"
             return [_breach("max_words", long, f"; cut {words - self.max_words} or more")]
         return []
 
-    def _contents(self, text: str) -> list[_Breach]:
+    def _contents(self, text: str, own: str) -> list[_Breach]:
         missing = [
-            _breach("must_include", f"{_quote_item(item)} is missing")
+            _breach("must_include", _MISSING.format(_quote_item(item)))
             for item in self.must_include
-            if not _found(item, text)
+            if not _found(item, own)
         ]
         unwanted = [
             _breach(
                 "must_not_include",
-                f"{_quote_item(item)} is there and must not be",
+                _UNWANTED.format(_quote_item(item)),
                 _place(item, text),
             )
             for item in self.must_not_include
@@ -184,7 +209,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         written = [*marked, *_UNDERLINED.findall(prose)]
         headings = {_plain_heading(heading) for heading in written}
         found = [
-            _breach("sections", f"no heading “{required}”", f"; write the line “## {required}”")
+            _breach("sections", _NO_HEADING.format(required), f"; write the line “## {required}”")
             for required in self.sections
             if _plain_heading(required) not in headings
         ]
@@ -257,3 +282,8 @@ def _place(item: str, text: str) -> str:
 
 def _quote_item(item: str) -> str:
     return f"a match of {item}" if _is_regex(item) else f"“{item}”"
+
+
+def _quotes(items: tuple[str, ...]) -> list[str]:
+    """Items as requests quote them; a pattern also without the words that say what it is."""
+    return [*map(_quote_item, items), *filter(_is_regex, items)]

@@ -152,6 +152,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     strict_length: bool = False
     """Whether a text that breaks as many limits as A may be no further from the limits of length; False in records
     that do not say."""
+    strict_echo: bool = False
+    """Whether to repeat a sentence about the contract is to repeat the request, and keeps no limit; False in records
+    that do not say."""
     candidates: Candidates = "B+AB"
     """Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not judged.
     The paper showed judges a clone in place of what it left out, in one run each, so its data say nothing."""
@@ -382,7 +385,12 @@ def _check_ranges(values: Mapping[str, Any]) -> None:
             raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {high}")
 
 
-ROBUST: dict[str, Any] = {"max_drafts": MAX_DRAFTS, "rivals": True, "strict_length": True}
+ROBUST: dict[str, Any] = {
+    "max_drafts": MAX_DRAFTS,
+    "rivals": True,
+    "strict_length": True,
+    "strict_echo": True,
+}
 """What new runs set in addition to the defaults, which are those of older records."""
 PAPER: dict[str, Any] = {
     "k": 2,
@@ -394,6 +402,7 @@ PAPER: dict[str, Any] = {
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
     "strict_length": True,
+    "strict_echo": True,
 }
 """Where the published procedure differs from our defaults. The safety rules apply to both."""
 

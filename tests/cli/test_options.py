@@ -34,6 +34,7 @@ WITHOUT_OPTION = {
     *(
         "rivals",
         "strict_length",
+        "strict_echo",
         "early_stop",
         "balanced_orders",
         "quoted_critique",

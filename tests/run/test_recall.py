@@ -18,7 +18,7 @@ from autoreason.story import Story
 from autoreason.tournament.delivery import deliver
 
 TEXT = Incumbent(name="draft", since=0, text="print(1)", keeps_contract=True)
-DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT)
+DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT, ())
 
 
 def again(recorded: AnyEvent, now: AnyEvent) -> int:

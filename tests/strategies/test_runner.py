@@ -140,7 +140,7 @@ async def test_a_text_that_was_never_emitted_is_not_delivered(
     async def run(self):
         from autoreason.tournament.delivery import deliver
         await self.write_draft()
-        return deliver(self.story, "done", "in secret", self.incumbent)
+        return deliver(self.story, "done", "in secret", self.incumbent, ())
 """,
     )
     with pytest.raises(StrategyError, match=r"self\.deliver"):

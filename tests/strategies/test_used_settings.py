@@ -21,6 +21,7 @@ OTHER: dict[str, Any] = {
     "max_drafts": 3,
     "rivals": False,
     "strict_length": False,
+    "strict_echo": False,
     "candidates": "B",
     "blind_revision": True,
     "subtractive_synthesis": True,
@@ -57,7 +58,7 @@ ALWAYS = (
     *("strategy", "strategy_options", "models", "seed", "max_tokens", "author_temperature"),
     *("author_effort", "budget", "base_url", "allow_http", "batch", "author_model"),
 )
-SELDOM = ("strict_length", "max_inconclusive", "voting", "balanced_orders")
+SELDOM = ("strict_length", "strict_echo", "max_inconclusive", "voting", "balanced_orders")
 """Used where a text breaks its contract, an answer cannot be read, or by the order of equals."""
 
 

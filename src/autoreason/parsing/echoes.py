@@ -16,6 +16,16 @@ _LINE = 3
 """Words of a line that is a whole line of a prompt, such as a heading."""
 _TAG = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
 _WORD = re.compile(r"\w+")
+_QUOTE = re.compile(r"[.,]?[\"“”„«»]")
+"""A quotation mark, and what American English puts before it."""
+_PLAIN_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
+_BEGINS = re.compile(
+    # A line or a sentence begins, whatever marks, severity or number stand there.
+    r"""(?:(?:\A|\n)[\s*#_>.:\d)"“-]*|[.!?:;][*_"”)]*\s+[*_"“(\[-]*\s*)(?:\(\w+\)\s*)?[\d\s]*\Z"""
+)
+_BEFORE = 40
+"""Characters before a sentence that say whether it begins there."""
+_ENDS = r"""(?=[*_)\]]*(?:[.,;:!?"“”]|\s*$))"""
 
 
 def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
@@ -33,6 +43,43 @@ def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
         if words in phrases and len(words) >= _LINE:
             return line.strip()
     return ""
+
+
+def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
+    """Where a text has one of these as a sentence of its own, in any capitals; not where the task has it."""
+    found = _sentences_in(text, sentences)
+    allowed_text = _plain("\n".join(allowed)) if found else ""
+    return [match for match in found if _plain(match.group()) not in allowed_text]
+
+
+@lru_cache(maxsize=64)
+def _sentences_in(text: str, sentences: tuple[str, ...]) -> list[re.Match[str]]:
+    plain = _plain(text)
+    # Far quicker than the pattern, which says where.
+    if not any(sentence in plain for sentence in map(_plain, sentences)):
+        return []
+    return [
+        match
+        for match in _any_of(sentences).finditer(text)
+        if _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()])
+    ]
+
+
+@lru_cache(maxsize=64)
+def _any_of(sentences: tuple[str, ...]) -> re.Pattern[str]:
+    words = (map(_one_word, sentence.rstrip(".").split()) for sentence in sentences)
+    each = sorted((r"\s+".join(parts) for parts in words), key=len, reverse=True)
+    return re.compile(rf"(?:{'|'.join(each)}){_ENDS}", re.IGNORECASE | re.MULTILINE)
+
+
+def _one_word(word: str) -> str:
+    """The pattern of a word, whatever quotation marks a model writes."""
+    return _QUOTE.pattern.join(map(re.escape, _QUOTE.split(word)))
+
+
+def _plain(text: str) -> str:
+    plain = " ".join(text.casefold().translate(_PLAIN_QUOTES).split())
+    return plain.replace('."', '"').replace(',"', '"').rstrip(".")
 
 
 # From its writing to the ballot a text is searched several times.

@@ -57,14 +57,14 @@ def _product(result: Result, story: Story) -> dict[str, Any]:
 
         gain = ResearchResult(**result_fields(result)).gain
         return {"value": gain.gain if gain else None}
-    text = story.delivered.text if story.delivered else None
-    contract = story.task.contract if story.task else None
-    ruled = contract is not None and not contract.empty and text is not None
+    delivered = story.delivered
+    text = delivered.text if delivered else None
+    ruled = story.task is not None and not story.task.contract.empty
     return {
         "text": text,
         "words": None if text is None else count_words(text),
         "kept_wording": share_kept(story.draft.text, text) if story.draft and text else None,
-        "kept_contract": not contract.violations(text) if ruled and contract and text else None,
+        "kept_contract": not delivered.violations if delivered and ruled and text else None,
     }
 
 

@@ -152,6 +152,7 @@ class WriteOptions(RoleOptions, total=False):
     max_drafts: int
     rivals: bool
     strict_length: bool
+    strict_echo: bool
     passes: int
     single_judge: bool
     extra_judges: int

@@ -195,7 +195,8 @@ class Result(Report):
     def _evidence(self) -> list[tuple[str, str]]:
         if self.evidence is None or self.story.task is None:
             return []
-        broken = self.story.task.contract.violations(self.text or "")
+        ended = self.story.delivered
+        broken = ended.violations if ended else self.story.task.contract.violations(self.text or "")
         return statements.evidence(self.evidence, self.story, broken, self.origin)
 
     def broken_contract(self) -> str:

@@ -31,7 +31,7 @@ class Single(Strategy):
 
     summary = "one draft, delivered as it is"
     prompts = ()
-    used_settings = ()
+    used_settings = ("strict_echo",)
 
     async def run(self) -> Delivered:
         """Write it and be done."""

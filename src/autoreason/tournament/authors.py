@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import shorten
 from typing import Literal, NamedTuple
@@ -12,7 +13,7 @@ from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
 from autoreason.parsing.additions import find_additions
 from autoreason.parsing.documents import Document, read_document
-from autoreason.parsing.echoes import find_echo
+from autoreason.parsing.echoes import find_echo, find_sentences
 from autoreason.parsing.leaks import find_leaks, without_opener
 
 ENDLESS = "it repeats itself without end"
@@ -74,7 +75,7 @@ async def write(
 
 def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
     """Every limit that a text breaks; repeating the request counts as one, although no task states it."""
-    return context.task.contract.violations(text) + _echo(context, text)
+    return _broken(context, text) + _echo(context, text)
 
 
 def additions(text: str, sources: Sequence[str]) -> tuple[Violation, ...]:
@@ -89,11 +90,34 @@ def additions(text: str, sources: Sequence[str]) -> tuple[Violation, ...]:
 
 def fixes(context: JobContext, text: str) -> tuple[str, ...]:
     """What breaks each of those limits, and where, for the author who is to fix it."""
-    return context.task.contract.fixes(text) + tuple(v.message for v in _echo(context, text))
+    own = _own_words(context, text)
+    return context.task.contract.fixes(text, own) + tuple(v.message for v in _echo(context, text))
+
+
+def _broken(context: JobContext, text: str) -> tuple[Violation, ...]:
+    return context.task.contract.violations(text, _own_words(context, text))
+
+
+def _own_words(context: JobContext, text: str) -> str:
+    """A text without what it repeats of the contract: to quote a pattern may be to match it."""
+    repeated = _repeated(context, text)
+    starts = (0, *(match.end() for match in repeated))
+    ends = (*(match.start() for match in repeated), len(text))
+    return "\n".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
+    """Where a text repeats a sentence about its contract that no part of the task has."""
+    if not context.settings.strict_echo:
+        return []
+    contract = context.task.contract
+    return find_sentences(text, contract.sentences(), *_sources(context), *contract.must_include)
 
 
 def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
     echo = find_echo(text, context.prompts, *_sources(context))
+    if not echo and (repeated := _repeated(context, text)):
+        echo = repeated[0].group()
     return (
         Violation("echo", f"“{echo}” repeats the request and does not belong in the text"),
     ) * bool(echo)
@@ -138,8 +162,7 @@ def _read_text(context: JobContext, reply: str) -> Document:
 
 
 def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
-    contract = context.task.contract
-    return len(contract.violations(text)), len(_echo(context, text)), len(_leaks(context, text))
+    return len(_broken(context, text)), len(_echo(context, text)), len(_leaks(context, text))
 
 
 def _leaks(context: JobContext, text: str) -> tuple[str, ...]:

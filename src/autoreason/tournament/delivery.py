@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from autoreason.contract import count_words
+from autoreason.contract import Violation, count_words
 from autoreason.events import (
     BallotCast,
     Delivered,
@@ -20,16 +20,17 @@ from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.evidence import chance_of_streak
 
 
-def deliver(story: Story, status: Status, reason: str, text: Incumbent) -> Delivered:
+def deliver(
+    story: Story, status: Status, reason: str, text: Incumbent, broken: tuple[Violation, ...]
+) -> Delivered:
     """The end of a run, with its evidence."""
-    assert story.task is not None
     return Delivered(
         status=status,
         reason=reason,
         text=text.text,
         origin=text.name,
         words=count_words(text.text),
-        violations=story.task.contract.violations(text.text),
+        violations=broken,
         evidence=gather_evidence(story),
     )
 

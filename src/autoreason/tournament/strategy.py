@@ -28,7 +28,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Product
 from autoreason.keys import Key, pass_key, sub_key, try_key
 from autoreason.tournament.admission import admit
-from autoreason.tournament.authors import MissingText, WrittenText, write
+from autoreason.tournament.authors import MissingText, WrittenText, violations, write
 from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
@@ -36,7 +36,7 @@ from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
 
-TAKE_SETTINGS = ("strict_length", "max_inconclusive")
+TAKE_SETTINGS = ("strict_length", "strict_echo", "max_inconclusive")
 """What taking a text without a vote depends on."""
 PASS_SETTINGS = ("passes", *TAKE_SETTINGS)
 """What passes without a vote depend on."""
@@ -70,9 +70,7 @@ class Strategy(Job):
         """Deliver the incumbent as it is, or the text that the playoff chose."""
         if self.story.chosen is None:
             return None
-        delivered = deliver(self.story, "accepted", reason, self.story.chosen)
-        self.emit(delivered)
-        return delivered
+        return self._end("accepted", reason, self.story.chosen)
 
     @property
     def incumbent(self) -> Incumbent:
@@ -271,7 +269,13 @@ class Strategy(Job):
             raise InvalidInput(
                 f"{self.settings.strategy} ends as {status!r}; a run ends as converged, capped or done"
             )
-        delivered = deliver(self.story, status, reason, text or self.incumbent)
+        return self._end(status, reason, text or self.incumbent)
+
+    def _end(self, status: Status, reason: str, text: Incumbent) -> Delivered:
+        contract = self.context.task.contract
+        strict = self.settings.strict_echo and not contract.empty
+        broken = violations(self.context, text.text) if strict else contract.violations(text.text)
+        delivered = deliver(self.story, status, reason, text, broken)
         self.emit(delivered)
         return delivered
 
