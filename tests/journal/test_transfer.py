@@ -17,6 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import GuidanceGiven
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal, maintenance
+from autoreason.journal.run_names import is_cell
 from autoreason.journal.transfer import Copied, copy_runs
 
 OLDER = Path(__file__).parent / "recorded" / "schema-1.db.xz"
@@ -33,9 +34,10 @@ def write(journal: Journal, *runs: str) -> None:
         create_run(journal, run, title=f"\0 {run}", forked_from="another")
         journal.append(run, GuidanceGiven(number=1, text=LONG))
         journal.record_request(run, a_request("in flight"))
-        journal.command(run, "guide", "Shorter.")
-        asyncio.run(journal.record_guidance(run, GuidanceQuery(key="guidance")))
-        journal.command(run, "stop", "\0")
+        if not is_cell(run):
+            journal.command(run, "guide", "Shorter.")
+            asyncio.run(journal.record_guidance(run, GuidanceQuery(key="guidance")))
+            journal.command(run, "stop", "\0")
         asyncio.run(journal.record_reply(run, a_request(text=f"\0{run}" + LONG), a_reply("\0é")))
         journal.set_status(run, "capped")
         asyncio.run(journal.flush())

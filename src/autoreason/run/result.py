@@ -230,10 +230,10 @@ class Result(Report):
         return steps
 
 
-def how_to_go_on(run: str, story: Story, *, has_text: bool) -> str:
+def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -> str:
     """How to go on with a run that has not ended, within a sentence."""
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
-    command = f"`autoreason resume {steered_name(run)}`"
+    command = f"`autoreason resume {steered_name(run)}{options}`"
     return f"go on with {command}{_with_higher_limit(run, story)}{text}"
 
 

@@ -63,8 +63,8 @@ def _print_set(solution: Solution) -> None:
 def _print_problem(solution: Solution, options: OutputOptions) -> None:
     """The one sentence that is printed even with --quiet; none where all is well."""
     if not solution.finished:
-        again = f"{solution.run} -o {options.output}" if options.output else solution.run
-        steps = how_to_go_on(again, solution.story, has_text=False)
+        again = f" -o {options.output}" if options.output else ""
+        steps = how_to_go_on(solution.run, solution.story, has_text=False, options=again)
         problem = f"{solution.ending}; {steps}"
     elif solution.one and solution.program is None:
         reason = solution.solved[-1].reason if solution.solved else solution.reason
