@@ -444,7 +444,7 @@ class Journal:
 
     def command(self, run: str, kind: CommandKind, text: str = "") -> None:
         """Send a command to the process that drives a run, and wait until it is on the disk."""
-        run_names.check_whole(run, kind)
+        run_names.refuse_cell(run, kind)
         row = (run, kind, codec.write_text(text), now())
         self._get_writer().commit_now(run, writes.add_command(row))
 

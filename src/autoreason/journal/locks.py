@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from autoreason.errors import JournalError, RunLocked
 from autoreason.journal.error_messages import explain_disk_error
-from autoreason.journal.run_names import check_name, steered_name
+from autoreason.journal.run_names import check_name, owning_run
 from autoreason.paths import hide_password
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ def locked_error(run: str, owner: LockOwner | None) -> RunLocked:
     """The error for a run that another process writes to."""
     return RunLocked(
         f"{run} is locked by {owner or 'another process'};"
-        f" wait for it, or end it with `autoreason stop {steered_name(run)}`"
+        f" wait for it, or end it with `autoreason stop {owning_run(run)}`"
     )
 
 

@@ -67,7 +67,7 @@ def suite_name(cell: str) -> str:
     return cell.rpartition(".")[0]
 
 
-def steered_name(run: str) -> str:
+def owning_run(run: str) -> str:
     """The run that is resumed and stopped: the suite of a cell, and any other run itself."""
     return suite_name(run) or run
 
@@ -77,7 +77,7 @@ def is_cell(name: str) -> bool:
     return "." in name
 
 
-def check_whole(run: str, command: str) -> None:
+def refuse_cell(run: str, command: str) -> None:
     """Refuse a command to a cell: models, limits and end of all cells are decided by their suite."""
     if not (suite := suite_name(run)):
         return

@@ -36,7 +36,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
-from autoreason.journal.run_names import steered_name
+from autoreason.journal.run_names import owning_run
 from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -180,7 +180,7 @@ async def _naming(run: str) -> AsyncIterator[None]:
     try:
         yield
     except WritingFailed as error:
-        said, command = str(error), f"`autoreason resume {steered_name(run)}`"
+        said, command = str(error), f"`autoreason resume {owning_run(run)}`"
         if command in said:
             raise
         then = " with" if said.endswith("resume") else "; then go on with"
@@ -298,7 +298,7 @@ class _Drive(Struct, frozen=True):
             if not isinstance(failure, StrategyError):
                 raise
             raise StrategyError(
-                f"{failure}, then go on with `autoreason resume {steered_name(self.run)}`"
+                f"{failure}, then go on with `autoreason resume {owning_run(self.run)}`"
             ) from failure
         if isinstance(end, RunPaused):
             self._pause(end)

@@ -10,7 +10,7 @@ from autoreason.contract import Violation, count_words
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
-from autoreason.journal.run_names import is_cell, steered_name
+from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.paths import Place
 from autoreason.report.numbers import count, lines
 from autoreason.report.report import Report, Section, plain_values
@@ -233,13 +233,13 @@ class Result(Report):
 def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -> str:
     """How to go on with a run that has not ended, within a sentence."""
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
-    command = f"`autoreason resume {steered_name(run)}{options}`"
+    command = f"`autoreason resume {owning_run(run)}{options}`"
     return f"go on with {command}{_with_higher_limit(run, story)}{text}"
 
 
 def resume_command(run: str, story: Story) -> str:
     """The command that goes on with a run, and which limit must be higher."""
-    return f"autoreason resume {steered_name(run)}{_with_higher_limit(run, story)}"
+    return f"autoreason resume {owning_run(run)}{_with_higher_limit(run, story)}"
 
 
 def _with_higher_limit(run: str, story: Story) -> str:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Service
-from autoreason.journal.run_names import check_whole
+from autoreason.journal.run_names import refuse_cell
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
 from autoreason.run.model_choice import ModelChoice, change_servers
@@ -67,7 +67,7 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
     async with AsyncExitStack() as exits:
         journal = exits.enter_context(use_journal(place))
         run = journal.find(name).id
-        check_whole(run, "resume")
+        refuse_cell(run, "resume")
         # First of all: what another process still changes cannot be checked.
         await exits.enter_async_context(journal.lock_async(run))
         story = journal.story(run)

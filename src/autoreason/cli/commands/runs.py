@@ -189,13 +189,13 @@ def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | Non
 
 def _check_unneeded(book: Journal, rows: list[RunRow]) -> None:
     from autoreason.journal.error_messages import continued_error
-    from autoreason.journal.run_names import steered_name
+    from autoreason.journal.run_names import owning_run
 
     ids = {row.id for row in rows}
     for row in rows:
         if row.live:
-            steered = steered_name(row.id)
-            raise RunLocked(f"{row.id} is live; end it first with `autoreason stop {steered}`")
+            owner = owning_run(row.id)
+            raise RunLocked(f"{row.id} is live; end it first with `autoreason stop {owner}`")
         if later := _needed_by(book, row, ids):
             raise continued_error(row.id, later)
 

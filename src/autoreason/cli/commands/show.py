@@ -260,10 +260,10 @@ def _text(row: RunRow, story: Story) -> str:
             f"run {row.id} writes no text; `autoreason show {row.id}` shows what it found"
         )
     if story.text is None:
-        from autoreason.journal.run_names import steered_name
+        from autoreason.journal.run_names import owning_run
 
         raise InvalidInput(
-            f"run {row.id} has no text yet; `autoreason resume {steered_name(row.id)}` goes on with it"
+            f"run {row.id} has no text yet; `autoreason resume {owning_run(row.id)}` goes on with it"
         )
     return story.text
 

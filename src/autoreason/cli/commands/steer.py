@@ -122,10 +122,10 @@ def stop(run: str | None, journal: str | None) -> None:
 
 
 def _unfinished(book: Journal, run: str | None, command: CommandKind) -> RunRow:
-    from autoreason.journal.run_names import check_whole
+    from autoreason.journal.run_names import refuse_cell
 
     row = find_run(book, run, lambda row: row.live, "live run")
-    check_whole(row.id, command)
+    refuse_cell(row.id, command)
     if row.finished:
         hint = f"`autoreason show {row.id}` shows its result"
         more = (
