@@ -41,8 +41,8 @@ def option(*names: str, **attrs: Any) -> Spec:
     """
     flags, _, words = zip(*(name.partition(" ") for name in names), strict=True)
     word = "".join(words)
-    default, told = attrs.get("default"), "[default" in attrs.get("help", "")
-    if default and not told and "show_default" not in attrs:
+    default, is_shown = attrs.get("default"), "[default" in attrs.get("help", "")
+    if default and not is_shown and "show_default" not in attrs:
         attrs["help"] += f" [default: {default}]"
     return flags, {"metavar": word} | attrs if word else attrs
 

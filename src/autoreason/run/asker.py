@@ -166,8 +166,6 @@ class Asker:
                 "a new run with fewer judges of playoff and confirmation takes fewer",
                 shortage.limit,
             )
-        if key.steps[2:] != ("budget",):
-            return str(shortage)
         after = count(query.after, "call")
         return f"{shortage} before playoff and confirmation, which may take {after}"
 
