@@ -381,7 +381,7 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
 def leaks(number: int) -> str:
     """How blind the judging was."""
     if not number:
-        return "none: no candidate showed which one it was"
+        return "none found: no candidate has a known sign of how it was written"
     return f"{count(number, 'candidate')} went to a panel although something gave it away"
 
 
