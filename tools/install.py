@@ -16,7 +16,8 @@ from tempfile import TemporaryFile
 
 _LOCKED = re.compile(r"^[\w.-]+==", re.MULTILINE)
 _FETCHED = re.compile(r"(?:Collecting|Requirement already satisfied:|Ignoring) ([\w.-]+)")
-_PIP = ("-m", "pip", "install", "--require-hashes", "--no-input", "--progress-bar", "off")
+# A lock lists everything, so nothing is left to resolve; older pips would look past its pins for `coverage[toml]`.
+_PIP = ("-m", "pip", "install", "--require-hashes", "--no-deps", "--no-input")
 
 
 def steps(output: Iterable[str], total: int) -> Iterator[str]:
@@ -33,7 +34,8 @@ def steps(output: Iterable[str], total: int) -> Iterator[str]:
 def install(lock: Path) -> int:
     """Run pip to its end; returns its exit status."""
     total = len(_LOCKED.findall(lock.read_text("utf-8")))
-    command = [sys.executable, *_PIP, "--disable-pip-version-check", "-r", str(lock)]
+    quiet = ("--progress-bar", "off", "--disable-pip-version-check")
+    command = [sys.executable, *_PIP, *quiet, "-r", str(lock)]
     with TemporaryFile("w+") as warnings:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=warnings, text=True) as pip:
             assert pip.stdout is not None
