@@ -190,7 +190,7 @@ def test_an_uneven_split_that_is_not_alarming_is_called_that(plan: AbPlan, tmp_p
     assert "uneven" not in said
 
 
-@pytest.mark.parametrize("rate", ['"24,1 %"', "24.1%", '"24,1%"', "24.1 %"])
+@pytest.mark.parametrize("rate", ['"24,1 %"', "24.1%", '"24,1%"', "24.1 %", "24,1 %", "24,1%"])
 def test_a_rate_is_read_where_n_is_known(plan: AbPlan, tmp_path: Path, rate: str) -> None:
     lines = [f"{arm.code},5900,{rate}" for arm in plan.arms]
     (tmp_path / "test" / "results.csv").write_text("\n".join(["code,n,count", *lines]))
@@ -200,6 +200,16 @@ def test_a_rate_is_read_where_n_is_known(plan: AbPlan, tmp_path: Path, rate: str
         "\n".join(["code;n;count", *(line.replace('"', "").replace(",", ";", 2) for line in lines)])
     )
     assert report_ab(tmp_path / "test" / "results.csv").arms == report.arms
+
+
+def test_a_comma_in_a_number_is_no_further_column(plan: AbPlan, tmp_path: Path) -> None:
+    file = tmp_path / "test" / "results.csv"
+    lines = file.read_text().splitlines()
+    file.write_text("\r\n".join([lines[0], *(f"{arm.code},5900,1,422" for arm in plan.arms)]))
+    assert {arm.count for arm in report_ab(file).arms} == {1422}
+    file.write_text("\n".join([lines[0], *(f"{arm.code},5900,24,1" for arm in plan.arms)]))
+    with pytest.raises(InvalidInput, match=r"'24\.1' is no count"):
+        report_ab(file)
 
 
 def test_a_rate_that_is_rounded_more_than_chance_moves_it_is_refused(

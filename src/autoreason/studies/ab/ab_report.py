@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum, sqrt
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import Columns, MissingColumn, read_table_file
+from autoreason.knowledge.tables import Columns, MissingColumn, read_table
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.report.numbers import UNKNOWN, digits_of, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
@@ -31,6 +32,9 @@ _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
 _SHOWN = 60
 """Characters of a text."""
+_AS_PLANNED = re.compile(rb"^\W*code,n,count\s*$", re.MULTILINE | re.IGNORECASE)
+_COMMA = re.compile(rb"^([^,\n]*,[^,\n]*,[ \t]*\d+),(\d+(?:[ \t]*%)?[ \t\r]*)$", re.MULTILINE)
+"""A comma within a number, in a table that commas divide."""
 _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 
 
@@ -219,10 +223,15 @@ def read_results(path: Path) -> dict[str, tuple[int, int]]:
     """Counts by code from a table with the columns `code`, `n` and `count`; all may be given in per cent of n."""
     how = "give a table with the columns code, n and count, and every code of the plan once"
     try:
-        found = read_table_file(path, Columns(text="code", count="count", n="n"))
+        data = path.read_bytes()
+        if _AS_PLANNED.search(data):
+            data = _COMMA.sub(rb"\1.\2", data)
+        found = read_table(path.name, data, Columns(text="code", count="count", n="n"))
         if found.problems and all("%" in each for each in found.problems) and not found.records:
-            found = read_table_file(path, Columns(text="code", value="count", n="n"))
+            found = read_table(path.name, data, Columns(text="code", value="count", n="n"))
             _check_rounding(path, found.records)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except MissingColumn:
         raise InvalidInput(f"{path}: a column is missing; {how}") from None
     counts: dict[str, tuple[int, int]] = {}
