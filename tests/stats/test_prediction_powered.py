@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autoreason.stats.prediction_powered import MIN_MEASURED, prediction_powered_mean
 
 numbers = st.floats(-100, 100)
-measured = st.lists(st.tuples(numbers, numbers), max_size=30)
+measured = st.lists(st.tuples(numbers, numbers), max_size=80)
 
 
 def width(low: float | None, high: float | None) -> float:
@@ -25,7 +25,7 @@ def test_the_interval_is_never_longer_than_that_of_the_measurements(
     measured: list[tuple[float, float]], predicted: list[float]
 ) -> None:
     found = prediction_powered_mean(measured, predicted)
-    if len(measured) < 2:
+    if len(measured) < MIN_MEASURED:
         assert found.joined == found.alone
         assert found.alone.low is None
         assert found.alone.reason
@@ -43,9 +43,9 @@ def draw(rng: random.Random, n: int, more: int) -> tuple[list[tuple[float, float
 
 
 def test_good_predictions_shorten_it_much_and_their_bias_does_not_matter() -> None:
-    few, many = draw(random.Random(1), 25, 400)
+    few, many = draw(random.Random(1), 65, 800)
     found = prediction_powered_mean(few, many)
-    assert found.weight == pytest.approx(1.8, abs=0.3)
+    assert found.weight == pytest.approx(1.6, abs=0.3)
     joined, alone = (width(each.low, each.high) for each in (found.joined, found.alone))
     assert joined < 0.6 * alone
     assert found.joined.value == pytest.approx(1, abs=0.3)
@@ -54,16 +54,29 @@ def test_good_predictions_shorten_it_much_and_their_bias_does_not_matter() -> No
     assert moved.joined.low == pytest.approx(found.joined.low)
 
 
-def test_few_measurements_do_not_tell_what_predictions_are_worth() -> None:
+def test_few_measurements_have_a_mean_and_no_interval() -> None:
     few, many = draw(random.Random(2), MIN_MEASURED - 1, 400)
-    assert prediction_powered_mean(few, many).weight == 0
+    found = prediction_powered_mean(few, many)
+    assert (found.weight, found.alone.low) == (0, None)
+    assert found.alone.value == pytest.approx(1, abs=0.5)
     few, many = draw(random.Random(2), MIN_MEASURED, 400)
     assert prediction_powered_mean(few, many).weight > 0
 
 
+def test_the_interval_reaches_further_to_the_side_of_few_large_values() -> None:
+    few = [(10.0 if at % 12 == 0 else 0.0, 0.5) for at in range(72)]
+    found = prediction_powered_mean(few, []).alone
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value is not None
+    assert found.high - found.value > 1.5 * (found.value - found.low)
+    turned = prediction_powered_mean([(-value, each) for value, each in few], []).alone
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
+
+
 @pytest.mark.parametrize("predicted", [[], [0.5], [0.5, 0.5, 0.5]])
 def test_predictions_that_are_all_alike_or_none_change_nothing(predicted: list[float]) -> None:
-    few = [(float(at % 3), 0.5) for at in range(24)]
+    few = [(float(at % 3), 0.5) for at in range(72)]
     found = prediction_powered_mean(few, predicted)
     assert found.joined == found.alone
-    assert prediction_powered_mean([(1.0, 0.1 * at) for at in range(24)], [0.2, 0.4]).weight == 0
+    assert prediction_powered_mean([(1.0, 0.1 * at) for at in range(72)], [0.2, 0.4]).weight == 0

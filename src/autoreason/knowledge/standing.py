@@ -18,6 +18,8 @@ _VERDICT = "verdict"
 _DECIDED = ("score", _VERDICT)
 """What people say rather than the world."""
 _NOTHING = 1e-9
+_OTHERS = 16
+"""Texts of other groups count as so many of a text's own in how far texts of its group truly differ."""
 _TYPICAL = 0.5
 """The reliability of a result where no record of the folder says what it rests on."""
 
@@ -232,6 +234,10 @@ class _Spread(NamedTuple):
     """What of it is not chance; None where no group says what its results rest on."""
     reliability: float | None
     """Of the typical result."""
+    excess: float = 0.0
+    """The squares within groups that say what they rest on, less those that chance gives."""
+    freedom: int = 0
+    """Of these."""
 
     @classmethod
     def of(cls, metric: str, groups: Sequence[Sequence[_Measure]]) -> _Spread:
@@ -239,23 +245,42 @@ class _Spread(NamedTuple):
         several = [(group, _mean(group)) for group in groups if len(group) > 1]
         positive = all(each.value >= 0 for group, _ in several for each in group)
         self = cls(metric != _VERDICT and positive, 0.0, None, None)
-        squares = freedom = known_squares = known_freedom = noise = 0.0
-        variances = []
-        for group, mean in several:
-            own = fsum(self.deviation(each, mean) ** 2 for each in group)
-            squares, freedom = squares + own, freedom + len(group) - 1
-            errors = [self.variance(each, mean) for each in group]
-            known = [each for each in errors if each is not None]
-            if len(known) == len(group):
-                known_squares, known_freedom = known_squares + own, known_freedom + len(group) - 1
-                noise += fsum(known) * (len(group) - 1) / len(group)
-                variances += known
-        total = squares / freedom if freedom else 0.0
-        if not known_freedom:
-            return self._replace(total=total)
-        true = max(0.0, (known_squares - noise) / known_freedom)
+        total = fsum(self._squares(*each) for each in several)
+        self = self._replace(total=total / max(1, sum(len(group) - 1 for group, _ in several)))
+        known = [(*each, own) for each in several if (own := self._excess(*each)) is not None]
+        if not known:
+            return self
+        excess = fsum(own for *_, own in known)
+        freedom = sum(len(group) - 1 for group, *_ in known)
+        true = max(0.0, excess / freedom)
+        variances = (self.variance(each, mean) or 0.0 for group, mean, _ in known for each in group)
         typical = median(_share(true, each) for each in variances)
-        return self._replace(total=total, true=true, reliability=typical)
+        return self._replace(true=true, reliability=typical, excess=excess, freedom=freedom)
+
+    def true_within(self, group: Sequence[_Measure], mean: float) -> float | None:
+        """What of the variance of one group is not chance, by its own texts and by those of others.
+
+        Its own are too few, and groups differ.
+        """
+        own = self._excess(group, mean)
+        if own is None or self.true is None:
+            return self.true
+        freedom = len(group) - 1
+        rest = self.freedom - freedom
+        others = min(rest, _OTHERS)
+        beyond = own + (self.excess - own) / rest * others if others else own
+        return max(0.0, beyond / (freedom + others)) if freedom + others else 0.0
+
+    def _squares(self, group: Sequence[_Measure], mean: float) -> float:
+        return fsum(self.deviation(each, mean) ** 2 for each in group)
+
+    def _excess(self, group: Sequence[_Measure], mean: float) -> float | None:
+        """Squares beyond those that chance gives; None where a text does not say what it rests on."""
+        variances = [self.variance(each, mean) for each in group]
+        known = [each for each in variances if each is not None]
+        if len(known) < len(group):
+            return None
+        return self._squares(group, mean) - fsum(known) * (len(group) - 1) / len(group)
 
     def deviation(self, measure: _Measure, mean: float) -> float:
         """How much better than its group a text did."""
@@ -279,7 +304,9 @@ def _stand(
 ) -> Iterator[tuple[Record, Standing]]:
     mean = _mean(group)
     typical = usual if spread.reliability is None else spread.reliability
-    true = spread.total * typical if spread.true is None else spread.true
+    true = spread.true_within(group, mean)
+    if true is None:
+        true = spread.total * typical
     for each in group:
         variance = spread.variance(each, mean)
         alone = len(group) < 2
@@ -292,7 +319,7 @@ def _stand(
                 n=each.n,
                 deviation=0.0 if alone else spread.deviation(each, mean),
                 reliability=typical if variance is None else _share(true, variance),
-                spread=sqrt(true),
+                spread=sqrt(spread.total * typical if spread.true is None else spread.true),
             ),
         )
 

@@ -75,7 +75,7 @@ def report_ab(
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
     Args:
-        results: A table with the columns `code`, `n` and `count`.
+        results: A table with the columns `code`, `n` and `count`; counts may be given in per cent of n.
         plan: The folder of the plan; without it, that of the results.
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
@@ -87,7 +87,7 @@ def report_ab(
 
     Returns:
         Whether the split was equal, which text does better by an interval that may be looked at any
-        time, and what each is expected to reach when it is tried again.
+        time, and, where the folder has enough other tests, what each is expected to reach when it is tried again.
 
     Raises:
         InvalidInput: The table does not fit the plan, or a file cannot be read.
@@ -120,6 +120,7 @@ def report_ab(
         counts,
         group=group,
         metric=metric,
+        known=read_folder(knowledge).records if knowledge else (),
     )
     if knowledge and not found.is_unequal:
         today = datetime.now(UTC).date().isoformat()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, erfc, exp, gamma, log, sqrt
+from math import ceil, exp, fsum, lgamma, log, sqrt
 from statistics import NormalDist
 
 from autoreason.stats.results import Estimate
@@ -11,6 +11,8 @@ from autoreason.stats.results import Estimate
 _NORMAL = NormalDist()
 MIN_EVENTS = 20
 """In each arm, of both kinds; with fewer the normal approximation is not good enough."""
+MAX_SAMPLE = 10**10
+"""More than there are people."""
 
 
 def always_valid_difference(
@@ -29,37 +31,46 @@ def always_valid_difference(
     shares = count / n, other_count / other_n
     variance = shares[0] * (1 - shares[0]) / n + shares[1] * (1 - shares[1]) / other_n
     size = n + other_n
-    weight = (-2 * log(alpha) + log(-2 * log(alpha)) + 1) / planned
-    scale = size * weight + 1
-    reach = sqrt(variance * 2 * scale / (size * weight) * log(sqrt(scale) / alpha))
+    reach = _standard_errors(size / planned, alpha) * sqrt(variance)
     middle = shares[0] - shares[1]
     return Estimate(middle, max(-1.0, middle - reach), min(1.0, middle + reach), n=size)
 
 
-def unequal_split(counts: Sequence[int]) -> float:
-    """How likely an equal random split is to come out at least as unequal (chi-squared test)."""
+def unequal_split(counts: Sequence[int], planned: int, alpha: float = 0.001) -> float:
+    """How likely an equal random split is to be so unequal at any look, however often it is looked at.
+
+    The sequential multinomial test of Lindon and Malek (2022), most sensitive at `planned` in all arms together.
+    """
     total, arms = sum(counts), len(counts)
-    if not total or arms < 2:
-        return 1.0
-    expected = total / arms
-    return _chi_squared_tail(sum((each - expected) ** 2 / expected for each in counts), arms - 1)
+    prior = planned / _best_scale(alpha) / arms
+    against = lgamma(arms * prior) - lgamma(arms * prior + total) + total * log(arms)
+    against += fsum(lgamma(prior + each) - lgamma(prior) for each in counts)
+    return exp(-max(0.0, against))
 
 
 def sample_size(base: float, lift: float, comparisons: int = 1, power: float = 0.8) -> int:
-    """How many each arm takes to distinguish a share of `base` from one that is `lift` of itself higher, at 5 %."""
+    """How many each arm takes for `always_valid_difference` to show a share that is `lift` of itself above `base`.
+
+    At 5 % over all comparisons. Raises ValueError where it is more than `MAX_SAMPLE`.
+    """
     better = base * (1 + lift)
-    if not (0 < base < 1 and 0 < better < 1 and lift):
-        raise ValueError("shares lie between 0 and 1, and a lift is not 0")
-    z = _NORMAL.inv_cdf(1 - 0.025 / comparisons) + _NORMAL.inv_cdf(power)
-    spread = base * (1 - base) + better * (1 - better)
-    return ceil(z**2 * spread / (better - base) ** 2)
+    if not (0 < base < 1 and 0 < better < 1):
+        raise ValueError("shares lie between 0 and 1")
+    effect = abs(base * lift) / sqrt(base * (1 - base) + better * (1 - better))
+    errors = _standard_errors(1, 0.05 / comparisons) + _NORMAL.inv_cdf(power)
+    # Twice what an interval needs: chance gives half of what is expected less than once in a thousand times.
+    events = 2 * MIN_EVENTS / min(base, 1 - base, better, 1 - better)
+    if max(errors, sqrt(events) * effect) > sqrt(MAX_SAMPLE) * effect:
+        raise ValueError(f"it takes more than {MAX_SAMPLE:,}")
+    return ceil(max((errors / effect) ** 2, events))
 
 
-def _chi_squared_tail(value: float, freedom: int) -> float:
-    """The chance that a chi-squared variable is larger, by the recursion over degrees of freedom."""
-    half = value / 2
-    odd = freedom % 2
-    tail, steps = (erfc(sqrt(half)), 1) if odd else (exp(-half), 2)
-    for done in range(steps, freedom, 2):
-        tail += half ** (done / 2) * exp(-half) / gamma(done / 2 + 1)
-    return min(1.0, tail)
+def _standard_errors(part: float, alpha: float) -> float:
+    """How far an interval that is always valid reaches, at this part of the planned size."""
+    scale = part * _best_scale(alpha) + 1
+    return sqrt(2 * scale / (scale - 1) * log(sqrt(scale) / alpha))
+
+
+def _best_scale(alpha: float) -> float:
+    """What a mixture is tuned to for the narrowest interval at the planned size (Waudby-Smith and others)."""
+    return -2 * log(alpha) + log(-2 * log(alpha)) + 1

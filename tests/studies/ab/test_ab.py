@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -99,9 +100,11 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     kb = tmp_path / "kb"
     kb.mkdir()
     report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb, metric="opens")
-    assert report.conclusion.startswith(f"{others[0]} (")
-    best = next(arm for arm in report.arms if arm.code == others[0])
-    assert 0.2 < (best.shrunken or 0) < 0.3
+    texts = {arm.code: " ".join(arm.text.split())[:30] for arm in plan.arms}
+    assert report.conclusion.startswith(f"{others[0]} “{texts[others[0]]}")
+    assert f"does better than {plan.control} “{texts[plan.control]}" in report.conclusion
+    for shown in (report.to_markdown(), report.to_html()):
+        assert all(text.partition("\n")[0] in shown for text in texts.values())
     records = read_folder(kb).records
     assert len(records) == 3
     assert {record.chosen for record in records} == {"ab", "random"}
@@ -114,6 +117,108 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     assert "3 appended to the folder; 3 of an earlier look" in str(again)
     readers = {record.result.n for record in read_folder(kb).records if record.result}
     assert readers == {n for _, n in more.values()}
+
+
+def earlier_tests(kb: Path, tests: int, **changes: Any) -> None:
+    """A folder of other tests in which texts hardly differ beyond chance."""
+    kb.mkdir()
+    rng = random.Random(6)
+    lines = (
+        {
+            "text": f"{test} {arm}",
+            "kind": "outcome",
+            "result": {"metric": "Opens", "value": rng.gauss(0.2, 0.012), "n": 2000},
+            "group": f"test {test}",
+            **changes,
+        }
+        for test in range(tests)
+        for arm in range(4)
+    )
+    (kb / "outcomes.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+
+@pytest.mark.parametrize(
+    ("tests", "changes", "known"),
+    [(20, {}, 60), (19, {}, 57), (30, {"chosen": "picked"}, 0), (30, {"group": ""}, 0)],
+)
+def test_a_rate_is_expected_as_far_as_other_tests_say_how_far_texts_differ(
+    plan: AbPlan, tmp_path: Path, tests: int, changes: dict[str, str], known: int
+) -> None:
+    earlier_tests(tmp_path / "kb", tests, **changes)
+    counts = {arm.code: (400 + 60 * (arm.code != plan.control), 2000) for arm in plan.arms}
+    file = fill_in(tmp_path / "test", counts)
+    report = report_ab(file, knowledge=tmp_path / "kb", metric="opens")
+    assert report.comparisons == known
+    # The same test, looked at again, is no other test.
+    assert report_ab(file, knowledge=tmp_path / "kb", metric="opens").comparisons == known
+    expected = [arm.shrunken for arm in report.arms if arm.code != plan.control]
+    said = report.to_markdown()
+    if known < 60:
+        assert expected == [None, None]
+        assert "takes 60 comparisons in other tests of a folder" in said
+        assert "expect " not in report.conclusion
+    else:
+        assert all(0.21 < (each or 0) < 0.227 for each in expected)
+        assert "winners are lucky" in said
+
+
+def test_a_text_that_does_worse_is_named_and_others_are_undecided(
+    plan: AbPlan, tmp_path: Path
+) -> None:
+    worse, other = (arm for arm in plan.arms if arm.code != plan.control)
+    counts = {plan.control: (1200, 6000), worse.code: (800, 6000), other.code: (1210, 6050)}
+    report = report_ab(fill_in(tmp_path / "test", counts))
+    begins = " ".join(worse.text.split())[:30]
+    assert "none is shown to do better than" in report.conclusion
+    assert f"; {worse.code} “{begins}" in report.conclusion
+    assert report.conclusion.endswith("does worse")
+    verdicts = {row[0]: row[-1] for row in report.sections()[0].tables[0].rows}
+    assert verdicts == {plan.control: "control", worse.code: "worse", other.code: "undecided"}
+
+
+def test_an_uneven_split_that_is_not_alarming_is_called_that(plan: AbPlan, tmp_path: Path) -> None:
+    sizes = [plan.sample, plan.sample, round(0.95 * plan.sample)]
+    counts = {arm.code: (n // 5, n) for arm, n in zip(plan.arms, sizes, strict=True)}
+    said = str(report_ab(fill_in(tmp_path / "test", counts)))
+    assert (
+        f"{sizes[2]:,} to {sizes[0]:,} readers of a text, uneven and not alarming (p = 0." in said
+    )
+    assert "the limit is 0.001" in said
+    even = {arm.code: (800, 4000) for arm in plan.arms}
+    said = str(report_ab(fill_in(tmp_path / "test", even)))
+    assert "4,000 readers of each text" in said
+    assert "uneven" not in said
+
+
+@pytest.mark.parametrize("rate", ['"24,1 %"', "24.1%", '"24,1%"', "24.1 %", "24,1 %", "24,1%"])
+def test_a_rate_is_read_where_n_is_known(plan: AbPlan, tmp_path: Path, rate: str) -> None:
+    lines = [f"{arm.code},5900,{rate}" for arm in plan.arms]
+    (tmp_path / "test" / "results.csv").write_text("\n".join(["code,n,count", *lines]))
+    report = report_ab(tmp_path / "test" / "results.csv")
+    assert {(arm.count, arm.n) for arm in report.arms} == {(1422, 5900)}
+    (tmp_path / "test" / "results.csv").write_text(
+        "\n".join(["code;n;count", *(line.replace('"', "").replace(",", ";", 2) for line in lines)])
+    )
+    assert report_ab(tmp_path / "test" / "results.csv").arms == report.arms
+
+
+def test_a_comma_in_a_number_is_no_further_column(plan: AbPlan, tmp_path: Path) -> None:
+    file = tmp_path / "test" / "results.csv"
+    lines = file.read_text().splitlines()
+    file.write_text("\r\n".join([lines[0], *(f"{arm.code},5900,1,422" for arm in plan.arms)]))
+    assert {arm.count for arm in report_ab(file).arms} == {1422}
+    file.write_text("\n".join([lines[0], *(f"{arm.code},5900,24,1" for arm in plan.arms)]))
+    with pytest.raises(InvalidInput, match=r"'24\.1' is no count"):
+        report_ab(file)
+
+
+def test_a_rate_that_is_rounded_more_than_chance_moves_it_is_refused(
+    plan: AbPlan, tmp_path: Path
+) -> None:
+    lines = [f"{arm.code},20000,24 %" for arm in plan.arms]
+    (tmp_path / "test" / "results.csv").write_text("\n".join(["code,n,count", *lines]))
+    with pytest.raises(InvalidInput, match="24 % of 20,000 is rounded too much; give the count"):
+        report_ab(tmp_path / "test" / "results.csv")
 
 
 def test_a_small_gain_of_a_low_rate_is_visibly_above_0(
@@ -162,6 +267,7 @@ def test_texts_that_are_alike_are_rarely_told_apart(plan: AbPlan, tmp_path: Path
         ("code,n,count\nAAAA,10,2", "AAAA is in the results and not in the plan"),
         ("code,n,count\n", "is in the plan and not in the results"),
         ("code,n,count\nAAAA,,\n", "not filled in"),
+        ("code,n,count\nAAAA,1000,24 %\nBBBB,1000,300", "'24 %' is no count"),
         ("code,n,count\nAAAA,10,12\n", "count is 12 of 10, which is impossible"),
         ("Code,Sent,Opens\nAAAA,10,2\n", "give a table with the columns code, n and count"),
     ],
@@ -177,15 +283,25 @@ def test_results_that_do_not_fit_are_one_sentence(
 
 
 def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -> None:
-    with pytest.raises(InvalidInput, match="that differ"):
+    with pytest.raises(InvalidInput, match=r"has \d texts that differ; give \d arms or fewer"):
         plan_ab(result, arms=10, journal=journal)
     with pytest.raises(InvalidInput, match="from 2 to 10"):
         plan_ab(result, arms=1, journal=journal)
 
 
+def test_a_run_without_two_texts_is_not_told_to_give_fewer_arms() -> None:
+    with pytest.raises(InvalidInput, match="run advice has no text, and a test compares two"):
+        plan_of(Story(), "advice", 2)
+    with pytest.raises(InvalidInput, match="run short has one text, and a test compares two"):
+        plan_of(unchanged_story(0), "short", 2)
+
+
 @pytest.mark.parametrize(
     ("base", "lift", "says"),
     [
+        (0.2, 1e-300, "a rise of 1e-300 of a rate of 0.2 takes more than 10,000,000,000 readers"),
+        (0.2, 1e-17, "takes more than"),
+        (1e-300, 0.1, "give a larger `base` or `lift`"),
         (0.2, 0, "`lift` is 0; give a share above 0"),
         (0.2, -0.5, "`lift` is -0.5"),
         (0.9, 0.5, "is 1 or more"),
@@ -281,14 +397,14 @@ def effect(stories: list[Story], records: list[Record], metric: str = "rate") ->
 
 def test_few_tests_and_many_judged_runs_are_joined() -> None:
     rng = random.Random(3)
-    stories = [judged_story(at, at % 10) for at in range(120)]
+    stories = [judged_story(at, at % 10) for at in range(360)]
     records = [
         record
-        for at in rng.sample(range(120), 20)
+        for at in rng.sample(range(360), 60)
         for record in tried(at, 0.01 * (at % 10 - 4) + rng.gauss(0, 0.005))
     ]
     found = effect(stories, records)
-    assert (found.tests, found.judged) == (20, 100)
+    assert (found.tests, found.judged) == (60, 300)
     assert found.weight > 0
     assert found.joined.low is not None
     assert found.joined.high is not None
@@ -296,20 +412,29 @@ def test_few_tests_and_many_judged_runs_are_joined() -> None:
     assert found.joined.high - found.joined.low < 0.6 * (
         (found.alone.high or 0) - (found.alone.low or 0)
     )
-    assert "from 20 tests and 100 judged runs;" in found.statement
+    assert "from 60 tests and 300 judged runs;" in found.statement
     assert "add nothing" not in found.statement
 
 
 def test_judges_who_predict_nothing_are_left_out_and_that_is_said() -> None:
     rng = random.Random(5)
-    stories = [judged_story(at, rng.randint(0, 9)) for at in range(60)]
-    records = [record for at in range(25) for record in tried(at, rng.gauss(0.01, 0.01))]
+    stories = [judged_story(at, rng.randint(0, 9)) for at in range(100)]
+    records = [record for at in range(65) for record in tried(at, rng.gauss(0.01, 0.01))]
     found = effect(stories, records)
     assert found.weight == 0
     assert found.joined == found.alone
     assert "35 judged runs more add nothing, for judges do not predict tests" in found.statement
-    few = effect(stories, records[:12])
-    assert "54 judged runs more add nothing, for judges count from 20 tests on" in few.statement
+
+
+def test_few_tests_say_how_often_the_result_did_better_and_what_they_cannot_show() -> None:
+    stories = [judged_story(at, 5) for at in range(60)]
+    records = [record for at in range(20) for record in tried(at, 0.01 if at < 14 else -0.01)]
+    found = effect(stories, records)
+    assert (found.alone.low, found.joined.low, found.weight) == (None, None, 0)
+    assert "better than the first draft in 14 of 20 tests, 70 % (46 to 88)" in found.statement
+    assert "and what 40 judged runs add to that, is said from 60 tests on" in found.statement
+    assert "where few runs carry most of the gain, fewer tests can miss them all" in found.statement
+    assert "in 0 of 0 tests; what results gain" in effect(stories, []).statement
 
 
 def test_runs_that_wrote_the_same_two_texts_are_one_test() -> None:
@@ -319,16 +444,16 @@ def test_runs_that_wrote_the_same_two_texts_are_one_test() -> None:
 
 def test_runs_that_delivered_their_draft_gain_nothing() -> None:
     rng = random.Random(4)
-    stories = [judged_story(at, 5) for at in range(30)]
-    records = [record for at in range(30) for record in tried(at, rng.gauss(0.04, 0.01))]
+    stories = [judged_story(at, 5) for at in range(60)]
+    records = [record for at in range(60) for record in tried(at, rng.gauss(0.04, 0.01))]
     changed = effect(stories, records)
-    both = effect([*stories, *map(unchanged_story, range(30, 60))], records)
-    assert (changed.unchanged, both.unchanged) == (0, 30)
+    both = effect([*stories, *map(unchanged_story, range(60, 120))], records)
+    assert (changed.unchanged, both.unchanged) == (0, 60)
     for one, other in ((changed.alone, both.alone), (changed.joined, both.joined)):
         assert [one.value, one.low, one.high] == pytest.approx(
             [2 * (each or 0) for each in (other.value, other.low, other.high)]
         )
-    assert "30 more that delivered theirs, a gain of 0, counted in" in both.statement
+    assert "60 more that delivered theirs, a gain of 0, counted in" in both.statement
 
 
 def test_texts_that_were_picked_other_metrics_and_other_groups_are_no_tests() -> None:
@@ -338,7 +463,7 @@ def test_texts_that_were_picked_other_metrics_and_other_groups_are_no_tests() ->
     assert effect(stories, tried(0, 0.1, chosen="picked")).tests == 0
     assert effect(stories, both, "clicks").tests == 0
     assert effect(stories, [both[0], tried(0, 0.1, group="other")[1]]).tests == 0
-    assert "1 test of result and draft so far" in effect(stories, both).statement
+    assert "in 1 of 1 test, 100 %" in effect(stories, both).statement
 
 
 def test_texts_that_break_the_contract_are_named() -> None:

@@ -15,11 +15,11 @@ from autoreason.errors import InvalidInput, plainly
 from autoreason.files import write
 from autoreason.knowledge_records import Chosen
 from autoreason.parsing.documents import same_text
-from autoreason.report.numbers import count, percent
+from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.sentences import listed, shorten
 from autoreason.report.table import Table, figures, to_csv, words
-from autoreason.stats.sequential import sample_size
+from autoreason.stats.sequential import MAX_SAMPLE, sample_size
 from autoreason.story import Story
 from autoreason.studies.raters.codes import draw_codes
 
@@ -67,8 +67,8 @@ class AbPlan(Report):
         """How many readers it takes."""
         return (
             f"send each of {count(len(self.arms), 'text')} to {self.sample:,} readers drawn at random, "
-            f"{self.sample * len(self.arms):,} in all; that shows a rate {percent(self.lift)} above "
-            f"{percent(self.base)} four times out of five"
+            f"{self.sample * len(self.arms):,} in all; that shows a rate {self.lift * 100:g} % above "
+            f"{self.base * 100:g} % four times out of five"
         )
 
     def sections(self) -> list[Section]:
@@ -116,10 +116,12 @@ def plan_of(
     if not 2 <= arms <= MAX_ARMS:
         raise InvalidInput(f"`arms` is {arms}; give a number from 2 to {MAX_ARMS}")
     texts = _texts(story)
+    if len(texts) < 2:
+        has = "one text" if texts else "no text"
+        raise InvalidInput(f"run {run} has {has}, and a test compares two; name another run")
     if len(texts) < arms:
         raise InvalidInput(
-            f"run {run} has {count(len(texts), 'text')} that differ, and {arms} arms need as "
-            "many; give fewer arms"
+            f"run {run} has {len(texts)} texts that differ; give {len(texts)} arms or fewer"
         )
     rng = Random(seed)
     origins = list(texts)
@@ -147,6 +149,13 @@ def plan_of(
         raise InvalidInput(
             f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more; give a smaller `base` or `lift`"
         )
+    try:
+        sample = sample_size(base, lift, arms - 1)
+    except ValueError:
+        raise InvalidInput(
+            f"a rise of {lift:g} of a rate of {base:g} takes more than {MAX_SAMPLE:,} readers to find; "
+            "give a larger `base` or `lift`"
+        ) from None
     found.sort(key=lambda arm: arm.code)
     return AbPlan(
         run=run,
@@ -154,7 +163,7 @@ def plan_of(
         control=next((arm.code for arm in found if arm.origin == "draft"), delivered),
         base=base,
         lift=lift,
-        sample=sample_size(base, lift, arms - 1),
+        sample=sample,
         unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
         broken=tuple(arm.code for arm in found if story.task.contract.violations(arm.text))
         if story.task

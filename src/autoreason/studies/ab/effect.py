@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from autoreason.knowledge.standing import one_line
 from autoreason.knowledge_records import Record
-from autoreason.report.numbers import count, points
+from autoreason.report.numbers import count, percent_interval, points
 from autoreason.report.sentences import listed
 from autoreason.stats.prediction_powered import MIN_MEASURED, prediction_powered_mean
 from autoreason.stats.results import Estimate
+from autoreason.stats.shares import exact_share
 from autoreason.story import CONFIRMATION, Story
 
 _NAMED = 3
@@ -32,8 +33,10 @@ class AbEffect(Struct, frozen=True, kw_only=True):
     """Further runs, which only fresh judges compared."""
     unchanged: int = 0
     """Runs that delivered their first draft: each gains 0, and the estimates are over them, too."""
+    better: Estimate
+    """The share of tests in which the result did better."""
     alone: Estimate
-    """From tests alone."""
+    """The gain from tests alone; no interval where they are too few."""
     joined: Estimate
     """From tests and judges (prediction-powered inference); the same where judges do not predict tests."""
     weight: float
@@ -50,20 +53,28 @@ class AbEffect(Struct, frozen=True, kw_only=True):
     @property
     def _effect(self) -> str:
         tests, judged = count(self.tests, "test"), count(self.judged, "judged run")
-        few = f"judges count from {MIN_MEASURED} tests on"
         same = count(
             self.unchanged, "more run that delivered its draft", "more that delivered theirs"
         )
-        same = f"; {same}, a gain of 0, counted in" if self.unchanged else ""
+        same = f"; {same}, a gain of 0" if self.unchanged else ""
+        chance = "true of other runs only where chance chose what was tested"
         if self.joined.low is None:
-            return f"{tests} of result and draft so far; an interval needs two, and {few}{same}"
-        alone = f"{points(self.alone)} points over the first draft, from {tests} alone"
+            won = round((self.better.value or 0) * self.tests)
+            share = f", {percent_interval(self.better)}; {chance}" if self.tests else ""
+            more = f", and what {judged} add to that," if self.judged else ""
+            return (
+                f"the result did better than the first draft in {won} of {tests}{share}{same}; what results gain on "
+                f"average{more} is said from {MIN_MEASURED} tests on: where few runs carry most of the gain, "
+                "fewer tests can miss them all"
+            )
+        found = f"{points(self.alone)} points over the first draft, from {tests} alone"
         if self.weight:
-            alone = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {alone}"
+            found = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {found}"
         elif self.judged:
-            why = few if self.tests < MIN_MEASURED else "judges do not predict tests beyond chance"
-            alone = f"{alone}: {judged} more add nothing, for {why}"
-        return f"{alone}{same}; true of other runs only where chance chose what was tested"
+            found = (
+                f"{found}: {judged} more add nothing, for judges do not predict tests beyond chance"
+            )
+        return f"{found}{same}{', counted in' if same else ''}; {chance}"
 
 
 def effect_over_runs(
@@ -108,6 +119,7 @@ def effect_over_runs(
         tests=len(measured),
         judged=len(predicted),
         unchanged=unchanged,
+        better=exact_share(sum(gain > 0 for gain, _ in measured), len(measured)),
         alone=_scale(found.alone, part),
         joined=_scale(found.joined, part),
         weight=found.weight,
