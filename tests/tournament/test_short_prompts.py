@@ -122,7 +122,7 @@ async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author()
     assert [(each.slot, each.reason) for each in dropped] == [("B", "clone")]
     assert not [r for r in requests if r.role == "synthesizer"]
     decided = [each for each in events if isinstance(each, PassDecided)]
-    assert decided[0].outcome == "decided"
+    assert decided[0].verdict
 
 
 async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_to_show() -> None:

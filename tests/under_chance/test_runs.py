@@ -221,6 +221,9 @@ def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     # By pass: the number of passes depends on the survivals, the sum of what each misses does not.
     missed = [each.survived - each.expected for each in survival]
     assert near(missed, 0)
+    passes = [[each.decided for each in one.passes if each.decided] for one in played(kind)]
+    ties = [sum((d.outcome == "unconfirmed") - d.tie_chance for d in each) for each in passes]
+    assert near(ties, 0) if kind != "paper" else not any(ties)
 
 
 @pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
@@ -274,13 +277,16 @@ def test_one_vote_is_said_to_be_no_panel_and_shows_no_margin() -> None:
         assert rows["Panel"] == statements.ONE_VOTE
 
 
-def test_convergence_on_a_tie_is_said_wherever_it_happened() -> None:
-    for story in played("robust"):
+def test_no_run_converges_on_a_tie_unless_it_follows_the_paper_which_is_said() -> None:
+    ends = []
+    for story in (*played("robust"), *played("paper")):
         assert story.delivered is not None
-        last = [each.decided for each in story.passes if each.decided and each.decided.winner]
-        tied = [d for d in last[-story.streak :] if d.verdict and d.verdict.tied]
+        counted = [each.decided for each in story.passes if each.decided and each.decided.survived]
+        tied = [d for d in counted[-story.streak :] if d.verdict and d.verdict.tied]
         if story.delivered.status == "converged":
             assert ("on a tie" in story.delivered.reason) == bool(tied)
+            ends.append((story in played("robust"), bool(tied)))
+    assert {*ends} == {(True, False), (False, True), (False, False)}
 
 
 def test_weights_count_in_the_playoff_and_are_said() -> None:

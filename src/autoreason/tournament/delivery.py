@@ -17,7 +17,7 @@ from autoreason.events import (
 )
 from autoreason.stats.shares import exact_share
 from autoreason.story import CONFIRMATION, DRAFTS, Story
-from autoreason.tournament.evidence import chance_of_streak
+from autoreason.tournament.evidence import SurvivalChances, chance_of_streak
 
 
 def deliver(
@@ -74,20 +74,21 @@ def _survival(story: Story) -> Survival | None:
     assert story.settings is not None
     return Survival(
         panels=len(panels),
-        survived=sum(d.winner == "A" for d in panels),
+        survived=sum(d.survived for d in panels),
         expected=sum(chances),
         required_streak=story.settings.k,
         chance=chance_of_streak(story.settings.k, list(_chances(story))),
     )
 
 
-def _chances(story: Story) -> Iterator[float]:
+def _chances(story: Story) -> Iterator[SurvivalChances]:
     """How likely a survival was in each pass that decided something, if judges rank at random."""
     for each in story.passes:
         if each.decided and each.decided.winner:
             chance = each.decided.survival_chance
             # Without a panel chance had no part in it.
-            yield float(each.decided.streak > 0) if chance is None else chance
+            sure = float(each.decided.survived)
+            yield SurvivalChances(sure if chance is None else chance, each.decided.tie_chance)
 
 
 def _preference(story: Story) -> Preference | None:

@@ -132,8 +132,8 @@ class Tournament(Strategy):
 
     def _describe_streak(self) -> str:
         """How many survivals of the last streak were not decided by a vote."""
-        last = [each.decided for each in self.story.passes if each.decided and each.decided.winner]
-        streak = last[-self.story.streak :]
+        decided = [each.decided for each in self.story.passes if each.decided]
+        streak = [each for each in decided if each.survived][-self.story.streak :]
         kinds = (
             (sum(each.verdict is not None and each.verdict.tied for each in streak), "on a tie"),
             (sum(each.outcome == "unopposed" for each in streak), "unopposed"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from autoreason.jobs.job import Plan, Plans
 from autoreason.settings import Settings
 from autoreason.tournament.candidates import (
@@ -12,7 +14,7 @@ from autoreason.tournament.candidates import (
 )
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.critics import CRITICS
-from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel_size import PanelSize
 
@@ -48,13 +50,16 @@ def min_plan(settings: Settings) -> Plan:
 
 
 def likely_plan(settings: Settings) -> Plan:
-    """As many passes as chance alone would take until A survives k times in a row."""
+    """As many passes as chance alone would take until A survives k times in a row, ties aside."""
     panel = PanelSize(settings.judges, required_lead=settings.required_lead)
-    stays = chance_of_survival(panel, ballot_size(settings), settings.voting)
+    survival, tie = survival_chances(
+        panel, ballot_size(settings), settings.voting, ties_survive=settings.ties_survive
+    )
     expected = 0.0
     for _ in range(settings.k):
-        # A streak of one more: those before it and one pass, as often as it takes until A stays.
-        expected = (expected + 1) / stays
+        # A streak of one more: those before it and one pass, as often as it takes until A survives that;
+        # after a tie it takes one more pass and not the streak again.
+        expected = (expected * (1 - tie) + 1) / survival if survival else inf
     passes = round(min(settings.passes, expected))
     return {
         "author": settings.drafts,

@@ -99,10 +99,13 @@ def decided(event: PassDecided, k: int | None = None) -> str:
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
     if event.outcome == "unjudged":
         return f"accepted without a vote, {count(event.words, 'word')}"
-    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
+    row = f"; {survivals(event.streak, k)}" if event.survived else ""
+    if event.outcome == "unconfirmed":
+        still = f", still {survivals(event.streak, k)}" if event.streak else ""
+        row = f"; that confirms nothing{still}"
     if event.verdict is None:
         return f"{event.winner} is unopposed ({event.reason or 'no challenger'}){row}"
-    verb = "survives" if event.winner == "A" else "wins"
+    verb = "survives" if event.survived else "stays" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
 
@@ -318,12 +321,12 @@ def survival(found: Survival | None) -> str:
     usual = decimal(found.expected)
     if found.required_streak is None:
         return (
-            f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep"
-            f" it in {usual}, and in as many or more {percent(found.chance)} of the time"
+            f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let"
+            f" it survive {usual}, and as many or more {percent(found.chance)} of the time"
         )
     sentence = (
-        f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep it "
-        f"in {usual}"
+        f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let it "
+        f"survive {usual}"
     )
     if not found.chance:
         # In fewer passes than that no judges can.
@@ -406,7 +409,9 @@ def evidence(
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     rows.append(("Leaks", leaks(found.leaks)))
     if found.ties:
-        rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top"))
+        counted = story.settings is not None and story.settings.ties_survive
+        nothing = "" if counted else ", which confirms nothing"
+        rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top{nothing}"))
     left_out = [
         note
         for note, number in (

@@ -183,7 +183,8 @@ def _pass(each: RecordedPass, live: Live) -> Text:
         line.append_text(why)
     line.append(f"{numbers.count(decided.words, 'word'):>12}", style="dim")
     if decided.winner == "A" and live.contest:
-        line.append(f"  {decided.streak} of {settings.k}", style="green")
+        style = "green" if decided.survived else "dim"
+        line.append(f"  {decided.streak} of {settings.k}", style=style)
     for name, ballot in (verdict.code if verdict else {}).items():
         line.append(f"  {name} {statements.code_ballot(ballot)}", style="dim")
     return line
