@@ -348,6 +348,8 @@ class PassDecided(Event, frozen=True, kw_only=True):
     """What A's chance to survive was if judges ranked at random; None without a panel."""
     tie_chance: float = 0.0
     """What its chance was to stay without a lead, where that counts neither way."""
+    violations: tuple[Violation, ...] = ()
+    """What A breaks, where it stays: then the pass does not count."""
     reason: str = ""
 
     @property

@@ -168,7 +168,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented claims
     in the first pass; no run without them is published."""
     k: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 3
-    """Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one. Of 17 runs of the paper 13 end with 2, at pass 12.5 on average."""
+    """Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one. Of 17 runs of the paper 13
+    end with 2, at pass 12.5 on average."""
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 15
     """The most passes."""
     judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES)] = 3

@@ -26,7 +26,10 @@ from autoreason.events import (
     Recovery,
 )
 from autoreason.exchange import REPEATS, Outcome, Reply, Request
+from autoreason.task import Task
+from autoreason.tournament import statements
 from autoreason.tournament.challengers import MAX_RIVALS
+from autoreason.tournament.loop import Tournament
 
 
 async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
@@ -587,13 +590,59 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
         contract=Contract(must_include=("zebra",)),
         passes=2,
     )
-    decided = played.of(PassDecided)
-    assert [each.outcome for each in decided] == ["decided", "decided"]
-    assert decided[0].winner == "AB"
-    assert [each.survival_chance for each in decided] == [None, None]
-    assert {each.streak for each in decided} == {0}
+    (decided,) = played.of(PassDecided)
+    assert (decided.outcome, decided.winner) == ("decided", "AB")
+    assert (decided.survival_chance, decided.streak) == (None, 0)
     assert played.delivered is not None
     assert (played.delivered.status, len(played.delivered.violations)) == ("capped", 1)
+
+
+RISKS = Contract(sections=("Risks",), max_words=900)
+
+
+async def test_a_contract_that_no_text_keeps_ends_the_run_after_one_pass_and_says_which_limit() -> (
+    None
+):
+    played = await play(contract=RISKS, k=3)
+    assert played.delivered is not None
+    assert played.delivered.status == "capped"
+    assert played.delivered.reason == "none of 12 texts kept the contract: no heading “Risks”"
+    (decided,) = played.of(PassDecided)
+    assert (decided.winner, decided.streak) == ("A", 0)
+    assert [each.rule for each in decided.violations] == ["sections"]
+    assert statements.decided(decided, 3).endswith(
+        "; does not count: breaks the contract (no heading “Risks”)"
+    )
+    # Ten drafts and two challengers, each sent back once; then the judges of one pass.
+    texts = [each for each in played.requests if each.role != "judge"]
+    assert len(texts) == 24
+    assert len(played.requests) <= 30
+    assert played.settings is not None
+    task = Task(brief="Write.", contract=RISKS)
+    low, *_ = Tournament.fit_plans(Tournament.plans(played.settings), task, played.settings)
+    assert sum(low.values()) <= len(played.requests)
+
+
+async def test_a_contract_that_one_text_keeps_in_the_first_pass_ends_nothing() -> None:
+    written = document("# Risks\n\nThird text.")
+    played = await play({"synthesizer": written}, contract=RISKS, k=1)
+    assert played.delivered is not None
+    assert (played.delivered.status, played.delivered.violations) == ("converged", ())
+
+
+async def test_limits_that_no_text_keeps_together_are_told_from_one_that_none_keeps() -> None:
+    split = Contract(sections=("Risks",), must_include=("Second",))
+    written = {"author": document("# Risks"), "judge": vote("Second")}
+    played = await play(written, contract=split, k=1, max_drafts=1)
+    assert played.delivered is not None
+    assert played.delivered.reason == (
+        "none of 3 texts kept the contract, although each limit was kept by some"
+    )
+
+
+async def test_the_paper_goes_on_whatever_its_texts_break() -> None:
+    played = await play(contract=RISKS, protocol="paper", passes=3)
+    assert len(played.of(PassDecided)) == 3
 
 
 async def test_no_challenger_is_further_from_a_limit_of_length_than_a() -> None:

@@ -49,6 +49,16 @@ def min_plan(settings: Settings) -> Plan:
     return min(found_nothing, small_changes, key=lambda plan: sum(plan.values()))
 
 
+def unkept_plan(settings: Settings, *, given: bool) -> Plan:
+    """No text keeps the contract, so that each is sent back and the first pass is the last."""
+    written = {
+        "author": 0 if given else settings.max_drafts,
+        "reviser": len(revisers_by_slot(settings)),
+        "synthesizer": writes_synthesis(settings),
+    }
+    return {role: CALLS_PER_TEXT * texts for role, texts in written.items()}
+
+
 def likely_plan(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row, ties aside."""
     panel = PanelSize(settings.judges, required_lead=settings.required_lead)

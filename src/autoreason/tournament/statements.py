@@ -103,11 +103,19 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     if event.outcome == "unconfirmed":
         still = f", still {survivals(event.streak, k)}" if event.streak else ""
         row = f"; that confirms nothing{still}"
+    if event.violations:
+        row = f"; {uncounted(event)}"
     if event.verdict is None:
         return f"{event.winner} is unopposed ({event.reason or 'no challenger'}){row}"
     verb = "survives" if event.survived else "stays" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
+
+
+def uncounted(event: PassDecided) -> str:
+    """Why a pass after which A stays is no survival; empty where it is one."""
+    breaks = f"does not count: breaks the contract ({violations(event.violations)})"
+    return breaks if event.violations else ""
 
 
 def panel(event: PanelDecided) -> str:
@@ -134,8 +142,10 @@ def survivals(streak: int, k: int | None) -> str:
 def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
     """A first text: its length, how many it was chosen from, what it breaks."""
     chosen = f"; number {event.number} of {of} drafts" if of > 1 else ""
-    broken = f"; breaks the contract: {violations(event.violations)}" if event.violations else ""
-    return f"{count(event.words, 'word')}{chosen}{broken}"
+    breaks = f"{of} tries, none keeps the contract" if of > 1 else "breaks the contract"
+    if event.violations:
+        chosen += f"; {breaks}: {violations(event.violations)}"
+    return f"{count(event.words, 'word')}{chosen}"
 
 
 def first_draft(found: DraftReady | None) -> str:

@@ -258,6 +258,7 @@ class Strategy(Job):
                 verdict=verdict,
                 survival_chance=chances.survival if chances else None,
                 tie_chance=chances.tie if chances else 0.0,
+                violations=violations(self.context, text) if winner == "A" and not streak else (),
                 reason=reason,
             )
         )
