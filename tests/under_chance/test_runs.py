@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.under_chance.random_runs import random_story
 
 pytest.importorskip("numpy")
 
@@ -19,7 +20,7 @@ from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
-from autoreason.settings import Protocol, Settings
+from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulate.cast import PROMPTS, Cast
 from autoreason.studies.simulate.play import tournament_of
@@ -29,6 +30,7 @@ from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.task import Task
 from autoreason.tournament import statements
 from autoreason.tournament.code_judges import Prediction, PredictionQuery
+from autoreason.tournament.delivery import longer_preferred_in
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.metric import Metric
 
@@ -259,6 +261,43 @@ def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
         assert found.ballots + found.invalid == cast
         confirmed = story.panels.get(CONFIRMATION)
         assert confirmed is None or confirmed.verdict is None or confirmed.verdict.metric is None
+
+
+@cache
+def of_any_length() -> list[Story]:
+    """Runs whose texts have any length, which no judge looks at."""
+    models = Models.everywhere("random/judge")
+    return [random_story(make_settings(models, seed, passes=4)) for seed in range(3 * RUNS)]
+
+
+def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> None:
+    longer = [each for each in of_any_length() if "Length" in said(each)]
+    assert RUNS / 2 < len(longer) < len(of_any_length())
+    for stories in (of_any_length(), longer):
+        shares = [longer_preferred_in(each) for each in stories]
+        outside = sum(
+            each.low is None or each.high is None or not each.low <= 0.5 <= each.high
+            for each in shares
+        )
+        assert at_most(outside, len(shares), 0.05)
+    assert near([longer_preferred_in(each).value or 0 for each in of_any_length()], 0.5)
+
+
+def said(story: Story) -> dict[str, str]:
+    """What a run says at its end."""
+    assert story.delivered is not None
+    return dict(statements.evidence(story.delivered.evidence, story, (), story.origin))
+
+
+def test_a_taste_for_length_is_said_where_the_delivered_text_is_longer() -> None:
+    for story in of_any_length():
+        assert story.draft is not None
+        sentence = said(story).get("Length", "")
+        assert bool(sentence) == (len((story.text or "").split()) > story.draft.words)
+        if sentence:
+            assert "the longer of two texts is preferred" in sentence
+            assert sentence.endswith("; a mixed jury (two or more --judge-model) is the remedy")
+            assert "(random/judge, asked 9 times) prefer" in said(story)["Confirmation"]
 
 
 def test_position_shows_where_it_is_all_that_counts() -> None:

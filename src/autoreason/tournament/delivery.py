@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from statistics import fmean
 
 from autoreason.contract import Violation, count_words
@@ -15,6 +16,8 @@ from autoreason.events import (
     Status,
     Survival,
 )
+from autoreason.stats.length import longer_preferred
+from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share
 from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.evidence import SurvivalChances, chance_of_streak
@@ -62,6 +65,25 @@ def gather_evidence(story: Story) -> Evidence:
         miscited=sum(c.miscited for p in story.passes for c in p.critiques),
         leaks=sum(bool(c.leaks) for p in story.passes for c in p.candidates.values()),
     )
+
+
+def longer_preferred_in(story: Story) -> Estimate:
+    """How often the judges of a run preferred the longer of two texts, over all its ballots."""
+    named: dict[str, int] = {f"draft {each.number}": each.words for each in story.drafts}
+    named |= {each.name: count_words(each.text) for each in story.incumbents}
+    cast = [(named, each) for each in story.playoff_ballots]
+    cast += [(named, each) for panel in story.panels.values() for each in panel.ballots]
+    for one in story.passes:
+        slots: dict[str, int] = {name: each.words for name, each in one.candidates.items()}
+        slots["A"] = count_words(one.incumbent)
+        cast += [(slots, each) for each in one.ballots]
+    pairs = [
+        (words[better] - words[worse], at)
+        for at, (words, ballot) in enumerate(cast)
+        for better, worse in combinations(ballot.ranking or (), 2)
+    ]
+    longer_by, ballots = zip(*pairs, strict=True) if pairs else ((), ())
+    return longer_preferred([1.0] * len(pairs), longer_by, clusters=ballots)
 
 
 def _survival(story: Story) -> Survival | None:

@@ -8,9 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, combinations_with_replacement, permutations
+from itertools import count as count_from
 from math import comb, factorial, prod
 from typing import NamedTuple
 
+from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.voting import count_votes, is_additive
 
@@ -48,6 +50,12 @@ def chance_of_margin(
         as_much, total = sum(counts[margin:]), sum(counts)
         return _estimated(as_much / total, _SAMPLE if total == _SAMPLE else 0)
     return _estimated(sum(ends.margins[margin:]) if margin else 1.0, ends.sampled)
+
+
+def chance_of_win(judges: int, candidates: int, rule: str) -> float:
+    """How often judges who rank at random give a lead that is said to be beyond chance."""
+    chances = (chance_of_margin(judges, margin, candidates, rule) for margin in count_from(1))
+    return next(chance for chance in chances if chance <= BEYOND_CHANCE)
 
 
 class SurvivalChances(NamedTuple):

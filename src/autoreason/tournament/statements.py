@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from autoreason.contract import count_words
 from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
-from autoreason.report.sentences import agreement, by_chance, listed, positions
+from autoreason.report.sentences import (
+    agreement,
+    by_chance,
+    describe_jury,
+    listed,
+    longer_preferred,
+    positions,
+)
+from autoreason.story import CONFIRMATION
 from autoreason.tournament.candidates import SLOT_NAMES
 
 if TYPE_CHECKING:
@@ -368,7 +377,26 @@ def weights(decided: PlayoffDecided) -> str:
     return f", ballots weighted by how often judges were right about your records ({each})"
 
 
-def preference(found: Preference | None, origin: str = "", draft: DraftReady | None = None) -> str:
+def length(story: Story) -> str:
+    """Whether judges like what is long, where what is delivered is longer; else empty."""
+    from autoreason.tournament.delivery import longer_preferred_in
+
+    more = count_words(story.text or "") - story.draft.words if story.draft else 0
+    share = longer_preferred_in(story)
+    if more <= 0 or share.value is None or story.settings is None:
+        return ""
+    remedy = "model share its taste; a mixed jury (two or more --judge-model) is the remedy"
+    if len({*story.settings.models.judges}) > 1:
+        remedy = "models share what all of them like; only other models, or people, do not"
+    return (
+        f"{count(more, 'word')} more than {first_draft(story.draft)}; on these ballots "
+        f"{longer_preferred(share, count(share.n, 'ballot'))}; fresh judges of the same {remedy}"
+    )
+
+
+def preference(
+    found: Preference | None, origin: str = "", draft: DraftReady | None = None, jury: str = ""
+) -> str:
     """How many judges who chose nothing prefer the delivered text to the draft that the passes began with."""
     first = first_draft(draft)
     if origin == "draft":
@@ -382,7 +410,7 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
         )
     interval = percent_range(found.low, found.high)
     preferred = (
-        f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to {first} "
+        f"{found.prefer} of {count(found.judges, 'fresh judge')}{jury} prefer the delivered text to {first} "
         f"(95 % interval {interval})"
     )
     if found.low > 0.5:
@@ -411,7 +439,12 @@ def evidence(
         judged.append(("Agreement", agreement(found.agreement)))
         if story.playoff:
             judged.append(("Playoff", playoff(story.playoff, story.draft)))
-        judged.append(("Confirmation", preference(found.preference, origin, story.draft)))
+        fresh = story.panels.get(CONFIRMATION)
+        jury = f" ({describe_jury(each.model for each in fresh.ballots)})" if fresh else ""
+        confirmed = preference(found.preference, origin, story.draft, jury)
+        judged.append(("Confirmation", confirmed))
+        if longer := length(story):
+            judged.append(("Length", longer))
     else:
         judged = [("Evidence", UNJUDGED)]
     rules = [("Contract", contract(story.task.contract, broken))] if story.task else []
