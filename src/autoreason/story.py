@@ -191,11 +191,10 @@ class Story:
     @property
     def breaches(self) -> list[tuple[Violation, ...]]:
         """What each text that was written breaks; a draft that is given counts as one."""
-        drafts = self.drafts or ([self.draft] if self.draft else [])
-        found = [each.violations for each in drafts]
+        found = [each.violations for each in self.drafts or filter(None, [self.draft])]
         for one in self.passes:
             found += [each.violations for each in one.candidates.values()]
-            # Those without a text stood on a ballot before.
+            # Those without a text are candidates that left the ballot.
             found += [each.violations for each in one.dropped if each.violations and each.text]
         return found
 

@@ -84,7 +84,7 @@ def test_the_chances_are_those_of_playing_it_out(judges: int, candidates: int) -
 def test_three_judges_who_cannot_tell_texts_apart_displace_the_incumbent_in_60_percent() -> None:
     survival, tie = survival_chances(3)
     assert survival + tie == pytest.approx(86 / 216)
-    assert survival_chances(3, ties_survive=True) == (86 / 216, 0)
+    assert survival_chances(PanelSize(3, ties_survive=True)) == (86 / 216, 0)
     assert (round(survival, 2), round(tie, 2)) == (0.29, 0.11)
 
 

@@ -632,7 +632,7 @@ async def test_a_contract_that_one_text_keeps_in_the_first_pass_ends_nothing() -
 
 async def test_limits_that_no_text_keeps_together_are_told_from_one_that_none_keeps() -> None:
     split = Contract(sections=("Risks",), must_include=("Second",))
-    written = {"author": document("# Risks"), "judge": vote("Second")}
+    written: dict[str, Any] = {"author": document("# Risks"), "judge": vote("Second")}
     played = await play(written, contract=split, k=1, max_drafts=1)
     assert played.delivered is not None
     assert played.delivered.reason == (

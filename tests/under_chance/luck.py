@@ -90,11 +90,9 @@ def verdict_of(rankings: Sequence[Ranking]) -> Verdict:
 def reported(rankings: Sequence[Ranking], shown: Sequence[BallotCast] = ()) -> PanelReport:
     """The report of `autoreason judge`, over texts of which the first is the shortest."""
     words = {name: 100 + at for at, name in enumerate(sorted(rankings[0]))}
-    chances = {
-        "chance": verdict_of(rankings).chance,
-        "wins_by_chance": chance_of_win(len(rankings), len(words), "borda"),
-    }
-    return report(judged(rankings), words, shown, **chances)
+    chance = verdict_of(rankings).chance
+    by_chance = chance_of_win(len(rankings), len(words), "borda")
+    return report(judged(rankings), words, shown, chance=chance, wins_by_chance=by_chance)
 
 
 def every_panel(judges: int, texts: int) -> Iterator[tuple[list[Ranking], float]]:

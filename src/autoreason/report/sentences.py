@@ -43,14 +43,14 @@ def by_chance(result: str, share: float, who: str = "judges") -> str:
     return f"{who} ranking at random give {result} {percent(share)} of the time"
 
 
-def describe_jury(models: Iterable[str]) -> str:
+def jury(models: Iterable[str]) -> str:
     """`my/model, asked 7 times`: so many judges are not so many opinions; of several models their names."""
     asked = list(models)
     names = list(dict.fromkeys(asked))
     return listed(names) if names[1:] else f"{names[0]}, asked {count(len(asked), 'time')}"
 
 
-def longer_preferred(share: Estimate, over: str) -> str:
+def longer(share: Estimate, over: str) -> str:
     """How often the longer of two texts won."""
     if share.value is None:
         return "unknown: no vote was about two texts of different length"

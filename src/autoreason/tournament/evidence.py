@@ -67,31 +67,22 @@ class SurvivalChances(NamedTuple):
 
 
 def survival_chances(
-    judges: int | PanelSize,
-    candidates: int = 3,
-    rule: str = "borda",
-    invalid: tuple[int, ...] = (),
-    *,
-    ties_survive: bool = False,
+    judges: int | PanelSize, candidates: int = 3, rule: str = "borda", invalid: tuple[int, ...] = ()
 ) -> SurvivalChances:
     """How often a fixed incumbent survives, and how often it stays without a lead, if judges rank at random."""
-    ends = _ends(judges, candidates, rule, invalid)
+    size = PanelSize(judges) if isinstance(judges, int) else judges
+    ends = _ends(size, candidates, rule, invalid)
     if isinstance(ends, int):
-        required = judges.required_lead if isinstance(judges, PanelSize) else 1
-        panels = _random_panels(ends, candidates, rule)
+        panels = _random_panels(ends, candidates, rule).items()
         # Any candidate may be the incumbent, so it is among those who stay in their share of cases.
-        each = candidates * sum(panels.values())
-        leads = sum(count for scores, count in panels.items() if scores[-1] > scores[-2]) / each
-        stays = (
-            sum(
-                count * sum(scores[-1] - score < required for score in scores)
-                for scores, count in panels.items()
-            )
-            / each
-        )
+        total = candidates * sum(count for _, count in panels)
+        leads = sum(count for scores, count in panels if scores[-1] > scores[-2]) / total
+        near = [(s[-1] - score < size.required_lead) * count for s, count in panels for score in s]
+        stays = sum(near) / total
     else:
         leads, stays = ends.leads, ends.stays
-    return SurvivalChances(stays, 0.0) if ties_survive else SurvivalChances(leads, stays - leads)
+    tie = 0.0 if size.ties_survive else stays - leads
+    return SurvivalChances(stays - tie, tie)
 
 
 def _estimated(chance: float, sampled: int) -> float:

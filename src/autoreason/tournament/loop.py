@@ -23,13 +23,7 @@ from autoreason.tournament.drafts import choose_draft
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel_size import pass_size
-from autoreason.tournament.plan import (
-    CALLS_PER_TEXT,
-    likely_plan,
-    max_plan,
-    min_plan,
-    unkept_plan,
-)
+from autoreason.tournament.plan import CALLS_PER_TEXT, broken_plan, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.stop import ShareChanged, chosen_rules, describe_survivals
 from autoreason.tournament.strategy import Strategy
@@ -104,8 +98,8 @@ class Tournament(Strategy):
         """Where no text keeps the contract of the task, the first pass is the last."""
         low, likely, high = super().fit_plans(plans, task, settings)
         if not task.contract.empty:
-            unkept = unkept_plan(settings, given=task.draft is not None)
-            low = min(low, unkept, key=lambda plan: sum(plan.values()))
+            broken = broken_plan(settings, given=task.draft is not None)
+            low = min(low, broken, key=lambda plan: sum(plan.values()))
         return low, likely, high
 
     @classmethod

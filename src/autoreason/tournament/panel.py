@@ -45,14 +45,8 @@ class Panel:
     @property
     def survival_chances(self) -> SurvivalChances:
         """How often the first of the texts survives a panel like this one if judges rank at random."""
-        settings = self.context.settings
-        return survival_chances(
-            self.size,
-            len(self.texts),
-            settings.voting,
-            self.invalid_seats,
-            ties_survive=settings.ties_survive,
-        )
+        rule = self.context.settings.voting
+        return survival_chances(self.size, len(self.texts), rule, self.invalid_seats)
 
     async def run(self) -> Verdict | None:
         """The verdict, or None where too few ballots are valid."""

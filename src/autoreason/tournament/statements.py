@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 from autoreason.contract import count_words
 from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
-from autoreason.report.sentences import (
-    agreement,
-    by_chance,
-    describe_jury,
-    listed,
-    longer_preferred,
-    positions,
-)
+from autoreason.report.sentences import agreement, by_chance, jury, listed, longer, positions
 from autoreason.story import CONFIRMATION
 from autoreason.tournament.candidates import SLOT_NAMES
 
@@ -152,9 +145,8 @@ def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
     """A first text: its length, how many it was chosen from, what it breaks."""
     chosen = f"; number {event.number} of {of} drafts" if of > 1 else ""
     breaks = f"{of} tries, none keeps the contract" if of > 1 else "breaks the contract"
-    if event.violations:
-        chosen += f"; {breaks}: {violations(event.violations)}"
-    return f"{count(event.words, 'word')}{chosen}"
+    broken = f"; {breaks}: {violations(event.violations)}" if event.violations else ""
+    return f"{count(event.words, 'word')}{chosen}{broken}"
 
 
 def first_draft(found: DraftReady | None) -> str:
@@ -390,12 +382,12 @@ def length(story: Story) -> str:
         remedy = "models share what all of them like; only other models, or people, do not"
     return (
         f"{count(more, 'word')} more than {first_draft(story.draft)}; on these ballots "
-        f"{longer_preferred(share, count(share.n, 'ballot'))}; fresh judges of the same {remedy}"
+        f"{longer(share, count(share.n, 'ballot'))}; fresh judges of the same {remedy}"
     )
 
 
 def preference(
-    found: Preference | None, origin: str = "", draft: DraftReady | None = None, jury: str = ""
+    found: Preference | None, origin: str = "", draft: DraftReady | None = None, asked: str = ""
 ) -> str:
     """How many judges who chose nothing prefer the delivered text to the draft that the passes began with."""
     first = first_draft(draft)
@@ -410,7 +402,7 @@ def preference(
         )
     interval = percent_range(found.low, found.high)
     preferred = (
-        f"{found.prefer} of {count(found.judges, 'fresh judge')}{jury} prefer the delivered text to {first} "
+        f"{found.prefer} of {count(found.judges, 'fresh judge')}{asked} prefer the delivered text to {first} "
         f"(95 % interval {interval})"
     )
     if found.low > 0.5:
@@ -440,11 +432,9 @@ def evidence(
         if story.playoff:
             judged.append(("Playoff", playoff(story.playoff, story.draft)))
         fresh = story.panels.get(CONFIRMATION)
-        jury = f" ({describe_jury(each.model for each in fresh.ballots)})" if fresh else ""
-        confirmed = preference(found.preference, origin, story.draft, jury)
-        judged.append(("Confirmation", confirmed))
-        if longer := length(story):
-            judged.append(("Length", longer))
+        asked = f" ({jury(each.model for each in fresh.ballots)})" if fresh else ""
+        judged.append(("Confirmation", preference(found.preference, origin, story.draft, asked)))
+        judged += [("Length", taste)] if (taste := length(story)) else []
     else:
         judged = [("Evidence", UNJUDGED)]
     rules = [("Contract", contract(story.task.contract, broken))] if story.task else []
@@ -452,9 +442,9 @@ def evidence(
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     rows.append(("Leaks", leaks(found.leaks)))
     if found.ties:
-        counted = story.settings is not None and story.settings.ties_survive
-        nothing = "" if counted else ", which confirms nothing"
-        rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top{nothing}"))
+        counts = story.settings and story.settings.ties_survive
+        worth = "" if counts else ", which confirms nothing"
+        rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top{worth}"))
     left_out = [
         note
         for note, number in (

@@ -62,16 +62,16 @@ def contract_never_kept(story: Story) -> str:
     breaches = story.breaches
     if not any(each.decided and each.decided.winner for each in story.passes) or not all(breaches):
         return ""
-    limits = [{_limit(each): each.message for each in broken} for broken in breaches]
-    never = [limits[0][name] for name in limits[0] if all(name in each for each in limits)]
-    told = f": {'; '.join(never)}" if never else ", although each limit was kept by some"
-    return f"none of {count(len(breaches), 'text')} kept the contract{told}"
+    first, *others = ({_limit(each): each.message for each in broken} for broken in breaches)
+    never = "; ".join(first[name] for name in first if all(name in each for each in others))
+    limits = f": {never}" if never else ", although each limit was kept by some"
+    return f"none of {count(len(breaches), 'text')} kept the contract{limits}"
 
 
 def _limit(broken: Violation) -> str:
-    """The limit that was broken: a message that differs from text to text does not name one."""
-    quoted = ("sections", "must_include", "must_not_include")
-    return broken.message if broken.rule in quoted else broken.rule
+    """Which limit it is; the message of some differs from text to text."""
+    is_named = broken.rule in ("sections", "must_include", "must_not_include")
+    return broken.message if is_named else broken.rule
 
 
 def any_of(*rules: StopRule) -> StopRule:
@@ -94,7 +94,7 @@ def chosen_rules(settings: Settings, changed: ShareChanged = share_changed) -> S
 
     The paper's runs go on whatever their texts break.
     """
-    rules = [] if settings.protocol == "paper" else [contract_never_kept]
+    rules: list[StopRule] = [] if settings.protocol == "paper" else [contract_never_kept]
     if settings.plateau:
         rules.append(plateau(settings.plateau, settings.plateau_change, changed))
     return any_of(*rules, *map(_load, settings.stop_rules))

@@ -211,16 +211,13 @@ class Strategy(Job):
         chances: SurvivalChances | None = None,
         reason: str = "",
     ) -> None:
-        """End a pass that has a winner, by a vote or unopposed.
-
-        A survives it only if it keeps its contract and, after a vote, leads: a tie counts neither way.
-        """
+        """End a pass that has a winner; A survives if it keeps its contract and, after a vote, leads."""
         outcome: PassOutcome = "decided" if verdict else "unopposed"
         streak = 0
         if winner == "A" and self.incumbent.keeps_contract:
+            # A tie neither counts nor ends the streak.
             leads = verdict is None or verdict.margin > 0 or self.settings.ties_survive
-            outcome = outcome if leads else "unconfirmed"
-            streak = self.story.streak + leads
+            outcome, streak = outcome if leads else "unconfirmed", self.story.streak + leads
         self.end_pass(
             number,
             outcome,
@@ -245,6 +242,7 @@ class Strategy(Job):
         """End a pass; after too many inconclusive ones the run pauses."""
         self.check_pass_started(number)
         text = self.incumbent.text
+        uncounted = winner == "A" and not self.incumbent.keeps_contract
         if winner and winner != "A":
             text = self.story.passes[-1].text(winner)
         self.emit(
@@ -258,7 +256,7 @@ class Strategy(Job):
                 verdict=verdict,
                 survival_chance=chances.survival if chances else None,
                 tie_chance=chances.tie if chances else 0.0,
-                violations=violations(self.context, text) if winner == "A" and not streak else (),
+                violations=violations(self.context, text) if uncounted else (),
                 reason=reason,
             )
         )

@@ -35,6 +35,7 @@ from autoreason.studies.audit.findings import (
     part,
 )
 from autoreason.tournament.evidence import SurvivalChances, survival_chances
+from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.voting import BUILT_IN
 
 _topic = partial(Topic, "stopping")
@@ -84,7 +85,8 @@ _LONG, _UNUSUAL = 600.0, 8.0
 
 def survival(runs: Runs) -> AuditResult:
     """How often A survived, against what judges ranking at random give under the same rule for stopping."""
-    chances, parts, leads, survived = [], [], [], 0
+    chances: list[float] = []
+    parts, leads, survived = [], [], 0
     for run in runs:
         decided = [
             (each.panel, each.unconfirmed)
@@ -137,8 +139,8 @@ def _chances_of_a(panel: AuditedPanel) -> SurvivalChances:
     if panel.chances_of_a is not None:
         return panel.chances_of_a
     # Records of other programs count a tie as a survival, as the paper has it.
-    texts = len(panel.candidates)
-    return survival_chances(panel.valid or 1, texts, panel.rule, ties_survive=True)
+    size = PanelSize(panel.valid or 1, ties_survive=True)
+    return survival_chances(size, len(panel.candidates), panel.rule)
 
 
 def streaks(runs: Runs) -> AuditResult:

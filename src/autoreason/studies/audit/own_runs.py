@@ -215,11 +215,10 @@ def _pass_panel(
     if recorded.verdict:
         size = size.with_code(recorded.verdict.code.values(), texts)
     invalid = tuple(ballot.seat for ballot in recorded.ballots if not ballot.ranking)
-    chances = survival_chances(size, len(texts), rule, invalid, ties_survive=settings.ties_survive)
     return replace(
         panel,
         always_asked=size.first_wave(texts, rule),
-        chances_of_a=chances if "A" in texts else None,
+        chances_of_a=survival_chances(size, len(texts), rule, invalid) if "A" in texts else None,
     )
 
 

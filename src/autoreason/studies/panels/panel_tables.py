@@ -14,7 +14,7 @@ from autoreason.report.numbers import (
     percent,
     percent_interval,
 )
-from autoreason.report.sentences import agreement, describe_jury, longer_preferred, positions
+from autoreason.report.sentences import agreement, jury, longer, positions
 from autoreason.report.table import Table, figures, words
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _position(report: PanelReport) -> str:
 def _ballots(report: PanelReport) -> str:
     sentence = f"{count(report.ballots, 'vote')} counted"
     if report.judges:
-        sentence += f", of {describe_jury(report.judges)}"
+        sentence += f", of {jury(report.judges)}"
     if report.abstained:
         sentence += f"; {report.abstained} left out because the judge flipped with the order"
     return f"{sentence}; {report.invalid or 'no'} invalid {'ballot' if report.invalid == 1 else 'ballots'}"
@@ -130,7 +130,7 @@ def _ballots(report: PanelReport) -> str:
 
 def _length(report: PanelReport) -> str:
     share = report.longer_preferred
-    return longer_preferred(share, count(share.n, "repeat" if report.clustered else "vote"))
+    return longer(share, count(share.n, "repeat" if report.clustered else "vote"))
 
 
 def _power(report: PanelReport) -> str:
