@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
@@ -20,6 +21,7 @@ from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
+from autoreason.report import sentences
 from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulate.cast import PROMPTS, Cast
@@ -281,6 +283,16 @@ def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> 
         )
         assert at_most(outside, len(shares), 0.05)
     assert near([longer_preferred_in(each).value or 0 for each in of_any_length()], 0.5)
+
+
+def test_of_a_mixed_jury_it_is_said_that_only_other_models_do_not_share_its_taste() -> None:
+    story = next(each for each in of_any_length() if "Length" in said(each))
+    assert story.settings is not None
+    mixed = replace(story.settings.models, judges=("random/one", "random/other"))
+    twin = copy(story)
+    twin.settings = replace(story.settings, models=mixed)
+    assert "of the same models share what all of them like" in said(twin)["Length"]
+    assert sentences.jury(mixed.judges) == "random/one and random/other"
 
 
 def said(story: Story) -> dict[str, str]:
