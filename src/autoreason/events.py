@@ -19,8 +19,9 @@ EVENTS_VERSION = 6
 
 Slot = Literal["A", "B", "AB", "B1", "B2", "B3"]
 """A is the incumbent, AB the synthesis, B the revision; B1 to B3 where several models revise."""
-PassOutcome = Literal["decided", "unopposed", "unjudged", "inconclusive"]
-"""`unjudged` is a text that another strategy takes as it comes, without a vote."""
+PassOutcome = Literal["decided", "unconfirmed", "unopposed", "unjudged", "inconclusive"]
+"""`unconfirmed` is a vote after which A stays without a lead, by a tie or by one that is too small against it: it
+counts neither way. `unjudged` is a text that another strategy takes as it comes, without a vote."""
 Status = Literal[
     "running",
     "converged",
@@ -344,8 +345,17 @@ class PassDecided(Event, frozen=True, kw_only=True):
     """Of the incumbent after the pass."""
     verdict: Verdict | None = None
     survival_chance: float | None = None
-    """What A's chance was if judges ranked at random; None without a panel."""
+    """What A's chance to survive was if judges ranked at random; None without a panel."""
+    tie_chance: float = 0.0
+    """What its chance was to stay without a lead, where that counts neither way."""
+    violations: tuple[Violation, ...] = ()
+    """What A breaks, where it stays: then the pass does not count."""
     reason: str = ""
+
+    @property
+    def survived(self) -> bool:
+        """Whether A won in a way that counts."""
+        return self.winner == "A" and self.streak > 0 and self.outcome != "unconfirmed"
 
 
 class Incumbent(Struct, frozen=True, kw_only=True):

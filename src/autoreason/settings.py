@@ -168,7 +168,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented claims
     in the first pass; no run without them is published."""
     k: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 3
-    """Survivals of A in a row that end the run. Of 17 runs of the paper 13 end with 2, at pass 12.5 on average."""
+    """Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one. Of 17 runs of the paper 13
+    end with 2, at pass 12.5 on average."""
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 15
     """The most passes."""
     judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES)] = 3
@@ -240,6 +241,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Send keys over plain http to other machines too; anyone on the way can read them."""
     batch: bool = False
     """Ask through the provider's batch interface: half the price, and every reply may take hours."""
+
+    @property
+    def ties_survive(self) -> bool:
+        """Whether A survives a pass after which it stays without a lead, as the paper has it."""
+        return self.protocol == "paper"
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from autoreason.contract import Violation
 from autoreason.errors import JournalError
 from autoreason.events import (
     AnyEvent,
@@ -186,6 +187,16 @@ class Story:
         """Survivals of A in a row."""
         decided = [p.decided for p in self.passes if p.decided]
         return decided[-1].streak if decided else 0
+
+    @property
+    def breaches(self) -> list[tuple[Violation, ...]]:
+        """What each text that was written breaks; a draft that is given counts as one."""
+        found = [each.violations for each in self.drafts or filter(None, [self.draft])]
+        for one in self.passes:
+            found += [each.violations for each in one.candidates.values()]
+            # Those without a text are candidates that left the ballot.
+            found += [each.violations for each in one.dropped if each.violations and each.text]
+        return found
 
     @property
     def trajectory(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from autoreason.studies.audit.own_runs import read_run
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.code_judges import Prediction, PredictionQuery, rank
-from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
+from autoreason.tournament.evidence import chance_of_margin, survival_chances
 from autoreason.tournament.metric import LOOKS, Metric
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.panel_size import PanelSize
@@ -110,7 +110,7 @@ async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_
     assert statements.ballots(verdict) == "3 ballots and the metric's"
     size = seated(PanelSize(3), ("AB", "B", "A"))
     assert verdict.chance == chance_of_margin(size, 2)
-    assert decided.survival_chance == chance_of_survival(size)
+    assert (decided.survival_chance, decided.tie_chance) == survival_chances(size)
 
 
 async def test_it_votes_where_texts_are_chosen_and_not_where_they_are_compared() -> None:
@@ -304,8 +304,9 @@ def test_chances_are_those_of_all_ballots_judges_could_cast_next_to_the_metrics(
     for margin in range(5):
         share = sum(end.margin >= margin for end in ends) / len(ends)
         assert chance_of_margin(beside, margin, 3, rule) == pytest.approx(share)
-    survived = sum(end.winner == "A" for end in ends) / len(ends)
-    assert chance_of_survival(beside, 3, rule) == pytest.approx(survived)
+    stayed = [end.margin > 0 for end in ends if end.winner == "A"]
+    expected = [stayed.count(led) / len(ends) for led in (True, False)]
+    assert survival_chances(beside, 3, rule) == pytest.approx(expected)
 
 
 # ---- whole runs ------------------------------------------------------------------------------------
@@ -345,8 +346,8 @@ def test_a_run_replays_and_says_what_the_metric_did(
     assert len(looks) <= LOOKS * len(texts)
     voted = sum(bool(each.metric and each.metric.ranking) for each in verdicts)
     assert voted
-    assert [each.panel.chance_of_a for each in audited.passes if each.panel] == [
-        each.survival_chance for each in decided if each.verdict
+    assert [each.panel.chances_of_a for each in audited.passes if each.panel] == [
+        (each.survival_chance, each.tie_chance) for each in decided if each.verdict
     ]
     assert "metric.py:score voted on" in " ".join(str(result).split())
     assert "lines" not in dict(result.sections()[0].sentences)["Text"]

@@ -83,10 +83,12 @@ async def test_a_stays_behind_where_no_lead_is_large_enough_and_it_is_said() -> 
     )
     (end,) = decided(played)
     assert end.verdict is not None
-    assert (end.winner, end.streak, end.verdict.margin) == ("A", 1, -3)
+    assert (end.winner, end.streak, end.verdict.margin) == ("A", 0, -3)
     assert (end.verdict.chance, end.verdict.tied) == (1.0, False)
     sentence = statements.decided(end)
+    assert sentence.startswith("A stays")
     assert "3 points behind, and a challenger needs a lead of 4" in sentence
+    assert sentence.endswith("; that confirms nothing")
 
 
 async def test_where_a_is_not_on_the_ballot_no_lead_is_required() -> None:

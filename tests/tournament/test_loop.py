@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.tournament.stage import critique, cut_off, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
@@ -21,7 +26,10 @@ from autoreason.events import (
     Recovery,
 )
 from autoreason.exchange import REPEATS, Outcome, Reply, Request
+from autoreason.task import Task
+from autoreason.tournament import statements
 from autoreason.tournament.challengers import MAX_RIVALS
+from autoreason.tournament.loop import Tournament
 
 
 async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
@@ -417,14 +425,14 @@ async def test_a_draft_that_breaks_its_contract_is_not_judged_in_the_end_either(
     assert not [r for r in played.asked("judge") if r.key.startswith("confirmation/")]
 
 
-async def test_a_run_that_converges_on_ties_or_unopposed_says_so() -> None:
-    def judge(request: Request) -> str:
-        seat = int(request.key.split("/")[3])
-        return vote(*(("First", "Second", "Third"), ("Second", "First", "Third"))[seat % 2])(
-            request
-        )
+def divided(request: Request) -> str:
+    """Of two judges one prefers A and the other B, so that they tie."""
+    seat = int(request.key.split("/")[3])
+    return vote(*(("First", "Second", "Third"), ("Second", "First", "Third"))[seat % 2])(request)
 
-    tied = await play({"judge": judge}, judges=2, extra_judges=0, k=2)
+
+async def test_a_run_that_converges_on_ties_or_unopposed_says_so() -> None:
+    tied = await play({"judge": divided}, protocol="paper", judges=2, k=2)
     assert tied.delivered is not None
     assert tied.delivered.reason == "A survived 2 passes in a row, 2 of them on a tie"
     alone = await play({"critic": '{"problems": []}'}, k=2)
@@ -433,6 +441,56 @@ async def test_a_run_that_converges_on_ties_or_unopposed_says_so() -> None:
     once = await play({"critic": '{"problems": []}'}, k=1)
     assert once.delivered is not None
     assert once.delivered.reason == "A survived a pass, unopposed"
+
+
+def first_shown(request: Request) -> str:
+    """A judge who takes texts in the order in which they stand."""
+    return json.dumps({"reasoning": "", "ranking": " > ".join(shown_texts(request))})
+
+
+async def test_judges_who_take_the_first_text_confirm_nothing_and_never_converge() -> None:
+    played = await play({"judge": first_shown}, k=3, passes=6)
+    decided = played.of(PassDecided)
+    assert played.delivered is not None
+    assert (played.delivered.status, len(decided)) == ("capped", 6)
+    assert {(each.outcome, each.winner, each.streak) for each in decided} == {
+        ("unconfirmed", "A", 0)
+    }
+    assert played.delivered.evidence.survival is not None
+    assert played.delivered.evidence.survival.survived == 0
+    # The paper counts a tie as a survival.
+    published = await play({"judge": divided}, protocol="paper", judges=2, k=2)
+    assert published.delivered is not None
+    assert published.delivered.status == "converged"
+
+
+@given(
+    st.lists(st.sampled_from(["lead", "tie", "loss"]), min_size=1, max_size=6), st.integers(1, 3)
+)
+@settings(derandomize=True, max_examples=60, deadline=None)
+def test_a_tie_neither_counts_as_a_survival_nor_ends_the_streak(course: list[str], k: int) -> None:
+    def judge(request: Request) -> str:
+        number = int(request.key.split("/")[1])
+        # Whatever was written last is A.
+        lost = [at for at, end in enumerate(course[: number - 1], 1) if end == "loss"]
+        own = f"made in {lost[-1]}." if lost else "First"
+        seat = int(request.key.split("/")[3])
+        end = course[number - 1]
+        ahead = end == "lead" or (end == "tie" and not seat % 2)
+        fresh = f"Second text, made in {number}."
+        return vote(*((own, fresh) if ahead else (fresh, own)))(request)
+
+    quiet: dict[str, Any] = {"extra_judges": 0, "playoff": 0, "confirmation": 0, "judges": 2}
+    played = asyncio.run(play({"judge": judge}, k=k, passes=len(course), **quiet))
+    streaks, streak = [], 0
+    for end in course:
+        streak = {"lead": streak + 1, "tie": streak, "loss": 0}[end]
+        streaks.append(streak)
+        if streak == k:
+            break
+    assert [each.streak for each in played.of(PassDecided)] == streaks
+    assert played.delivered is not None
+    assert (played.delivered.status == "converged") == (streaks[-1] == k)
 
 
 async def test_without_a_second_reign_there_is_no_playoff() -> None:
@@ -532,13 +590,59 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
         contract=Contract(must_include=("zebra",)),
         passes=2,
     )
-    decided = played.of(PassDecided)
-    assert [each.outcome for each in decided] == ["decided", "decided"]
-    assert decided[0].winner == "AB"
-    assert [each.survival_chance for each in decided] == [None, None]
-    assert {each.streak for each in decided} == {0}
+    (decided,) = played.of(PassDecided)
+    assert (decided.outcome, decided.winner) == ("decided", "AB")
+    assert (decided.survival_chance, decided.streak) == (None, 0)
     assert played.delivered is not None
     assert (played.delivered.status, len(played.delivered.violations)) == ("capped", 1)
+
+
+RISKS = Contract(sections=("Risks",), max_words=900)
+
+
+async def test_a_contract_that_no_text_keeps_ends_the_run_after_one_pass_and_says_which_limit() -> (
+    None
+):
+    played = await play(contract=RISKS, k=3)
+    assert played.delivered is not None
+    assert played.delivered.status == "capped"
+    assert played.delivered.reason == "none of 12 texts kept the contract: no heading “Risks”"
+    (decided,) = played.of(PassDecided)
+    assert (decided.winner, decided.streak) == ("A", 0)
+    assert [each.rule for each in decided.violations] == ["sections"]
+    assert statements.decided(decided, 3).endswith(
+        "; does not count: breaks the contract (no heading “Risks”)"
+    )
+    # Ten drafts and two challengers, each sent back once; then the judges of one pass.
+    texts = [each for each in played.requests if each.role != "judge"]
+    assert len(texts) == 24
+    assert len(played.requests) <= 30
+    assert played.settings is not None
+    task = Task(brief="Write.", contract=RISKS)
+    low, *_ = Tournament.fit_plans(Tournament.plans(played.settings), task, played.settings)
+    assert sum(low.values()) <= len(played.requests)
+
+
+async def test_a_contract_that_one_text_keeps_in_the_first_pass_ends_nothing() -> None:
+    written = document("# Risks\n\nThird text.")
+    played = await play({"synthesizer": written}, contract=RISKS, k=1)
+    assert played.delivered is not None
+    assert (played.delivered.status, played.delivered.violations) == ("converged", ())
+
+
+async def test_limits_that_no_text_keeps_together_are_told_from_one_that_none_keeps() -> None:
+    split = Contract(sections=("Risks",), must_include=("Second",))
+    written: dict[str, Any] = {"author": document("# Risks"), "judge": vote("Second")}
+    played = await play(written, contract=split, k=1, max_drafts=1)
+    assert played.delivered is not None
+    assert played.delivered.reason == (
+        "none of 3 texts kept the contract, although each limit was kept by some"
+    )
+
+
+async def test_the_paper_goes_on_whatever_its_texts_break() -> None:
+    played = await play(contract=RISKS, protocol="paper", passes=3)
+    assert len(played.of(PassDecided)) == 3
 
 
 async def test_no_challenger_is_further_from_a_limit_of_length_than_a() -> None:

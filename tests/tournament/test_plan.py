@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
+from statistics import fmean
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.run.runs import settings
 
 from autoreason.settings import MAX_PASSES
+from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.plan import likely_plan, max_plan, min_plan
 
 
@@ -22,10 +25,22 @@ def test_any_streak_and_any_number_of_passes_has_an_ordered_estimate(
     assert sum(low.values()) <= sum(likely.values()) <= sum(high.values())
 
 
-def test_where_the_incumbent_always_stays_it_takes_as_many_passes_as_the_streak(
-    tmp_path: Path,
-) -> None:
+def test_where_every_vote_is_a_tie_it_takes_all_passes(tmp_path: Path) -> None:
     rule = tmp_path / "rule.py"
     rule.write_text("def tied(rankings, names):\n    return dict.fromkeys(names, 1)\n")
-    chosen = settings(k=4, passes=9, voting=f"{rule}:tied")
-    assert likely_plan(chosen)["critic"] == 4
+    for protocol, passes in (("robust", 9), ("paper", 4)):
+        chosen = settings(k=4, passes=9, voting=f"{rule}:tied", protocol=protocol)
+        assert likely_plan(chosen)["critic"] == passes
+
+
+def test_the_passes_that_are_planned_are_those_that_random_judges_take() -> None:
+    survival, tie = survival_chances(3)
+    rng, taken = random.Random(1), []
+    for _ in range(4000):
+        streak = number = 0
+        while streak < 2:
+            number += 1
+            drawn = rng.random()
+            streak = streak + 1 if drawn < survival else streak if drawn < survival + tie else 0
+        taken.append(number)
+    assert likely_plan(settings(k=2, passes=99))["critic"] == round(fmean(taken))

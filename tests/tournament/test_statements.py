@@ -50,6 +50,9 @@ def test_a_survival_counts_towards_the_end() -> None:
     sentence = statements.decided(event, k=2)
     assert sentence.startswith("A survives, A 7 · AB 7 · B 4: a tie at the top, which goes to A")
     assert sentence.endswith("survival 1 of 2 in a row")
+    sentence = statements.decided(replace(event, outcome="unconfirmed"), k=2)
+    assert sentence.startswith("A stays, A 7 · AB 7 · B 4: a tie at the top, which goes to A")
+    assert sentence.endswith("; that confirms nothing, still survival 1 of 2 in a row")
 
 
 def test_a_pass_without_a_panel_says_why() -> None:
@@ -98,7 +101,7 @@ def test_survival_is_set_against_chance() -> None:
         Survival(panels=5, survived=3, expected=2.0, chance=0.31, required_streak=2)
     )
     assert sentence == (
-        "A survived 3 of 5 panels; judges ranking at random would keep it in 2, "
+        "A survived 3 of 5 panels; judges ranking at random would let it survive 2, "
         "and 2 times in a row within as many passes in 31 % of runs"
     )
     assert "nothing is known" in statements.survival(None)
@@ -107,7 +110,7 @@ def test_survival_is_set_against_chance() -> None:
 def test_a_streak_that_so_few_passes_cannot_have_is_not_mentioned() -> None:
     few = Survival(panels=2, survived=1, expected=0.7, chance=0.0, required_streak=3)
     assert statements.survival(few) == (
-        "A survived 1 of 2 panels; judges ranking at random would keep it in 0.7"
+        "A survived 1 of 2 panels; judges ranking at random would let it survive 0.7"
     )
 
 
@@ -167,7 +170,7 @@ def test_evidence_prints_what_it_left_out() -> None:
 def test_a_tie_was_counted_and_is_not_left_out() -> None:
     tied = replace(made_up.EVIDENCE, ties=2)
     rows = dict(statements.evidence(tied, build_story(made_up.whole_run()), ()))
-    assert rows["Ties"] == "2 panels had a tie at the top"
+    assert rows["Ties"] == "2 panels had a tie at the top, which confirms nothing"
     assert "tie" not in rows["Left out"]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from autoreason.events import BallotCast, Verdict
 from autoreason.stats.results import Estimate
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
-from autoreason.tournament.evidence import chance_of_margin
+from autoreason.tournament.evidence import chance_of_margin, chance_of_win
 from autoreason.tournament.orders import balanced_orders
 from autoreason.tournament.voting import count_votes
 
@@ -90,7 +90,9 @@ def verdict_of(rankings: Sequence[Ranking]) -> Verdict:
 def reported(rankings: Sequence[Ranking], shown: Sequence[BallotCast] = ()) -> PanelReport:
     """The report of `autoreason judge`, over texts of which the first is the shortest."""
     words = {name: 100 + at for at, name in enumerate(sorted(rankings[0]))}
-    return report(judged(rankings), words, shown, chance=verdict_of(rankings).chance)
+    chance = verdict_of(rankings).chance
+    by_chance = chance_of_win(len(rankings), len(words), "borda")
+    return report(judged(rankings), words, shown, chance=chance, wins_by_chance=by_chance)
 
 
 def every_panel(judges: int, texts: int) -> Iterator[tuple[list[Ranking], float]]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
-from autoreason.settings import Models, make_settings
+from autoreason.settings import Models, Settings, make_settings
+from autoreason.story import Story
 from autoreason.studies.audit.audited_record import AuditedRun
 from autoreason.studies.audit.own_runs import audit_story
 from autoreason.studies.simulate.cast import PROMPTS
@@ -49,10 +50,16 @@ class RandomCast:
         return Reply(outcome=Outcome.OK, text=text, model=request.model)
 
 
+def random_story(settings: Settings) -> Story:
+    """One run."""
+    cast = RandomCast(random.Random(f"cast {settings.seed}"))
+    tournament = Tournament(JobContext(TASK, settings, PROMPTS, cast.ask, lambda _: None))
+    asyncio.run(tournament.run())
+    tournament.story.settings = settings
+    return tournament.story
+
+
 def random_run(seed: int, **changes: Any) -> AuditedRun:
     """One run as the audit reads it."""
     settings = make_settings(Models.everywhere("random/judge"), seed, **changes)
-    cast = RandomCast(random.Random(f"cast {seed}"))
-    tournament = Tournament(JobContext(TASK, settings, PROMPTS, cast.ask, lambda _: None))
-    asyncio.run(tournament.run())
-    return audit_story(f"run {seed}", tournament.story, TASK, settings, {})
+    return audit_story(f"run {seed}", random_story(settings), TASK, settings, {})

@@ -62,8 +62,14 @@ def finds_judges_agreed(found: PanelReport) -> bool:
     return found.concordance_test.p_value is not None and found.concordance_test.p_value <= 0.05
 
 
+def claims_something(found: PanelReport) -> bool:
+    """The one sentence says that a text wins, or that one loses."""
+    return wins(found) or " lose" in found.conclusion
+
+
 STATEMENTS: Mapping[str, Statement] = {
     "wins": wins,
+    "claims": claims_something,
     "points": leaves_out_an_average,
     "preferred": leaves_out_an_even_duel,
     "duels": tells_two_apart,
@@ -108,6 +114,19 @@ sizes = pytest.mark.parametrize(("judges", "texts"), COUNTED + DRAWN)
 @sizes
 def test_a_text_seldom_wins(judges: int, texts: int) -> None:
     seldom("wins", judges, texts)
+
+
+@sizes
+def test_the_conclusion_seldom_claims_anything_of_any_text(judges: int, texts: int) -> None:
+    seldom("claims", judges, texts)
+
+
+def test_a_text_that_all_judges_put_below_another_loses_from_nine_judges_on() -> None:
+    for judges, said in ((7, False), (9, True)):
+        # Two texts share the lead, and both are above the third on every ballot.
+        found = reported([("a", "b", "c"), ("b", "a", "c")] * (judges // 2) + [("a", "b", "c")])
+        assert found.winner is None
+        assert ("but c loses beyond chance" in found.conclusion) == said
 
 
 @sizes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.under_chance.random_runs import random_story
 
 pytest.importorskip("numpy")
 
@@ -19,7 +21,8 @@ from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
-from autoreason.settings import Protocol, Settings
+from autoreason.report import sentences
+from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulate.cast import PROMPTS, Cast
 from autoreason.studies.simulate.play import tournament_of
@@ -29,6 +32,7 @@ from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.task import Task
 from autoreason.tournament import statements
 from autoreason.tournament.code_judges import Prediction, PredictionQuery
+from autoreason.tournament.delivery import longer_preferred_in
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.metric import Metric
 
@@ -221,6 +225,9 @@ def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     # By pass: the number of passes depends on the survivals, the sum of what each misses does not.
     missed = [each.survived - each.expected for each in survival]
     assert near(missed, 0)
+    passes = [[each.decided for each in one.passes if each.decided] for one in played(kind)]
+    ties = [sum((d.outcome == "unconfirmed") - d.tie_chance for d in each) for each in passes]
+    assert near(ties, 0) if kind != "paper" else not any(ties)
 
 
 @pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
@@ -258,6 +265,53 @@ def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
         assert confirmed is None or confirmed.verdict is None or confirmed.verdict.metric is None
 
 
+@cache
+def of_any_length() -> list[Story]:
+    """Runs whose texts have any length, which no judge looks at."""
+    models = Models.everywhere("random/judge")
+    return [random_story(make_settings(models, seed, passes=4)) for seed in range(3 * RUNS)]
+
+
+def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> None:
+    longer = [each for each in of_any_length() if "Length" in said(each)]
+    assert RUNS / 2 < len(longer) < len(of_any_length())
+    for stories in (of_any_length(), longer):
+        shares = [longer_preferred_in(each) for each in stories]
+        outside = sum(
+            each.low is None or each.high is None or not each.low <= 0.5 <= each.high
+            for each in shares
+        )
+        assert at_most(outside, len(shares), 0.05)
+    assert near([longer_preferred_in(each).value or 0 for each in of_any_length()], 0.5)
+
+
+def test_of_a_mixed_jury_it_is_said_that_only_other_models_do_not_share_its_taste() -> None:
+    story = next(each for each in of_any_length() if "Length" in said(each))
+    assert story.settings is not None
+    mixed = replace(story.settings.models, judges=("random/one", "random/other"))
+    twin = copy(story)
+    twin.settings = replace(story.settings, models=mixed)
+    assert "of the same models share what all of them like" in said(twin)["Length"]
+    assert sentences.jury(mixed.judges) == "random/one and random/other"
+
+
+def said(story: Story) -> dict[str, str]:
+    """What a run says at its end."""
+    assert story.delivered is not None
+    return dict(statements.evidence(story.delivered.evidence, story, (), story.origin))
+
+
+def test_a_taste_for_length_is_said_where_the_delivered_text_is_longer() -> None:
+    for story in of_any_length():
+        assert story.draft is not None
+        sentence = said(story).get("Length", "")
+        assert bool(sentence) == (len((story.text or "").split()) > story.draft.words)
+        if sentence:
+            assert "the longer of two texts is preferred" in sentence
+            assert sentence.endswith("; a mixed jury (two or more --judge-model) is the remedy")
+            assert "(random/judge, asked 9 times) prefer" in said(story)["Confirmation"]
+
+
 def test_position_shows_where_it_is_all_that_counts() -> None:
     first, *others = (
         sum(column) for column in zip(*(e.first_places for e in evidence("position")), strict=True)
@@ -274,13 +328,16 @@ def test_one_vote_is_said_to_be_no_panel_and_shows_no_margin() -> None:
         assert rows["Panel"] == statements.ONE_VOTE
 
 
-def test_convergence_on_a_tie_is_said_wherever_it_happened() -> None:
-    for story in played("robust"):
+def test_no_run_converges_on_a_tie_unless_it_follows_the_paper_which_is_said() -> None:
+    ends = []
+    for story in (*played("robust"), *played("paper")):
         assert story.delivered is not None
-        last = [each.decided for each in story.passes if each.decided and each.decided.winner]
-        tied = [d for d in last[-story.streak :] if d.verdict and d.verdict.tied]
+        counted = [each.decided for each in story.passes if each.decided and each.decided.survived]
+        tied = [d for d in counted[-story.streak :] if d.verdict and d.verdict.tied]
         if story.delivered.status == "converged":
             assert ("on a tie" in story.delivered.reason) == bool(tied)
+            ends.append((story in played("robust"), bool(tied)))
+    assert {*ends} == {(True, False), (False, True), (False, False)}
 
 
 def test_weights_count_in_the_playoff_and_are_said() -> None:

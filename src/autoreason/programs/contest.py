@@ -119,7 +119,8 @@ class ProgramTournament(ProgramStrategy):
         # Judges see no comments: those might reveal where a program comes from.
         texts = {slot: without_comments(each.program) for slot, each in ballot.items()}
         judges = min(self.settings.judges, calls)
-        size = PanelSize(start=judges, early_stop=self.settings.early_stop, calls=calls)
+        ties, early = self.settings.ties_survive, self.settings.early_stop
+        size = PanelSize(start=judges, early_stop=early, calls=calls, ties_survive=ties)
         # Where the tests exclude A, another candidate must take its place.
         return await self.vote(number, texts, size, fallback=None if first == "A" else first)
 

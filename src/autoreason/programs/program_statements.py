@@ -24,7 +24,7 @@ def program_decided(event: PassDecided, k: int | None = None) -> str:
         return "accepted without a vote"
     if event.outcome == "inconclusive" or event.verdict:
         return decided(event, k)
-    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
+    row = f"; {survivals(event.streak, k)}" if event.survived else ""
     return f"{event.winner} goes on ({event.reason or 'unopposed'}){row}"
 
 

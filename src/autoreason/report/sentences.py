@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from autoreason.report.numbers import percent
+from autoreason.report.numbers import count, percent, percent_range
+
+if TYPE_CHECKING:
+    from autoreason.stats.results import Estimate
 
 
 def listed(names: Sequence[str]) -> str:
@@ -37,6 +41,26 @@ def by_chance(result: str, share: float, who: str = "judges") -> str:
     if share == 1:
         return f"even {who} ranking at random always reach {result}"
     return f"{who} ranking at random give {result} {percent(share)} of the time"
+
+
+def jury(models: Iterable[str]) -> str:
+    """`my/model, asked 7 times`: so many judges are not so many opinions; of several models their names."""
+    asked = list(models)
+    names = list(dict.fromkeys(asked))
+    return listed(names) if names[1:] else f"{names[0]}, asked {count(len(asked), 'time')}"
+
+
+def longer(share: Estimate, over: str) -> str:
+    """How often the longer of two texts won."""
+    if share.value is None:
+        return "unknown: no vote was about two texts of different length"
+    if share.low is None or share.high is None:
+        return f"unknown: {share.reason}"
+    interval = percent_range(share.low, share.high)
+    return (
+        f"the longer of two texts is preferred {percent(share.value)} of the time "
+        f"(95 % interval {interval}, over {over}; chance is 50 %)"
+    )
 
 
 def agreement(tau: float | None, who: str = "judges") -> str:

@@ -203,18 +203,13 @@ class Result(Report):
         """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
         if not self.violations:
             return ""
-        passes = self.story.passes
-        dropped = [
-            each for one in passes for each in one.dropped if each.slot not in one.candidates
-        ]
-        candidates = [each for one in passes for each in one.candidates.values()]
-        kept = sum(not each.violations for each in candidates)
-        others = sum(each.reason == "contract" for each in dropped) + len(candidates) - kept
-        also = f", and so did {count(others, 'challenger')}" if others else ""
-        none = "; nothing written in this run kept it" if others and not kept else ""
+        texts = self.story.breaches
+        none = (
+            f"; none of {len(texts)} texts in this run kept it" if texts[1:] and all(texts) else ""
+        )
         broken = statements.violations(self.violations)
         return (
-            f"the text breaks its contract ({broken}){also}{none}; loosen the rule, "
+            f"the text breaks its contract ({broken}){none}; loosen the rule, "
             f"or choose a stronger model with -m, in `autoreason fork {self.run}`"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from statistics import fmean
 
 from autoreason.contract import Violation, count_words
@@ -15,9 +16,11 @@ from autoreason.events import (
     Status,
     Survival,
 )
+from autoreason.stats.length import longer_preferred
+from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share
 from autoreason.story import CONFIRMATION, DRAFTS, Story
-from autoreason.tournament.evidence import chance_of_streak
+from autoreason.tournament.evidence import SurvivalChances, chance_of_streak
 
 
 def deliver(
@@ -64,6 +67,25 @@ def gather_evidence(story: Story) -> Evidence:
     )
 
 
+def longer_preferred_in(story: Story) -> Estimate:
+    """How often the judges of a run preferred the longer of two texts, over all its ballots."""
+    named: dict[str, int] = {f"draft {each.number}": each.words for each in story.drafts}
+    named |= {each.name: count_words(each.text) for each in story.incumbents}
+    cast = [(named, each) for each in story.playoff_ballots]
+    cast += [(named, each) for panel in story.panels.values() for each in panel.ballots]
+    for one in story.passes:
+        slots: dict[str, int] = {name: each.words for name, each in one.candidates.items()}
+        slots["A"] = count_words(one.incumbent)
+        cast += [(slots, each) for each in one.ballots]
+    pairs = [
+        (words[better] - words[worse], at)
+        for at, (words, ballot) in enumerate(cast)
+        for better, worse in combinations(ballot.ranking or (), 2)
+    ]
+    longer_by, ballots = zip(*pairs, strict=True) if pairs else ((), ())
+    return longer_preferred([1.0] * len(pairs), longer_by, clusters=ballots)
+
+
 def _survival(story: Story) -> Survival | None:
     panels = [
         p.decided for p in story.passes if p.decided and p.decided.survival_chance is not None
@@ -74,20 +96,21 @@ def _survival(story: Story) -> Survival | None:
     assert story.settings is not None
     return Survival(
         panels=len(panels),
-        survived=sum(d.winner == "A" for d in panels),
+        survived=sum(d.survived for d in panels),
         expected=sum(chances),
         required_streak=story.settings.k,
         chance=chance_of_streak(story.settings.k, list(_chances(story))),
     )
 
 
-def _chances(story: Story) -> Iterator[float]:
+def _chances(story: Story) -> Iterator[SurvivalChances]:
     """How likely a survival was in each pass that decided something, if judges rank at random."""
     for each in story.passes:
         if each.decided and each.decided.winner:
             chance = each.decided.survival_chance
             # Without a panel chance had no part in it.
-            yield float(each.decided.streak > 0) if chance is None else chance
+            sure = float(each.decided.survived)
+            yield SurvivalChances(sure if chance is None else chance, each.decided.tie_chance)
 
 
 def _preference(story: Story) -> Preference | None:

@@ -8,9 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, combinations_with_replacement, permutations
+from itertools import count as count_from
 from math import comb, factorial, prod
 from typing import NamedTuple
 
+from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.voting import count_votes, is_additive
 
@@ -50,21 +52,37 @@ def chance_of_margin(
     return _estimated(sum(ends.margins[margin:]) if margin else 1.0, ends.sampled)
 
 
-def chance_of_survival(
+def chance_of_win(judges: int, candidates: int, rule: str) -> float:
+    """How often judges who rank at random give a lead that is said to be beyond chance."""
+    chances = (chance_of_margin(judges, margin, candidates, rule) for margin in count_from(1))
+    return next(chance for chance in chances if chance <= BEYOND_CHANCE)
+
+
+class SurvivalChances(NamedTuple):
+    """How a panel ends for a fixed incumbent if judges rank at random."""
+
+    survival: float
+    tie: float
+    """It stays without a lead, and that counts neither way."""
+
+
+def survival_chances(
     judges: int | PanelSize, candidates: int = 3, rule: str = "borda", invalid: tuple[int, ...] = ()
-) -> float:
-    """How often a fixed incumbent, who wins ties and small leads, stays if judges rank at random."""
-    ends = _ends(judges, candidates, rule, invalid)
-    if not isinstance(ends, int):
-        return ends.survival
-    lead = judges.required_lead if isinstance(judges, PanelSize) else 1
-    panels = _random_panels(ends, candidates, rule)
-    # Any candidate may be the incumbent, so it is among those who stay in their share of cases.
-    survived = sum(
-        count * sum(scores[-1] - score < lead for score in scores)
-        for scores, count in panels.items()
-    )
-    return survived / (candidates * sum(panels.values()))
+) -> SurvivalChances:
+    """How often a fixed incumbent survives, and how often it stays without a lead, if judges rank at random."""
+    size = PanelSize(judges) if isinstance(judges, int) else judges
+    ends = _ends(size, candidates, rule, invalid)
+    if isinstance(ends, int):
+        panels = _random_panels(ends, candidates, rule).items()
+        # Any candidate may be the incumbent, so it is among those who stay in their share of cases.
+        total = candidates * sum(count for _, count in panels)
+        leads = sum(count for scores, count in panels if scores[-1] > scores[-2]) / total
+        near = [(s[-1] - score < size.required_lead) * count for s, count in panels for score in s]
+        stays = sum(near) / total
+    else:
+        leads, stays = ends.leads, ends.stays
+    tie = 0.0 if size.ties_survive else stays - leads
+    return SurvivalChances(stays - tie, tie)
 
 
 def _estimated(chance: float, sampled: int) -> float:
@@ -77,7 +95,10 @@ class _Ends(NamedTuple):
 
     margins: tuple[float, ...]
     """The chance of each margin, from 0 on."""
-    survival: float
+    stays: float
+    """The chance of an incumbent to stay."""
+    leads: float
+    """Its chance to stay with a lead."""
     sampled: int
     """Panels in the sample these are estimated from; 0 where they are exact."""
 
@@ -115,15 +136,18 @@ def _gather(
     sampled: int = 0,
 ) -> _Ends:
     margins: defaultdict[int, float] = defaultdict(float)
-    first = 0.0
+    stays = leads = 0.0
     for chance, cast in panels:
         # Where every seat is invalid no candidate leads.
         votes = size.code_rankings(names) + cast
         result = count_votes(rule, votes, names, size.required_lead) if cast else None
         *_, second, best = sorted(result.scores.values()) if result else (0, 0)
         margins[best - second] += chance
-        first += chance if result is None or result.winner == names[0] else 0.0
-    return _Ends(tuple(margins[margin] for margin in range(max(margins) + 1)), first, sampled)
+        if result is None or result.winner == names[0]:
+            stays += chance
+            leads += chance if result and result.margin > 0 else 0.0
+    by_margin = tuple(margins[margin] for margin in range(max(margins) + 1))
+    return _Ends(by_margin, stays, leads, sampled)
 
 
 def _waves(
@@ -183,15 +207,17 @@ def _state(cast: CastBallots, rule: str, names: tuple[str, ...]) -> Hashable:
     return tuple(sorted(cast))
 
 
-def chance_of_streak(k: int, chances: Sequence[float]) -> float:
-    """How likely k survivals in a row are within passes that each have these chances of a survival.
+def chance_of_streak(k: int, chances: Sequence[SurvivalChances]) -> float:
+    """How likely k survivals in a row are within passes that have these chances; ties neither count nor end a row.
 
     A count of survivals would not do: a run that stops at its k-th in a row ends with them by design.
     """
     so_far = [1.0] + [0.0] * (k - 1)
     """By length of the current streak; streaks that have reached k are taken out."""
-    for chance in chances:
-        so_far = [(1 - chance) * sum(so_far), *(chance * each for each in so_far[:-1])]
+    for survival, tie in chances:
+        lost = (1 - survival - tie) * sum(so_far)
+        grown = (survival * each for each in so_far[:-1])
+        so_far = [new + tie * old for new, old in zip((lost, *grown), so_far, strict=True)]
     return max(0.0, 1 - sum(so_far))
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Plan
+from autoreason.jobs.job import Plan, Plans
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import share_changed
 from autoreason.settings import Settings
@@ -23,7 +23,7 @@ from autoreason.tournament.drafts import choose_draft
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel_size import pass_size
-from autoreason.tournament.plan import CALLS_PER_TEXT, likely_plan, max_plan, min_plan
+from autoreason.tournament.plan import CALLS_PER_TEXT, broken_plan, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
 from autoreason.tournament.stop import ShareChanged, chosen_rules, describe_survivals
 from autoreason.tournament.strategy import Strategy
@@ -94,6 +94,15 @@ class Tournament(Strategy):
         return min_plan(settings), likely_plan(settings), max_plan(settings)
 
     @classmethod
+    def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
+        """Where no text keeps the contract of the task, the first pass is the last."""
+        low, likely, high = super().fit_plans(plans, task, settings)
+        if not task.contract.empty:
+            broken = broken_plan(settings, given=task.draft is not None)
+            low = min(low, broken, key=lambda plan: sum(plan.values()))
+        return low, likely, high
+
+    @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
         """Up to the end of the first pass, and what comes after the last one; no pass begins without those."""
         if not settings.playoff + settings.confirmation:
@@ -132,8 +141,8 @@ class Tournament(Strategy):
 
     def _describe_streak(self) -> str:
         """How many survivals of the last streak were not decided by a vote."""
-        last = [each.decided for each in self.story.passes if each.decided and each.decided.winner]
-        streak = last[-self.story.streak :]
+        decided = [each.decided for each in self.story.passes if each.decided]
+        streak = [each for each in decided if each.survived][-self.story.streak :]
         kinds = (
             (sum(each.verdict is not None and each.verdict.tied for each in streak), "on a tie"),
             (sum(each.outcome == "unopposed" for each in streak), "unopposed"),

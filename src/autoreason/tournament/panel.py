@@ -11,7 +11,7 @@ from autoreason.jobs.randomness import draw
 from autoreason.jobs.tasks import use_in_order
 from autoreason.stats.ranks import agreement
 from autoreason.tournament.code_judges import CodeJudges
-from autoreason.tournament.evidence import chance_of_margin, chance_of_survival
+from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
 from autoreason.tournament.judges import cast_ballot
 from autoreason.tournament.orders import balanced_orders, random_orders
 from autoreason.tournament.panel_size import PanelSize
@@ -43,10 +43,10 @@ class Panel:
         return tuple(ballot.seat for ballot in self.ballots if not ballot.ranking)
 
     @property
-    def survival_chance(self) -> float:
-        """How often the first of the texts, which wins ties, wins a panel like this one if judges rank at random."""
+    def survival_chances(self) -> SurvivalChances:
+        """How often the first of the texts survives a panel like this one if judges rank at random."""
         rule = self.context.settings.voting
-        return chance_of_survival(self.size, len(self.texts), rule, self.invalid_seats)
+        return survival_chances(self.size, len(self.texts), rule, self.invalid_seats)
 
     async def run(self) -> Verdict | None:
         """The verdict, or None where too few ballots are valid."""

@@ -32,6 +32,8 @@ class PanelSize:
     """How often each seat's ballot counts, seats by turns, in quarters; empty where all count once."""
     required_lead: int = 1
     """Points by which others must lead the first in the tie order."""
+    ties_survive: bool = False
+    """Whether the first in the tie order survives where it stays without a lead."""
     single: bool = False
     """Whether one judge was asked for by name, so that one ballot decides."""
 
@@ -111,7 +113,8 @@ def pass_size(settings: Settings, texts: Collection[str] = ("A",)) -> PanelSize:
 
 def whole_size(settings: Settings) -> PanelSize:
     """A panel of as many judges as one starts with, all of whom are asked."""
-    return PanelSize(start=settings.judges, single=settings.judges == 1)
+    judges, ties = settings.judges, settings.ties_survive
+    return PanelSize(start=judges, single=judges == 1, ties_survive=ties)
 
 
 def quorum(judges: int) -> int:

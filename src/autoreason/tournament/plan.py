@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
+
 from autoreason.jobs.job import Plan, Plans
 from autoreason.settings import Settings
 from autoreason.tournament.candidates import (
@@ -12,9 +15,9 @@ from autoreason.tournament.candidates import (
 )
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.critics import CRITICS
-from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import seat_calls
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.panel_size import whole_size
 
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
@@ -47,14 +50,22 @@ def min_plan(settings: Settings) -> Plan:
     return min(found_nothing, small_changes, key=lambda plan: sum(plan.values()))
 
 
+def broken_plan(settings: Settings, *, given: bool) -> Plan:
+    """No text keeps the contract, so that each is sent back and the first pass is the last."""
+    drafts, revisions = 0 if given else settings.max_drafts, len(revisers_by_slot(settings))
+    texts = {"author": drafts, "reviser": revisions, "synthesizer": writes_synthesis(settings)}
+    return {role: CALLS_PER_TEXT * number for role, number in texts.items()}
+
+
 def likely_plan(settings: Settings) -> Plan:
-    """As many passes as chance alone would take until A survives k times in a row."""
-    panel = PanelSize(settings.judges, required_lead=settings.required_lead)
-    stays = chance_of_survival(panel, ballot_size(settings), settings.voting)
+    """As many passes as chance alone would take until A survives k times in a row, ties aside."""
+    panel = replace(whole_size(settings), required_lead=settings.required_lead)
+    survival, tie = survival_chances(panel, ballot_size(settings), settings.voting)
     expected = 0.0
     for _ in range(settings.k):
-        # A streak of one more: those before it and one pass, as often as it takes until A stays.
-        expected = (expected + 1) / stays
+        # A streak of one more: those before it and one pass, as often as it takes until A survives that;
+        # after a tie it takes one more pass and not the streak again.
+        expected = (expected * (1 - tie) + 1) / survival if survival else inf
     passes = round(min(settings.passes, expected))
     return {
         "author": settings.drafts,

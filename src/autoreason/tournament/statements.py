@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from autoreason.contract import count_words
 from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
-from autoreason.report.sentences import agreement, by_chance, listed, positions
+from autoreason.report.sentences import agreement, by_chance, jury, listed, longer, positions
+from autoreason.story import CONFIRMATION
 from autoreason.tournament.candidates import SLOT_NAMES
 
 if TYPE_CHECKING:
@@ -99,12 +101,23 @@ def decided(event: PassDecided, k: int | None = None) -> str:
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
     if event.outcome == "unjudged":
         return f"accepted without a vote, {count(event.words, 'word')}"
-    row = f"; {survivals(event.streak, k)}" if event.winner == "A" and event.streak else ""
+    row = f"; {survivals(event.streak, k)}" if event.survived else ""
+    if event.outcome == "unconfirmed":
+        still = f", still {survivals(event.streak, k)}" if event.streak else ""
+        row = f"; that confirms nothing{still}"
+    if event.violations:
+        row = f"; {uncounted(event)}"
     if event.verdict is None:
         return f"{event.winner} is unopposed ({event.reason or 'no challenger'}){row}"
-    verb = "survives" if event.winner == "A" else "wins"
+    verb = "survives" if event.survived else "stays" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
+
+
+def uncounted(event: PassDecided) -> str:
+    """Why a pass after which A stays is no survival; empty where it is one."""
+    breaks = f"does not count: breaks the contract ({violations(event.violations)})"
+    return breaks if event.violations else ""
 
 
 def panel(event: PanelDecided) -> str:
@@ -131,7 +144,8 @@ def survivals(streak: int, k: int | None) -> str:
 def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
     """A first text: its length, how many it was chosen from, what it breaks."""
     chosen = f"; number {event.number} of {of} drafts" if of > 1 else ""
-    broken = f"; breaks the contract: {violations(event.violations)}" if event.violations else ""
+    breaks = f"{of} tries, none keeps the contract" if of > 1 else "breaks the contract"
+    broken = f"; {breaks}: {violations(event.violations)}" if event.violations else ""
     return f"{count(event.words, 'word')}{chosen}{broken}"
 
 
@@ -318,12 +332,12 @@ def survival(found: Survival | None) -> str:
     usual = decimal(found.expected)
     if found.required_streak is None:
         return (
-            f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep"
-            f" it in {usual}, and in as many or more {percent(found.chance)} of the time"
+            f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let"
+            f" it survive {usual}, and as many or more {percent(found.chance)} of the time"
         )
     sentence = (
-        f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would keep it "
-        f"in {usual}"
+        f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let it "
+        f"survive {usual}"
     )
     if not found.chance:
         # In fewer passes than that no judges can.
@@ -355,7 +369,26 @@ def weights(decided: PlayoffDecided) -> str:
     return f", ballots weighted by how often judges were right about your records ({each})"
 
 
-def preference(found: Preference | None, origin: str = "", draft: DraftReady | None = None) -> str:
+def length(story: Story) -> str:
+    """Whether judges like what is long, where what is delivered is longer; else empty."""
+    from autoreason.tournament.delivery import longer_preferred_in
+
+    more = count_words(story.text or "") - story.draft.words if story.draft else 0
+    share = longer_preferred_in(story)
+    if more <= 0 or share.value is None or story.settings is None:
+        return ""
+    remedy = "model share its taste; a mixed jury (two or more --judge-model) is the remedy"
+    if len({*story.settings.models.judges}) > 1:
+        remedy = "models share what all of them like; only other models, or people, do not"
+    return (
+        f"{count(more, 'word')} more than {first_draft(story.draft)}; on these ballots "
+        f"{longer(share, count(share.n, 'ballot'))}; fresh judges of the same {remedy}"
+    )
+
+
+def preference(
+    found: Preference | None, origin: str = "", draft: DraftReady | None = None, asked: str = ""
+) -> str:
     """How many judges who chose nothing prefer the delivered text to the draft that the passes began with."""
     first = first_draft(draft)
     if origin == "draft":
@@ -369,7 +402,7 @@ def preference(found: Preference | None, origin: str = "", draft: DraftReady | N
         )
     interval = percent_range(found.low, found.high)
     preferred = (
-        f"{found.prefer} of {count(found.judges, 'fresh judge')} prefer the delivered text to {first} "
+        f"{found.prefer} of {count(found.judges, 'fresh judge')}{asked} prefer the delivered text to {first} "
         f"(95 % interval {interval})"
     )
     if found.low > 0.5:
@@ -398,7 +431,10 @@ def evidence(
         judged.append(("Agreement", agreement(found.agreement)))
         if story.playoff:
             judged.append(("Playoff", playoff(story.playoff, story.draft)))
-        judged.append(("Confirmation", preference(found.preference, origin, story.draft)))
+        fresh = story.panels.get(CONFIRMATION)
+        asked = f" ({jury(each.model for each in fresh.ballots)})" if fresh else ""
+        judged.append(("Confirmation", preference(found.preference, origin, story.draft, asked)))
+        judged += [("Length", taste)] if (taste := length(story)) else []
     else:
         judged = [("Evidence", UNJUDGED)]
     rules = [("Contract", contract(story.task.contract, broken))] if story.task else []
@@ -406,7 +442,9 @@ def evidence(
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     rows.append(("Leaks", leaks(found.leaks)))
     if found.ties:
-        rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top"))
+        counts = story.settings and story.settings.ties_survive
+        worth = "" if counts else ", which confirms nothing"
+        rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top{worth}"))
     left_out = [
         note
         for note, number in (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from autoreason.contract import Violation
 from autoreason.parsing.documents import share_changed
 from autoreason.plugins import load_function, short
-from autoreason.report.numbers import percent
+from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
 from autoreason.story import Story
 
@@ -56,6 +57,23 @@ def plateau(number: int, share: float, changed: ShareChanged = share_changed) ->
     return rule
 
 
+def contract_never_kept(story: Story) -> str:
+    """Over after the drafts and a pass that brought no text that keeps its contract, by what was never kept."""
+    breaches = story.breaches
+    if not any(each.decided and each.decided.winner for each in story.passes) or not all(breaches):
+        return ""
+    first, *others = ({_limit(each): each.message for each in broken} for broken in breaches)
+    never = "; ".join(first[name] for name in first if all(name in each for each in others))
+    limits = f": {never}" if never else ", although each limit was kept by some"
+    return f"none of {count(len(breaches), 'text')} kept the contract{limits}"
+
+
+def _limit(broken: Violation) -> str:
+    """Which limit it is; the message of some differs from text to text."""
+    is_named = broken.rule in ("sections", "must_include", "must_not_include")
+    return broken.message if is_named else broken.rule
+
+
 def any_of(*rules: StopRule) -> StopRule:
     """Over as soon as one of the rules says so."""
     return lambda story: next(filter(None, (rule(story) for rule in rules)), "")
@@ -72,10 +90,14 @@ def all_of(*rules: StopRule) -> StopRule:
 
 
 def chosen_rules(settings: Settings, changed: ShareChanged = share_changed) -> StopRule:
-    """A plateau, where one is set, and the user's own rules: any of them ends the run."""
-    levels = (settings.plateau, settings.plateau_change, changed)
-    own = map(_load, settings.stop_rules)
-    return any_of(plateau(*levels), *own) if settings.plateau else any_of(*own)
+    """A contract that is never kept, a plateau, where one is set, and the user's own rules: any of them ends the run.
+
+    The paper's runs go on whatever their texts break.
+    """
+    rules: list[StopRule] = [] if settings.protocol == "paper" else [contract_never_kept]
+    if settings.plateau:
+        rules.append(plateau(settings.plateau, settings.plateau_change, changed))
+    return any_of(*rules, *map(_load, settings.stop_rules))
 
 
 def _load(name: str) -> StopRule:

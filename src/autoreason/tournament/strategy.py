@@ -32,6 +32,7 @@ from autoreason.tournament.authors import MissingText, WrittenText, violations, 
 from autoreason.tournament.code_judges import CodeJudges
 from autoreason.tournament.delivery import deliver
 from autoreason.tournament.drafts import prepare_draft
+from autoreason.tournament.evidence import SurvivalChances
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
@@ -198,8 +199,8 @@ class Strategy(Job):
         winner = next(slot for slot in ballot if slot == verdict.winner)
         # Excluded, or in breach of its contract, A cannot survive, whatever judges say.
         may_survive = "A" in ballot and self.incumbent.keeps_contract
-        chance = panel.survival_chance if may_survive else None
-        return self.decide(number, winner, verdict=verdict, survival_chance=chance)
+        chances = panel.survival_chances if may_survive else None
+        return self.decide(number, winner, verdict=verdict, chances=chances)
 
     def decide(
         self,
@@ -207,18 +208,23 @@ class Strategy(Job):
         winner: Slot,
         *,
         verdict: Verdict | None = None,
-        survival_chance: float | None = None,
+        chances: SurvivalChances | None = None,
         reason: str = "",
     ) -> None:
-        """End a pass that has a winner, by a vote or unopposed; A survives it only if it keeps its contract."""
-        survived = winner == "A" and self.incumbent.keeps_contract
+        """End a pass that has a winner; A survives if it keeps its contract and, after a vote, leads."""
+        outcome: PassOutcome = "decided" if verdict else "unopposed"
+        streak = 0
+        if winner == "A" and self.incumbent.keeps_contract:
+            # A tie neither counts nor ends the streak.
+            leads = verdict is None or verdict.margin > 0 or self.settings.ties_survive
+            outcome, streak = outcome if leads else "unconfirmed", self.story.streak + leads
         self.end_pass(
             number,
-            "decided" if verdict else "unopposed",
+            outcome,
             winner,
-            streak=self.story.streak + 1 if survived else 0,
+            streak=streak,
             verdict=verdict,
-            survival_chance=survival_chance,
+            chances=chances,
             reason=reason,
         )
 
@@ -230,12 +236,13 @@ class Strategy(Job):
         *,
         streak: int = 0,
         verdict: Verdict | None = None,
-        survival_chance: float | None = None,
+        chances: SurvivalChances | None = None,
         reason: str = "",
     ) -> None:
         """End a pass; after too many inconclusive ones the run pauses."""
         self.check_pass_started(number)
         text = self.incumbent.text
+        uncounted = winner == "A" and not self.incumbent.keeps_contract
         if winner and winner != "A":
             text = self.story.passes[-1].text(winner)
         self.emit(
@@ -247,7 +254,9 @@ class Strategy(Job):
                 streak=streak if winner else self.story.streak,
                 words=count_words(text),
                 verdict=verdict,
-                survival_chance=survival_chance,
+                survival_chance=chances.survival if chances else None,
+                tie_chance=chances.tie if chances else 0.0,
+                violations=violations(self.context, text) if uncounted else (),
                 reason=reason,
             )
         )

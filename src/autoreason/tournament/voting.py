@@ -148,8 +148,11 @@ class _Goal(NamedTuple):
     def slack(self, leader: str, rival: str, scores: Mapping[str, int]) -> int:
         """Points to spare over the lead that `leader` needs; negative where it falls short."""
         needed = int(self.tie_order.index(rival) < self.tie_order.index(leader))
+        if leader == self.tie_order[0]:
+            # It is to stay ahead without what is required of others: a tie confirms nothing.
+            needed = self.required_lead
         if self.close_margin is not None and self.tie_order[0] in (leader, rival):
-            needed = self.close_margin + 1
+            needed = max(needed, self.close_margin + 1)
         return scores[leader] - scores[rival] - self.max_loss - needed
 
     def reached_by(self, leader: str, scores: Mapping[str, int]) -> bool:

@@ -185,7 +185,7 @@ def test_dead_judges_are_exit_5_and_the_table_comes_with_resume(
     resumed = inside("resume")
     assert resumed.status == 0
     assert all(name in resumed.out for name in TEXTS)
-    assert "3 votes counted" in resumed.out
+    assert "3 votes counted, of echo/echo, asked 3 times" in resumed.out
 
 
 def test_names_that_look_like_markup_are_names(inside: Inside) -> None:

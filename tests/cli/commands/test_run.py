@@ -403,10 +403,12 @@ def test_a_contract_nobody_can_keep_is_said_with_the_remedy(quick_shell: Shell) 
     assert done.returncode == 0
     told = " ".join(done.stderr.split())
     assert (
-        "Attention the text breaks its contract (“unicorn” is missing), and so did 4 challengers; "
-        "nothing written in this run kept it; loosen the rule, or choose a stronger model with -m, "
-        "in `autoreason fork "
+        "Attention the text breaks its contract (“unicorn” is missing); none of 12 texts in this run "
+        "kept it; loosen the rule, or choose a stronger model with -m, in `autoreason fork "
     ) in told
+    assert "Ended: none of 12 texts kept the contract: “unicorn” is missing." in told
+    assert "10 tries, none keeps the contract: “unicorn” is missing" in told
+    assert told.count("begins; A has") == 1
     assert "Attention" in quick_shell("show").stdout
     assert "Attention" not in quick_shell("run", BRIEF, *FAST).stderr
 

@@ -12,7 +12,8 @@ from tests.cli.views.test_live import Clock, ended, in_pass_three
 
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.screen import Screen, draw
-from autoreason.events import CodeBallot, PassStarted
+from autoreason.contract import Violation
+from autoreason.events import CodeBallot, PassDecided, PassStarted
 from autoreason.exchange import CallRetried, CallStarted, TextArrived
 from autoreason.tournament.statements import ONE_VOTE
 
@@ -67,6 +68,21 @@ def test_the_ballot_of_a_metric_that_judges_is_shown_with_its_pass() -> None:
     for event in (made_up.STARTED, made_up.DRAFTED, *made_up.a_pass(1, "AB", 0, verdict)):
         live.on_event(event)
     assert any("metric AB > B > A" in line for line in seen(live, terminal(100)))
+
+
+def test_drafts_and_passes_that_break_the_contract_say_so_as_they_happen() -> None:
+    live = Live("amber-fox", clock=Clock())
+    broken = (Violation("sections", "no heading “Risks”"),)
+    drafted = replace(made_up.DRAFTED, violations=broken, number=3, of=10)
+    *before, decided = made_up.a_pass(1, "A", 0, made_up.verdict(8, 6, 4))
+    assert isinstance(decided, PassDecided)
+    for event in (made_up.STARTED, drafted, *before, replace(decided, violations=broken)):
+        live.on_event(event)
+    text = " ".join(" ".join(seen(live, terminal(200))).split())
+    assert "10 tries, none keeps the contract: no heading “Risks”" in text
+    assert "does not count: breaks the contract (no heading “Risks”)" in text
+    assert "words 0 of" not in text
+    assert "A breaks the contract, pass 1 of 15" in text
 
 
 def test_a_long_run_stays_within_the_height() -> None:

@@ -133,7 +133,7 @@ def test_decisions_by_the_tie_rule_are_counted() -> None:
     assert tie.tied
     finding = finding_of(check_ballots.ties, [run(*(audited_pass(tie) for _ in range(20)))])
     assert finding.level == "alarm"
-    assert "100 % of the survivals of A are such ties" in finding.statement
+    assert "100 % of those that A won are such ties" in finding.statement
     assert finding_of(check_ballots.ties, [run(won_by("A"))]).level == "fine"
 
 

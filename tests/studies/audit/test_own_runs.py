@@ -83,7 +83,7 @@ async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(
     for audited_pass in run.passes:
         assert audited_pass.panel is not None
         assert len(audited_pass.panel.sample) == audited_pass.panel.always_asked == min(sizes)
-        assert audited_pass.panel.chance_of_a is not None
+        assert audited_pass.panel.chances_of_a is not None
     for final in run.finals:
         assert len(final.sample) == final.seats
 

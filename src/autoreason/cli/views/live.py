@@ -405,6 +405,8 @@ class Live:
             if left > 0 and self.contest
             else []
         )
+        if ends and story.incumbent and not story.incumbent.keeps_contract:
+            ends = ["A breaks the contract"]
         if story.passes:
             ends.append(f"pass {story.passes[-1].number} of {story.settings.passes}")
         else:

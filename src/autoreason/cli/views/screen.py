@@ -139,7 +139,7 @@ def _trajectory(live: Live, room: int) -> list[Text]:
         return []
     origin = "given" if draft.given else "written"
     lines = [
-        Text(f"{'':{_INDENT}}draft  {origin}, {numbers.count(draft.words, 'word')}", style="dim")
+        Text(f"{'':{_INDENT}}draft  {origin}, {statements.draft(draft, draft.of)}", style="dim")
     ]
     hidden = len(passes) - room
     if hidden > 0:
@@ -183,7 +183,8 @@ def _pass(each: RecordedPass, live: Live) -> Text:
         line.append_text(why)
     line.append(f"{numbers.count(decided.words, 'word'):>12}", style="dim")
     if decided.winner == "A" and live.contest:
-        line.append(f"  {decided.streak} of {settings.k}", style="green")
+        row = statements.uncounted(decided) or f"{decided.streak} of {settings.k}"
+        line.append(f"  {row}", style="green" if decided.survived else "yellow")
     for name, ballot in (verdict.code if verdict else {}).items():
         line.append(f"  {name} {statements.code_ballot(ballot)}", style="dim")
     return line

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autoreason.contract import Contract
+from autoreason.tournament.evidence import SurvivalChances
 from autoreason.tournament.voting import BUILT_IN, count_votes, from_scores
 
 SLOTS = ("A", "B", "AB")
@@ -50,7 +51,7 @@ class AuditedPanel:
     """Whether all judges saw the texts in one order; None for a panel of one."""
     always_asked: int | None = None
     """Seats that are asked whatever the others say; None where the panel's size was fixed."""
-    chance_of_a: float | None = None
+    chances_of_a: SurvivalChances | None = None
     """How often A would survive such a panel of judges who rank at random; None where its size was fixed."""
 
     @property
@@ -100,6 +101,8 @@ class AuditedPass:
     streak: int | None
     panel: AuditedPanel | None
     """None where there was no panel."""
+    unconfirmed: bool = False
+    """A stayed without a lead, and its run counts that neither way."""
     texts: Mapping[str, str]
     """By slot; empty where no texts were kept."""
     words: Mapping[str, int]

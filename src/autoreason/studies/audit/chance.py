@@ -134,14 +134,16 @@ class Course(NamedTuple):
 
 
 @cache
-def survivals_by_chance(chance: float, passes: int, k: int | None) -> Part:
-    """Survivals less those expected, of a run that ends after k in a row or so many passes."""
+def survivals_by_chance(chance: float, passes: int, k: int | None, tie: float = 0.0) -> Part:
+    """Survivals less those expected, of a run that ends after k in a row, ties aside, or so many passes."""
     alive: dict[tuple[int, int], float] = {(0, 0): 1.0}
     chances: defaultdict[complex, float] = defaultdict(float)
     for number in range(1, passes + 1):
         further: defaultdict[tuple[int, int], float] = defaultdict(float)
         for (survived, row), p in alive.items():
-            further[survived, 0] += p * (1 - chance)
+            further[survived, 0] += p * (1 - chance - tie)
+            if tie:
+                further[survived, row] += p * tie
             if k and row + 1 == k:
                 chances[round(survived + 1 - number * chance, 9)] += p * chance
             else:

@@ -200,7 +200,7 @@ def ties(runs: Runs) -> AuditFinding:
     by_a = sum(panel.winner == "A" for panel in tied)
     if by_a:
         survivals = sum(panel.winner == "A" for panel in decided)
-        sentence += f"; {percent(by_a / survivals)} of the survivals of A are such ties"
+        sentence += f"; {percent(by_a / survivals)} of those that A won are such ties"
     number = share(len(tied), len(decided))
     return _TIES.finding(share_level(number, 0.1, 0.25), sentence, number)
 

@@ -34,7 +34,8 @@ from autoreason.studies.audit.findings import (
     number_of,
     part,
 )
-from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.evidence import SurvivalChances, survival_chances
+from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.voting import BUILT_IN
 
 _topic = partial(Topic, "stopping")
@@ -84,21 +85,26 @@ _LONG, _UNUSUAL = 600.0, 8.0
 
 def survival(runs: Runs) -> AuditResult:
     """How often A survived, against what judges ranking at random give under the same rule for stopping."""
-    chances, parts, leads, survived = [], [], [], 0
+    chances: list[float] = []
+    parts, leads, survived = [], [], 0
     for run in runs:
         decided = [
-            (p.winner == "A", _chance_of_a(p)) for p in _panels_with_a([run]) if _has_decided(p)
+            (each.panel, each.unconfirmed)
+            for each in run.passes
+            if each.panel and _has_decided(each.panel)
         ]
         if not decided:
             continue
-        course = Course.of([won for won, _ in decided], run.k)
-        run_chances = [chance for _, chance in decided]
+        course = Course.of(
+            [p.winner == "A" for p, unconfirmed in decided if not unconfirmed], run.k
+        )
+        run_chances, ties = zip(*(_chances_of_a(panel) for panel, _ in decided), strict=True)
         # A run that converged could have gone on; any other ended where it did.
         passes = (
             max(len(run_chances), run.max_passes or 0) if course.converged else len(run_chances)
         )
         chance = round(fmean(run_chances), 4)
-        parts.append(survivals_by_chance(chance, passes, course.k))
+        parts.append(survivals_by_chance(chance, passes, course.k, round(fmean(ties), 4)))
         # By the same rounded chance, or what was observed would lie between what is possible.
         leads.append(sum(course.survived) - len(run_chances) * chance)
         chances += run_chances
@@ -108,7 +114,7 @@ def survival(runs: Runs) -> AuditResult:
     expected = fsum(chances)
     sentence = (
         f"A survived {part(survived, len(chances), 'panel')}; "
-        f"judges ranking at random would keep it in {expected:.0f}"
+        f"judges ranking at random would let it survive {expected:.0f}"
     )
 
     def conclude(p: float) -> Conclusion:
@@ -124,20 +130,28 @@ def survival(runs: Runs) -> AuditResult:
 
 
 def _has_decided(panel: AuditedPanel) -> bool:
-    return bool(panel.valid and panel.winner and panel.rule in BUILT_IN)
+    """Whether a vote over A and others was decided."""
+    contested = "A" in panel.candidates and len(panel.candidates) > 1
+    return bool(contested and panel.valid and panel.winner and panel.rule in BUILT_IN)
 
 
-def _chance_of_a(panel: AuditedPanel) -> float:
-    if panel.chance_of_a is not None:
-        return panel.chance_of_a
-    return chance_of_survival(panel.valid or 1, len(panel.candidates), panel.rule)
+def _chances_of_a(panel: AuditedPanel) -> SurvivalChances:
+    if panel.chances_of_a is not None:
+        return panel.chances_of_a
+    # Records of other programs count a tie as a survival, as the paper has it.
+    size = PanelSize(panel.valid or 1, ties_survive=True)
+    return survival_chances(size, len(panel.candidates), panel.rule)
 
 
 def streaks(runs: Runs) -> AuditResult:
     """Whether A survives more often right after a survival than otherwise."""
     courses = [
         Course.of(
-            [audited.winner == "A" for audited in run.passes if audited.winner and audited.panel],
+            [
+                audited.winner == "A"
+                for audited in run.passes
+                if audited.winner and audited.panel and not audited.unconfirmed
+            ],
             run.k,
         )
         for run in runs
@@ -212,7 +226,8 @@ def convergence(runs: Runs) -> AuditFinding:
 
 
 def _last(run: AuditedRun) -> tuple[AuditedPass, ...]:
-    return run.passes[-(run.k or 1) :]
+    """The passes that ended it."""
+    return tuple(each for each in run.passes if not each.unconfirmed)[-(run.k or 1) :]
 
 
 def _empty(audited: AuditedPass) -> bool:
@@ -353,12 +368,3 @@ def _slow(run: AuditedRun) -> Iterator[str]:
     for audited in run.passes:
         if audited.seconds and audited.seconds > max(_LONG, _UNUSUAL * usual):
             yield f"pass {audited.number} took {audited.seconds / usual:.0f} times as long as usual"
-
-
-def _panels_with_a(runs: Runs) -> Iterator[AuditedPanel]:
-    return (
-        audited.panel
-        for run in runs
-        for audited in run.passes
-        if audited.panel and "A" in audited.panel.candidates and len(audited.panel.candidates) > 1
-    )

@@ -30,7 +30,7 @@ from autoreason.studies.audit.audited_record import (
     shared_order,
 )
 from autoreason.task import Task
-from autoreason.tournament.evidence import chance_of_survival
+from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
 from autoreason.tournament.panel_size import pass_size, quorum
 
@@ -192,6 +192,7 @@ def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> 
         winner=decided.winner if decided else None,
         streak=decided.streak if decided else None,
         panel=_pass_panel(recorded, settings, replies),
+        unconfirmed=decided is not None and decided.outcome == "unconfirmed",
         texts=texts,
         words={slot: len(text.split()) for slot, text in texts.items()},
         critique_words=sum(len(replies.split()) for replies in prose) if prose else None,
@@ -217,7 +218,7 @@ def _pass_panel(
     return replace(
         panel,
         always_asked=size.first_wave(texts, rule),
-        chance_of_a=chance_of_survival(size, len(texts), rule, invalid) if "A" in texts else None,
+        chances_of_a=survival_chances(size, len(texts), rule, invalid) if "A" in texts else None,
     )
 
 

@@ -96,6 +96,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """None where there is no winner beyond chance."""
     chance: float | None
     """Probability of at least this lead if judges ranked at random."""
+    wins_by_chance: float = 0.0
+    """How often such judges give a winner; what is then left of 5 % is for losers. 0 where duels decide."""
     condorcet_winner: str | None
     cycles: tuple[tuple[str, ...], ...]
     agreement: float | None
@@ -115,6 +117,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Rules of the contract that each text breaks."""
     words_before_cut: dict[str, int] = {}
     """Words of the texts that were cut to the length of the shortest, before that."""
+    judges: tuple[str, ...] = ()
+    """The model of every judge who was asked."""
     pairwise: bool = False
     """Judges saw two texts at a time; the text with the most votes leads."""
     clustered: bool = False
@@ -137,7 +141,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         return any(
             duel.behind == name
             and duel.p_value_adjusted is not None
-            and duel.p_value_adjusted <= BEYOND_CHANCE
+            and duel.p_value_adjusted + self.wins_by_chance <= BEYOND_CHANCE
             for duel in self.duels
         )
 
@@ -182,6 +186,7 @@ def report(
     ballots: Sequence[BallotCast],
     *,
     chance: float | None = None,
+    wins_by_chance: float = 0.0,
     clustered: bool = False,
     abstained: int = 0,
     pairwise: bool = False,
@@ -210,6 +215,7 @@ def report(
         repeats=repeats,
         winner=_winner(standings, duels, chance, pairwise=pairwise),
         chance=chance,
+        wins_by_chance=wins_by_chance,
         condorcet_winner=elections.condorcet_winner(rankings),
         cycles=tuple(elections.cycles(rankings)),
         agreement=_agreement(rankings, clusters),
@@ -220,6 +226,7 @@ def report(
         longer_preferred=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
         detectable=_detectable(standings, duels, repeats if clustered else None, chance),
         abstained=abstained,
+        judges=tuple(ballot.model for ballot in ballots),
         pairwise=pairwise,
         clustered=clustered,
     )

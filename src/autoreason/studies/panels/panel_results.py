@@ -15,6 +15,7 @@ from autoreason.studies.panels.pairwise import duels_of, votes_by_pair
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.studies.panels.ranked import STAGE
 from autoreason.task import Entry
+from autoreason.tournament.evidence import chance_of_win
 
 
 def panel_report(story: Story) -> PanelReport:
@@ -40,8 +41,11 @@ def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
         for ballot in panel.ballots
         if ballot.ranking
     ]
-    chance = panel.verdict.chance if panel.verdict else None
-    return report(judged, words, panel.ballots, chance=chance)
+    if panel.verdict is None or story.settings is None:
+        return report(judged, words, panel.ballots)
+    by_chance = chance_of_win(len(judged), len(words), story.settings.voting)
+    chance = panel.verdict.chance
+    return report(judged, words, panel.ballots, chance=chance, wins_by_chance=by_chance)
 
 
 def _fold_pairs(story: Story, words: Mapping[str, int]) -> PanelReport:

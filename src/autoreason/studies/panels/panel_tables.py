@@ -13,9 +13,8 @@ from autoreason.report.numbers import (
     p_value,
     percent,
     percent_interval,
-    percent_range,
 )
-from autoreason.report.sentences import agreement, positions
+from autoreason.report.sentences import agreement, jury, longer, positions
 from autoreason.report.table import Table, figures, words
 
 if TYPE_CHECKING:
@@ -122,6 +121,8 @@ def _position(report: PanelReport) -> str:
 
 def _ballots(report: PanelReport) -> str:
     sentence = f"{count(report.ballots, 'vote')} counted"
+    if report.judges:
+        sentence += f", of {jury(report.judges)}"
     if report.abstained:
         sentence += f"; {report.abstained} left out because the judge flipped with the order"
     return f"{sentence}; {report.invalid or 'no'} invalid {'ballot' if report.invalid == 1 else 'ballots'}"
@@ -129,16 +130,7 @@ def _ballots(report: PanelReport) -> str:
 
 def _length(report: PanelReport) -> str:
     share = report.longer_preferred
-    if share.value is None:
-        return "unknown: no vote was about two texts of different length"
-    if share.low is None or share.high is None:
-        return f"unknown: {share.reason}"
-    interval = percent_range(share.low, share.high)
-    over = count(share.n, "repeat" if report.clustered else "vote")
-    return (
-        f"the longer of two texts is preferred {percent(share.value)} of the time "
-        f"(95 % interval {interval}, over {over}; chance is 50 %)"
-    )
+    return longer(share, count(share.n, "repeat" if report.clustered else "vote"))
 
 
 def _power(report: PanelReport) -> str:

@@ -42,6 +42,8 @@ class Courses:
     """Calls so far, the first draft included."""
     small_changes: Counts
     """How many of the latest displacements in a row changed little, as a plateau counts them."""
+    survivals: Counts
+    """Survivals in a row, as k counts them."""
 
 
 def play_fast(
@@ -96,7 +98,8 @@ def run_courses(world: World, settings: Settings, luck: RandomDraws) -> Courses:
     quality, length, taste = np.zeros((3, *incumbent.shape))
     incumbents = Texts(quality, length, taste, np.zeros_like(incumbent))
     enter_texts(incumbents, text.born, text)
-    calls, small_changes = np.ones_like(incumbent), np.zeros_like(incumbent)
+    calls = np.ones_like(incumbent)
+    small_changes, survivals = np.zeros_like(incumbent), np.zeros_like(incumbent)
     for number in range(1, settings.passes + 1):
         pass_luck = luck.of_pass(number)
         critics, has_problems = _criticise(world, settings, pass_luck, text)
@@ -111,28 +114,31 @@ def run_courses(world: World, settings: Settings, luck: RandomDraws) -> Courses:
         )
         ballot = (text, revision, synthesis)
         worth = np.stack([one.worth(world, number) for one in ballot], axis=1)
-        winner, judged = panels.judge(world, luck, number, worth)
+        winner, judged, leads = panels.judge(world, luck, number, worth)
         winner = np.where(has_problems, winner, 0)
         before, text = text, _chosen(ballot, winner)
         small = share_changed(world, before.quality, text.quality) <= settings.plateau_change
         streak = np.where(small, small_changes[:, number - 1] + (winner > 0), 0)
         small_changes[:, number] = streak
+        # Where critics find nothing there is no vote.
+        counts = leads | ~has_problems | settings.ties_survive
+        survivals[:, number] = np.where(winner > 0, 0, survivals[:, number - 1] + counts)
         incumbent[:, number] = incumbent[:, number - 1] + (winner > 0)
         calls[:, number] = calls[:, number - 1] + critics + np.where(has_problems, 2 + judged, 0)
         enter_texts(incumbents, incumbent[:, number], text)
-    return Courses(incumbents, incumbent, calls, small_changes)
+    return Courses(incumbents, incumbent, calls, small_changes, survivals)
 
 
 def last_passes(courses: Courses, settings: Settings, budget: int | None = None) -> Counts:
     """The pass after which each run ends: at its k-th survival in a row, a plateau, the cap, or out of calls."""
-    survived = np.diff(courses.incumbent, axis=1) == 0
-    last = np.full(len(survived), settings.passes)
-    # From the end backwards, so that the first streak is the one that counts.
-    for number in range(settings.passes, settings.k - 1, -1):
-        last[survived[:, number - settings.k : number].all(axis=1)] = number
-    if settings.plateau:
-        level = courses.small_changes >= settings.plateau
-        np.minimum(last, level.argmax(axis=1), out=last, where=level.any(axis=1))
+    last = np.full(len(courses.calls), settings.passes)
+    for counted, most in (
+        (courses.survivals, settings.k),
+        (courses.small_changes, settings.plateau),
+    ):
+        reached = counted >= most
+        if most:
+            np.minimum(last, reached.argmax(axis=1), out=last, where=reached.any(axis=1))
     if budget is None:
         return last
     after = settings.playoff + settings.confirmation

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autoreason.settings import Settings
 from autoreason.studies.simulate.random_draws import Numbers, RandomDraws
@@ -29,6 +30,8 @@ class PanelResults(NamedTuple):
     """0 is A, 1 is B, 2 is AB."""
     judged: Counts
     """Judges who were asked."""
+    leads: NDArray[np.bool_]
+    """Whether A has more points than the others."""
 
 
 class Panels:
@@ -53,9 +56,11 @@ class Panels:
             judged[open_rows] += wave
             open_rows = open_rows[wave > 0]
         final = scores[np.arange(len(worth)), judged]
+        leads = final[:, 0] > final[:, 1:].max(axis=1)
         final[:, 0] += self.settings.required_lead - 1
         by_precedence = [SLOTS.index(slot) for slot in self.settings.tie_order]
-        return PanelResults(np.take(by_precedence, final[:, by_precedence].argmax(axis=1)), judged)
+        winner = np.take(by_precedence, final[:, by_precedence].argmax(axis=1))
+        return PanelResults(winner, judged, leads)
 
     def _points(self, world: World, luck: RandomDraws, number: int, worth: Numbers) -> Counts:
         """What each judge, asked or not, would give each text."""
