@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from random import Random
 from textwrap import indent
 from typing import NamedTuple
 
+from autoreason.artifacts.evaluator.languages import (
+    IN_PROCESS,
+    MARK,
+    PYTHON,
+    Language,
+    language_of,
+)
 from autoreason.artifacts.measurement import Files
 
-MARK = "autoreason-probe:"
-"""What an attack prints, followed by its name, where it got hold of something."""
-IN_PROCESS = "in-process"
-"""The name under which it reports that it runs in one process with the evaluator."""
 TAKEN = 1e100
 """The score that an artifact writes where it can."""
-_EVERY_DESCRIPTOR = "writes a score to every descriptor"
 _KEEPS = "keeps something for its next run"
 
 _CONSTANTS = {
@@ -49,7 +52,11 @@ def attacks_on(
     yield Attack("a random artifact", noise, _EARNED)
     constant = {path: _constant(path, text) for path, text in start.items()}
     yield Attack("a constant artifact", constant, _EARNED)
-    if not any(path.endswith(".py") for path in start):
+    lines = (best, json.dumps({metric: float(best)}), f"{metric}: {best}", f"{metric}={best}")
+    printed = {path: _printing(path, text, "\n".join(lines)) for path, text in start.items()}
+    if printed != start:
+        yield Attack("an artifact that prints a score", printed, _PRINTED)
+    if not any(_is_python(path, text) for path, text in start.items()):
         return
     for name, value in _CONSTANTS.items():
         code = _RETURNS.replace("VALUE", value)
@@ -60,22 +67,24 @@ def attacks_on(
         helper = _HELPER.replace("PROBE", repr(probe)).replace("MARK", repr(MARK))
         names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
         body = helper + _guarded(names + _AT_HOME + code.replace("NAME", repr(name)))
-        body = body.replace("BEST", best).replace("METRIC", repr(metric))
         looks = 2 if name == _KEEPS else 1
         yield Attack(f"an artifact that {name}", _added(start, body), remedy, looks)
 
 
-def takeover(start: Files, *, probe: str) -> Files:
-    """A start that marks where it runs, writes `TAKEN` as its score and ends."""
-    attacks = attacks_on(start, Random(0), probe=probe, best=f"{TAKEN:g}")
-    return next(each.files for each in attacks if each.name.endswith(_EVERY_DESCRIPTOR))
+def takeovers(
+    start: Files, language: Language, *, probe: str, best: str
+) -> Iterator[tuple[str, Files]]:
+    """Each file, whatever its name, and a start in which it writes its own score in this language and ends."""
+    code = language.takeover_code(probe, best)
+    for path, text in start.items():
+        yield path, start | {path: _around(text, code, "")}
 
 
 _EARNED = "give it no value: check that what is measured was really computed"
 _VALUES = "check that what the artifact returns is finite, of the right type and possible before it is used"
-_APART = (
-    "do not import the artifact in the evaluator's process: run it with `artifact python …`, "
-    "or use `evaluate: file.py:function`"
+APART = (
+    "run it with `artifact python …`, `artifact sh …` or the like, or call its functions "
+    "from `evaluate: file.py:function`"
 )
 _FRESH = "run the artifact in a jail, which ends with all that was written in it"
 _PRINTED = (
@@ -106,14 +115,14 @@ for place in ("/task", os.getcwd()):
             open(os.path.join(place, name), "rb").read()
             _autoreason_report(NAME)
 """,
-        _APART,
+        APART,
     ),
     "writes beside the evaluator": (
         """
 with open("/task/autoreason-written", "w"):
     _autoreason_report(NAME)
 """,
-        _APART,
+        APART,
     ),
     "looks for the items": (
         """
@@ -125,26 +134,7 @@ for place in filter(os.path.isfile, places):
     open(place, "rb").read(1)
     _autoreason_report(NAME)
 """,
-        _APART,
-    ),
-    "prints a score": (
-        """
-import json
-for line in ("BEST", json.dumps({METRIC: BEST}), METRIC + ": BEST", METRIC + "=BEST"):
-    print(line)
-""",
-        _PRINTED,
-    ),
-    _EVERY_DESCRIPTOR: (
-        """
-for number in range(3, 21):
-    try:
-        os.write(number, b"BEST\\n")
-    except OSError:
-        continue
-os._exit(0)
-""",
-        _APART,
+        APART,
     ),
     "exits early with status 0": ("os._exit(0)", _EARNED),
     "sets the seed": (
@@ -155,7 +145,7 @@ random.random = lambda: 0.0
 random.seed = lambda *args: None
 random.Random.random = lambda self: 0.0
 """,
-        _APART,
+        APART,
     ),
     _KEEPS: (
         """
@@ -188,7 +178,7 @@ for number in os.listdir("/proc") if os.path.isdir("/proc") else ():
         other = not any(name in line for name in (*ARTIFACT, "autoreason"))
         if "evaluat" in line and other: _autoreason_report(NAME)
 """,
-        _APART,
+        APART,
     ),
 }
 """What is run before the start's own code, and what to change where it succeeds."""
@@ -215,15 +205,25 @@ def _guarded(code: str) -> str:
 def _added(start: Files, before: str, after: str = "") -> Files:
     """The start with code around that of every Python file."""
     return {
-        path: _around(text, before, after) if path.endswith(".py") else text
+        path: _around(text, before, after) if _is_python(path, text) else text
         for path, text in start.items()
     }
 
 
+def _is_python(path: str, text: str) -> bool:
+    return language_of(path, text) is PYTHON
+
+
+def _printing(path: str, text: str, printed: str) -> str:
+    """A file that prints something before it does what it did, where it is run at all."""
+    language = language_of(path, text)
+    return text if isinstance(language, str) else _around(text, language.print_code(printed), "")
+
+
 def _around(text: str, before: str, after: str) -> str:
-    """Code after the imports from the future, which must be first."""
+    """Code after a line with the interpreter and imports from the future, which must be first."""
     lines = text.splitlines(keepends=True)
-    first = 0
+    first = int(text.startswith("#!"))
     with suppress(SyntaxError, ValueError):
         for node in ast.parse(text).body:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -237,7 +237,7 @@ def _noise(random: Random) -> str:
 
 def _constant(path: str, text: str) -> str:
     """Functions that return 0 whatever they are given; any other file is one line."""
-    if not path.endswith(".py"):
+    if not _is_python(path, text):
         return "0\n"
     try:
         tree = ast.parse(text)
@@ -252,7 +252,9 @@ def _constant(path: str, text: str) -> str:
 
 def equal_copy(start: Files) -> Files:
     """An artifact that does the same as the start and is not the same text, where that is known how."""
-    return {
-        path: f"{text}\n# The same.\n" if path.endswith(".py") else text
-        for path, text in start.items()
-    }
+    return {path: text + _comment(path, text) for path, text in start.items()}
+
+
+def _comment(path: str, text: str) -> str:
+    language = language_of(path, text)
+    return "" if isinstance(language, str) else f"\n{language.comment} The same.\n"

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from autoreason.artifacts.evaluator.jail_watch import enter
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.errors import InvalidInput
-from autoreason.paths import data_folder
 from autoreason.programs.sandbox.seccomp import command_filter
 from autoreason.programs.sandbox.spawn import real_python, unused_uids
 
@@ -29,12 +28,14 @@ _SYSTEM = (
     *("/etc/localtime", "/etc/nsswitch.conf", "/etc/ssl", "/etc/fonts", "/etc/mime.types"),
 )
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+_PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
+_LEAST_PARTS = ("bin/python*", "lib/python3*", "lib/libpython*", "lib64/python3*", "pyvenv.cfg")
 _PYTHON_NAMES = ("python3", "python")
 _CHECK_SECONDS = 20
 
 
 class Mount(NamedTuple):
-    """Something of this machine, and where a jail sees it."""
+    """Something of this machine, and where a jail sees it; without a source an empty folder."""
 
     source: str
     inside: str
@@ -48,6 +49,8 @@ class Jail(NamedTuple):
     """The current folder."""
     limits: LookLimits
     mounts: tuple[Mount, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    """Folders of which nothing is seen but mounts that are inside them."""
     uid: int | None = None
     """The unused user that root gives its place to."""
     unsafe: bool = False
@@ -111,6 +114,7 @@ class Jail(NamedTuple):
 
     def _mount(self) -> Iterator[str]:
         """What can be seen: the system, a folder to write to, and what is given."""
+        yield from ("--perms", "0755", "--dir", "/etc")
         for path in _SYSTEM:
             if Path(path).is_symlink():
                 yield from ("--symlink", str(Path(path).readlink()), path)
@@ -120,14 +124,30 @@ class Jail(NamedTuple):
         yield from ("--proc", "/proc", "--dev", "/dev")
         for folder in ("/dev/shm", "/tmp"):
             yield from ("--perms", "1777", "--size", size, "--tmpfs", folder)
-        parents = {parent for mount in self.mounts for parent in Path(mount.inside).parents}
-        for parent in sorted(parents - {Path("/"), Path("/tmp")}):
-            if not _is_system(parent):
-                # Created on the way, they would be for their owner alone, who is not the jail's user.
-                yield from ("--perms", "0755", "--dir", str(parent))
-        for mount in self.mounts:
-            yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
+        covers = list(self._cover())
+        # What is inside of something else comes after it.
+        depths = {mount: len(Path(mount.inside).parts) for mount in (*self.mounts, *covers)}
+        for mount in sorted(depths, key=lambda each: (depths[each], not each.source)):
+            for parent in reversed(Path(mount.inside).parents):
+                if parent != Path("/tmp") and not _is_system(parent):
+                    # Created on the way, they would be for their owner alone, who is not the jail's user.
+                    yield from ("--perms", "0755", "--dir", str(parent))
+            if mount.source:
+                yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
+            else:
+                yield from ("--perms", "0755", "--tmpfs", mount.inside)
+        for cover in covers:
+            yield from ("--remount-ro", cover.inside)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", self.folder)
+
+    def _cover(self) -> Iterator[Mount]:
+        """Empty folders in place of the hidden ones, where something that is mounted contains them."""
+        system = (Mount(path, path) for path in _SYSTEM)
+        for mount in (*system, *self.mounts):
+            source = Path(mount.source).resolve()
+            for folder in self.hidden:
+                if folder.is_relative_to(source):
+                    yield Mount("", str(Path(mount.inside) / folder.relative_to(source)))
 
 
 def _open_filter() -> int:
@@ -214,8 +234,11 @@ class Programs(NamedTuple):
 
 
 @cache
-def find_programs(command: str) -> Programs:
-    """A command's own path, what has to be mounted for it and for Python, and the search path inside."""
+def find_programs(command: str, folder: str = "") -> Programs:
+    """A command's own path, what has to be mounted for it and for Python, and the search path inside.
+
+    `folder` is the task's, of which no more is mounted than an interpreter in it needs.
+    """
     pythons = [
         path
         for name in _PYTHON_NAMES
@@ -229,19 +252,19 @@ def find_programs(command: str) -> Programs:
         found = pythons[0]
     programs = dict.fromkeys([*([found] if Path(found).is_absolute() else []), *pythons])
     mounts = dict.fromkeys(
-        mount for path in (*programs, real_python()) for mount in _mounts_for(Path(path))
+        mount for path in (*programs, real_python()) for mount in _mounts_for(Path(path), folder)
     )
     folders = dict.fromkeys(str(Path(path).parent) for path in programs)
     return Programs(found, tuple(mounts), ":".join([*folders, _SYSTEM_PATH]))
 
 
-def _mounts_for(program: Path) -> Iterator[Mount]:
-    """A program with every link on the way to it; an interpreter with its prefix."""
+def _mounts_for(program: Path, folder: str) -> Iterator[Mount]:
+    """A program with every link on the way to it; an interpreter with what it needs of its prefix."""
     for _ in range(16):
-        for part in filter(None, (_python_prefix(program), program)):
-            if not _is_system(part) and not data_folder().resolve().is_relative_to(part):
+        prefix = _python_prefix(program)
+        for part in _parts_of(prefix, folder) if prefix else [program]:
+            if not _is_system(part):
                 yield Mount(str(part), str(part))
-                break
         if not program.is_symlink():
             break
         program = program.parent / program.readlink()
@@ -251,9 +274,15 @@ def _mounts_for(program: Path) -> Iterator[Mount]:
         for line in settings.read_text(encoding="utf-8").splitlines():
             name, _, home = line.partition("=")
             if name.strip() == "home":
-                yield from _mounts_for(Path(home.strip()) / "python3")
+                yield from _mounts_for(Path(home.strip()) / "python3", folder)
     if program != program.resolve():
-        yield from _mounts_for(program.resolve())
+        yield from _mounts_for(program.resolve(), folder)
+
+
+def _parts_of(prefix: Path, folder: str) -> list[Path]:
+    """What an interpreter needs of its prefix; of one that the task is in, its own files alone."""
+    names = _LEAST_PARTS if Path(folder).is_relative_to(prefix) else _PARTS
+    return [path for name in names for path in sorted(prefix.glob(name))]
 
 
 def _python_prefix(program: Path) -> Path | None:

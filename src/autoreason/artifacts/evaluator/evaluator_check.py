@@ -14,21 +14,22 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from autoreason.artifacts.conditions import broken_constraint, broken_guard
 from autoreason.artifacts.evaluator.attacks import (
-    IN_PROCESS,
-    MARK,
+    APART,
     TAKEN,
     Attack,
     attacks_on,
     equal_copy,
-    takeover,
+    takeovers,
 )
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation, Reach
+from autoreason.artifacts.evaluator.languages import IN_PROCESS, LANGUAGES, MARK, Language
 from autoreason.artifacts.evaluator.saved_evaluation import is_checked, record_check
 from autoreason.artifacts.measurement import Evaluator, Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count, p_value
 from autoreason.report.report import Report, Section
+from autoreason.report.sentences import shorten
 from autoreason.report.table import Column, Table, words
 
 _ALPHA = 0.01 / 3
@@ -37,7 +38,7 @@ _BEYOND_NOISE = 3.0
 """Standard deviations by which an attack must beat the start to count."""
 _INSIDE = "/probe"
 
-CheckStatus = Literal["passed", "FAILED", "does not apply"]
+CheckStatus = Literal["passed", "FAILED", "not checked", "does not apply"]
 
 
 class CheckRow(NamedTuple):
@@ -60,14 +61,17 @@ class CheckReport(Report):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing got through."""
-        return not any(row.status == "FAILED" for row in self.rows)
+        """Whether everything was tried and nothing got through."""
+        return not any(row.status in ("FAILED", "not checked") for row in self.rows)
 
     @property
     def conclusion(self) -> str:
         """Whether a research run may trust this evaluator."""
         tried = sum(row.status != "does not apply" for row in self.rows)
         failed = sum(row.status == "FAILED" for row in self.rows)
+        unknown = next((row.detail for row in self.rows if row.status == "not checked"), "")
+        if unknown and not failed:
+            return f"not checked: {unknown}"
         if not failed:
             return f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
         return (
@@ -78,7 +82,9 @@ class CheckReport(Report):
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
         columns = [*words("tried", "result"), Column("why", figures=False, least=40)]
-        table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
+        table = Table(
+            columns, self.rows, tones={"FAILED": "bad", "not checked": "bad", "passed": "good"}
+        )
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]
 
@@ -98,7 +104,7 @@ async def check_evaluation(
     """
     if evaluator is not None:
         with _probe_folder() as folder:
-            check = _Check(task, evaluator, Path(folder), folder, seed, pairs, on_look)
+            check = _Check(task, evaluator, Reach(), Path(folder), folder, seed, pairs, on_look)
             return await check.run("caller")
     async with _open(task, unsafe, seed, pairs, on_look) as (check, level):
         report = await check.run(level)
@@ -107,18 +113,29 @@ async def check_evaluation(
     return report
 
 
-async def writes_own_score(task: ResearchTask, *, unsafe: bool = False, seed: int = 0) -> bool:
-    """Whether an artifact could write its own score, by one look; what passed is not looked at again."""
+async def score_fault(task: ResearchTask, *, unsafe: bool = False, seed: int = 0) -> str:
+    """Why an artifact might write its own score, in words; empty where it cannot, which is not looked at again."""
     if is_checked(task.evaluation, task.files):
-        return False
+        return ""
     async with _open(task, unsafe, seed) as (check, _):
-        result = await check.look(takeover(task.files, probe=check.probe_inside), 0)
-        written = result.value is not None and abs(result.value) >= TAKEN
-        if written or check.marks(result):
-            return True
-    if result.outcome is not LookOutcome.EVALUATOR_ERROR:
+        languages = check.languages()
+        found = [
+            f"a file in {language.name}"
+            for language in languages
+            if await check.takes_over(language)
+        ]
+        if found:
+            return (
+                f"the evaluator runs the artifact in its own process or jail, where {found[0]} could write "
+                f"its own score: {APART}"
+            )
+        if check.reach.gap:
+            return (
+                f"whether the artifact could write its own score was not checked: {check.reach.gap}"
+            )
+    if not check.broken:
         record_check(task.evaluation, task.files)
-    return False
+    return ""
 
 
 @asynccontextmanager
@@ -131,7 +148,8 @@ async def _open(task: ResearchTask, unsafe: bool, *terms: Any) -> AsyncIterator[
         client = await EvaluatorClient.connect(opening)
         try:
             inside = folder if unsafe else _INSIDE
-            yield _Check(task, client, Path(folder), inside, *terms), client.reply.level
+            reach = client.reply.reach
+            yield _Check(task, client, reach, Path(folder), inside, *terms), client.reply.level
         finally:
             await client.close()
 
@@ -148,6 +166,7 @@ def _probe_folder() -> Iterator[str]:
 class _Check:
     task: ResearchTask
     evaluator: Evaluator
+    reach: Reach
     probe: Path
     """Where attacks leave what they got hold of."""
     probe_inside: str
@@ -157,6 +176,8 @@ class _Check:
     on_look: Callable[[int], None] = lambda _: None
     evaluations: int = 0
     in_process: bool = False
+    broken: bool = False
+    """Whether the evaluator itself could not be run in some look."""
 
     async def run(self, level: str) -> CheckReport:
         start, rows = await self._compare_equals()
@@ -167,12 +188,38 @@ class _Check:
             random,
             probe=self.probe_inside,
             metric=self.task.metric,
-            best=f"{self.task.sign * TAKEN:g}",
+            best=self.best,
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
-        rows.append(self._apart())
-        return CheckReport(tuple(rows), self.evaluations, level, tuple(start))
+        for language in self.languages():
+            rows.append(await self._take_over(language))
+        return CheckReport(
+            (*rows, self._folder(), self._apart()), self.evaluations, level, tuple(start)
+        )
+
+    @property
+    def best(self) -> str:
+        """The score that an artifact writes where it can."""
+        return f"{self.task.sign * TAKEN:g}"
+
+    def languages(self) -> list[Language]:
+        """Those in which something could be run beside the evaluator."""
+        return [each for each in LANGUAGES if each.name in self.reach.languages]
+
+    async def takes_over(self, language: Language) -> str:
+        """The file that could write its own score in a language, whatever its name; empty where none could."""
+        trials = takeovers(self.task.files, language, probe=self.probe_inside, best=self.best)
+        for path, files in trials:
+            self._remove_marks()
+            result = await self.look(files, 0)
+            self.broken = self.broken or result.outcome is LookOutcome.EVALUATOR_ERROR
+            # Beside a value of the evaluator itself it is none, but it was written.
+            written = result.outcome is LookOutcome.INVALID and self.best in result.detail
+            if written or abs(result.value or 0.0) >= TAKEN or IN_PROCESS in self.marks(result):
+                self.in_process = True
+                return path
+        return ""
 
     async def _compare_equals(self) -> tuple[list[float], list[CheckRow]]:
         """Equal artifacts with the same seeds, in both orders, and once more beside another look."""
@@ -225,8 +272,7 @@ class _Check:
         return measurement.value
 
     async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
-        for left in self.probe.iterdir():
-            left.unlink()
+        self._remove_marks()
         for _ in range(attack.looks):
             result = await self.look(attack.files, 0)
         marks = self.marks(result)
@@ -266,17 +312,29 @@ class _Check:
         )
         return {*(each.name for each in self.probe.iterdir()), *printed}
 
+    def _remove_marks(self) -> None:
+        for left in self.probe.iterdir():
+            left.unlink()
+
+    async def _take_over(self, language: Language) -> CheckRow:
+        name = f"an artifact that writes its own score in {language.name}"
+        if path := await self.takes_over(language):
+            return CheckRow(name, "FAILED", f"{path} got through; {APART}")
+        return CheckRow(name, "passed", "no file of it reached the result")
+
+    def _folder(self) -> CheckRow:
+        name = "an artifact that looks for the task's folder"
+        if shown := self.reach.exposed:
+            remedy = "run it in a jail, with no more in `mounts` than it needs"
+            return CheckRow(name, "FAILED", f"it sees {shorten(', '.join(shown), 60)}; {remedy}")
+        return CheckRow(name, "passed", "nothing of it is there")
+
     def _apart(self) -> CheckRow:
         name = "the artifact runs apart from the evaluator"
-        if not any(path.endswith(".py") for path in self.task.files):
-            return CheckRow(name, "does not apply", "there is no Python in it")
         if self.in_process:
-            return CheckRow(
-                name,
-                "FAILED",
-                "the evaluator imports it in its own process: run it with `artifact python …`, "
-                "or use `evaluate: file.py:function`",
-            )
+            return CheckRow(name, "FAILED", f"the evaluator runs it in its own process: {APART}")
+        if self.reach.gap:
+            return CheckRow(name, "not checked", self.reach.gap)
         return CheckRow(name, "passed", "in a jail of its own, or not run at all")
 
 
