@@ -83,7 +83,7 @@ async def test_a_good_function_passes_every_attack() -> None:
     assert report.passed
     assert looks == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
-    assert len(report.rows) == 24
+    assert len(report.rows) == 27
     assert report.rows[0].detail == "the same number 4 times"
 
 
@@ -440,3 +440,33 @@ async def test_a_function_that_executes_the_artifacts_text_fails_the_check() -> 
     assert "an artifact that writes its own score in Python" in failed(
         await check_evaluation(task, pairs=1)
     )
+
+
+def test_an_artifact_that_iterates_differently_the_second_time_is_among_the_attacks() -> None:
+    start = {"a.py": "def pack(sizes): return list(range(len(sizes)))\n"}
+    attacks = {each.name: each.files["a.py"] for each in attacks_on(start, Random(0), probe="/p")}
+    names: dict[str, Any] = {"__name__": "a"}
+    exec(attacks["an artifact that returns what iterates differently the second time"], names)
+    boxes = names["pack"]([5, 6, 7])
+    assert len(boxes) == 3
+    assert sorted(boxes) == [0, 1, 2]
+    assert len(set(boxes)) == 1
+
+
+SORTS = """
+import random
+def score(artifact, seed):
+    data = [random.Random(seed + at).random() for at in range(30)]
+    {call}
+    return sum(a <= b for a, b in zip(data, data[1:]))
+"""
+
+
+async def test_an_evaluator_that_believes_changed_arguments_is_found_out() -> None:
+    files = {"a.py": "def sort(data): data[:9] = sorted(data[:9])\n"}
+    asks = function(SORTS.format(call="[data] = artifact.arguments_after(artifact.sort, data)"))
+    found = failed(await check_evaluation(task_of(asks, files, better="higher"), pairs=1))
+    assert "an artifact that sets its arguments to 0" in found
+    keeps = function(SORTS.format(call="artifact.sort(data)"))
+    report = await check_evaluation(task_of(keeps, files, better="higher"), pairs=1)
+    assert failed(report) == {}

@@ -63,6 +63,8 @@ def attacks_on(
         yield Attack(
             f"an artifact that returns {name}", _added(start, _print(value), code), _VALUES
         )
+    for name, code in _WRAPPERS.items():
+        yield Attack(f"an artifact that {name}", _added(start, code, _WRAPS), _COPIED)
     for name, (code, remedy) in _PROBES.items():
         helper = _HELPER.replace("PROBE", repr(probe)).replace("MARK", repr(MARK))
         names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
@@ -86,6 +88,7 @@ APART = (
     "run it with `artifact python …`, `artifact sh …` or the like, or call its functions "
     "from `evaluate: file.py:function`"
 )
+_COPIED = "copy what the artifact returns once, and check and use that copy; hand it copies of what is used again"
 _FRESH = "run the artifact in a jail, which ends with all that was written in it"
 _PRINTED = (
     "read the score from the evaluator's own computation, never from what the artifact prints"
@@ -183,6 +186,40 @@ for number in os.listdir("/proc") if os.path.isdir("/proc") else ():
 }
 """What is run before the start's own code, and what to change where it succeeds."""
 
+_CHANGES = """
+def _autoreason_wrap(function):
+    def call(*args, **named):
+        result = function(*args, **named)
+        for each in args:
+            if type(each) is list: each[:] = [VALUE] * len(each)
+            if type(each) is dict: each.update(dict.fromkeys(each, VALUE))
+        return result
+    return call
+"""
+_WRAPPERS = {
+    "returns what iterates differently the second time": """
+def _autoreason_wrap(function):
+    class Shifty(object):
+        def __init__(self, value): self.value, self.times = list(value), 0
+        def __len__(self): return len(self.value)
+        def __getitem__(self, at): return self.value[at]
+        def __iter__(self):
+            self.times += 1
+            return iter(self.value if self.times == 1 else self.value[:1])
+    def call(*args, **named):
+        result = function(*args, **named)
+        return Shifty(result) if type(result) in (list, tuple, set, dict) else result
+    return call
+""",
+    "sets its arguments to 0": _CHANGES.replace("VALUE", "0"),
+    "sets its arguments to a large number": _CHANGES.replace("VALUE", "10**9"),
+}
+"""What every function of the artifact is put into."""
+_WRAPS = """
+for _name, _function in list(globals().items()):
+    if type(_function).__name__ == "function" and _function.__module__ == __name__ and _name[:12] != "_autoreason_":
+        globals()[_name] = _autoreason_wrap(_function)
+"""
 _RETURNS = """
 for _name, _function in list(globals().items()):
     if type(_function).__name__ == "function" and _function.__module__ == __name__:
