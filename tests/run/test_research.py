@@ -497,7 +497,10 @@ def test_no_run_begins_whose_artifact_could_write_its_own_score(task: Path) -> N
     Path("import.py").write_text(IMPORTING)
     task.write_text("---\nartifact: knob.py\nevaluate: python import.py\n---\nTurn the knob.\n")
     model = ScriptedModel({"author": CHEAT})
-    with pytest.raises(InvalidInput, match=r"could write its own score: run it with `artifact"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"knob.py could write its own score, in Python, beside the evaluator: run it with `artifact",
+    ):
         research(task, model, evaluations=30, patience=2)
     assert not model.requests
     result = research(task, model, evaluations=30, patience=2, unchecked=True)
@@ -508,8 +511,8 @@ def test_no_run_begins_whose_artifact_could_write_its_own_score(task: Path) -> N
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("solve.sh", r"a file in shell could write its own score"),
-        ("solve.awk", "was not checked: solve.awk"),
+        ("solve.sh", r"solve.sh could write its own score, in shell"),
+        ("solve.awk", "not checked: solve.awk"),
     ],
 )
 def test_no_run_begins_with_what_is_sourced_or_could_not_be_checked(
@@ -531,5 +534,5 @@ def test_no_run_begins_whose_function_executes_the_artifacts_text(task: Path) ->
         "def score(artifact):\n    names = {}\n    exec(artifact.text('tool'), names)\n    return names['value']\n"
     )
     task.write_text("---\nartifact: tool\nevaluate: score.py:score\n---\nTurn the knob.\n")
-    with pytest.raises(InvalidInput, match=r"a file in Python could write its own score"):
+    with pytest.raises(InvalidInput, match=r"tool could write its own score, in Python"):
         research(task, ScriptedModel({"author": CHEAT}), evaluations=30, patience=2)

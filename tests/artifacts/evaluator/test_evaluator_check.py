@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -83,7 +84,7 @@ async def test_a_good_function_passes_every_attack() -> None:
     assert report.passed
     assert looks == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
-    assert len(report.rows) == 27
+    assert len(report.rows) == 22
     assert report.rows[0].detail == "the same number 4 times"
 
 
@@ -127,11 +128,10 @@ async def test_an_evaluator_that_imports_the_artifact_is_found_out() -> None:
     report = await check_evaluation(task_of(source), pairs=2)
     found = failed(report)
     assert not report.passed
-    assert "artifact python" in found["the artifact runs apart from the evaluator"]
-    assert "an artifact that reads the evaluator" in found
-    assert "an artifact that looks for the items" in found
-    assert "fit.py got through" in found["an artifact that writes its own score in Python"]
-    assert "an artifact that looks at other processes and frames" in found
+    apart = found["the artifact runs apart from the evaluator"]
+    assert "fit.py could write its own score, in Python" in apart
+    assert "artifact python" in apart
+    assert "an artifact that looks for evaluator, items and other processes" in found
     assert "not fit" in report.conclusion
 
 
@@ -192,16 +192,22 @@ async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
     assert "never from what the artifact prints" in found["an artifact that prints a score"]
 
 
-async def test_without_a_jail_an_artifact_can_keep_something_for_its_next_run() -> None:
+async def test_without_a_jail_an_artifact_keeps_something_and_sees_the_tasks_folder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "evaluate.py").touch()
     source = command(
         """
         import subprocess
         done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
         give(len(done.stdout.split()))
-        """
+        """,
+        folder=str(tmp_path),
     )
     task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
     report = await check_evaluation(task, unsafe=True, pairs=1)
+    seen = failed(report)["the artifact does not see the task's folder"]
+    assert seen.startswith(f"it could read {tmp_path}/evaluate.py; run it in a jail")
     assert "jail" in failed(report)["an artifact that keeps something for its next run"]
 
 
@@ -273,7 +279,7 @@ give(float(len(json.loads(run.stdout))))
 @pytest.mark.parametrize("before", ["", "os.environ.pop('AUTOREASON_RESULT')"])
 async def test_one_look_finds_that_an_artifact_can_write_its_own_score(before: str) -> None:
     task = task_of(command(IMPORTS.format(before=before)))
-    assert "a file in Python could" in await score_fault(task)
+    assert "own score, in Python" in await score_fault(task)
     assert await score_fault(task)
 
 
@@ -349,7 +355,9 @@ def in_language(name: str) -> dict[str, Any]:
 @needs_jail
 @pytest.mark.parametrize("language", ["shell", "Python", "JavaScript", "Perl", "Ruby"])
 async def test_a_file_without_a_suffix_is_attacked_in_every_language(language: str) -> None:
-    assert f"a file in {language} could" in await score_fault(task_of(**in_language(language)))
+    assert f"tool could write its own score, in {language}" in await score_fault(
+        task_of(**in_language(language))
+    )
 
 
 @needs_jail
@@ -358,10 +366,7 @@ async def test_a_shell_script_that_is_sourced_fails_the_check() -> None:
     report = await check_evaluation(
         task_of(source, {"solve.sh": ANSWERS}, better="higher"), pairs=1
     )
-    assert set(failed(report)) == {
-        "an artifact that writes its own score in shell",
-        "the artifact runs apart from the evaluator",
-    }
+    assert list(failed(report)) == ["the artifact runs apart from the evaluator"]
     assert "not fit" in report.conclusion
 
 
@@ -385,7 +390,9 @@ async def test_only_the_file_that_is_executed_matters_and_each_is_tried_alone() 
     echo $two >&3
     """
     files = {"first.py": "print(1)\n", "second.conf": "two=2\n"}
-    assert "a file in shell could" in await score_fault(task_of(shell(code), files))
+    assert "second.conf could write its own score, in shell" in await score_fault(
+        task_of(shell(code), files)
+    )
 
 
 @needs_jail
@@ -436,10 +443,8 @@ async def test_a_function_that_executes_the_artifacts_text_fails_the_check() -> 
         """
     )
     task = task_of(source, {"tool": "def answer(): return 2\n"}, better="higher")
-    assert "a file in Python" in await score_fault(task)
-    assert "an artifact that writes its own score in Python" in failed(
-        await check_evaluation(task, pairs=1)
-    )
+    assert "tool could write its own score, in Python" in await score_fault(task)
+    assert not (await check_evaluation(task, pairs=1)).passed
 
 
 def test_an_artifact_that_iterates_differently_the_second_time_is_among_the_attacks() -> None:

@@ -10,15 +10,11 @@ from random import Random
 from textwrap import indent
 from typing import NamedTuple
 
-from autoreason.artifacts.evaluator.languages import (
-    IN_PROCESS,
-    MARK,
-    PYTHON,
-    Language,
-    language_of,
-)
+from autoreason.artifacts.evaluator.languages import PYTHON, Language, language_of
 from autoreason.artifacts.measurement import Files
 
+MARK = "autoreason-probe:"
+"""What an attack prints, followed by its name, where it got hold of something."""
 TAKEN = 1e100
 """The score that an artifact writes where it can."""
 _KEEPS = "keeps something for its next run"
@@ -59,16 +55,14 @@ def attacks_on(
     if not any(_is_python(path, text) for path, text in start.items()):
         return
     for name, value in _CONSTANTS.items():
-        code = _RETURNS.replace("VALUE", value)
-        yield Attack(
-            f"an artifact that returns {name}", _added(start, _print(value), code), _VALUES
-        )
+        files = _added(start, _print(value), _RETURNS.replace("VALUE", value) + _WRAP)
+        yield Attack(f"an artifact that returns {name}", files, _VALUES)
     for name, code in _WRAPPERS.items():
-        yield Attack(f"an artifact that {name}", _added(start, code, _WRAPS), _COPIED)
+        yield Attack(f"an artifact that {name}", _added(start, "", code + _WRAP), _COPIED)
     for name, (code, remedy) in _PROBES.items():
         helper = _HELPER.replace("PROBE", repr(probe)).replace("MARK", repr(MARK))
         names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
-        body = helper + _guarded(names + _AT_HOME + code.replace("NAME", repr(name)))
+        body = helper + _guarded(names + code.replace("NAME", repr(name)))
         looks = 2 if name == _KEEPS else 1
         yield Attack(f"an artifact that {name}", _added(start, body), remedy, looks)
 
@@ -77,7 +71,7 @@ def takeovers(
     start: Files, language: Language, *, probe: str, best: str
 ) -> Iterator[tuple[str, Files]]:
     """Each file, whatever its name, and a start in which it writes its own score in this language and ends."""
-    code = language.takeover_code(probe, best)
+    code = language.takeover.replace("PROBE", f"{probe}/taken").replace("BEST", best)
     for path, text in start.items():
         yield path, start | {path: _around(text, code, "")}
 
@@ -104,54 +98,32 @@ def _autoreason_report(name):
     except OSError:
         pass
 """
-_AT_HOME = f"""
-import os
-if os.environ.get("AUTOREASON_RESULT"):
-    _autoreason_report({IN_PROCESS!r})
-"""
 _PROBES = {
-    "reads the evaluator": (
+    "looks for evaluator, items and other processes": (
         """
-for place in ("/task", os.getcwd()):
-    for name in os.listdir(place) if os.path.isdir(place) else ():
-        if name not in ARTIFACT and os.path.isfile(os.path.join(place, name)):
-            open(os.path.join(place, name), "rb").read()
-            _autoreason_report(NAME)
-""",
-        APART,
-    ),
-    "writes beside the evaluator": (
-        """
-with open("/task/autoreason-written", "w"):
-    _autoreason_report(NAME)
-""",
-        APART,
-    ),
-    "looks for the items": (
-        """
+import os
 places = [os.environ.get("AUTOREASON_ITEMS", ""), "/items.jsonl", "/artifact/../items.jsonl"]
+for folder in ("/task", os.getcwd()):
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    places += [os.path.join(folder, name) for name in names if name not in ARTIFACT]
 for folder, _, names in os.walk(os.path.expanduser("~")):
     places += [os.path.join(folder, name) for name in names if name.endswith((".jsonl", ".msgpack"))]
     if len(places) > 1000: break
 for place in filter(os.path.isfile, places):
     open(place, "rb").read(1)
     _autoreason_report(NAME)
+for number in os.listdir("/proc") if os.path.isdir("/proc") else ():
+    if number.isdigit():
+        line = open("/proc/" + number + "/cmdline").read()
+        other = not any(name in line for name in (*ARTIFACT, "autoreason"))
+        if "evaluat" in line and other: _autoreason_report(NAME)
 """,
         APART,
     ),
-    "exits early with status 0": ("os._exit(0)", _EARNED),
-    "sets the seed": (
-        """
-import random
-random.seed(0)
-random.random = lambda: 0.0
-random.seed = lambda *args: None
-random.Random.random = lambda self: 0.0
-""",
-        APART,
-    ),
+    "exits early with status 0": ("import os\nos._exit(0)", _EARNED),
     _KEEPS: (
         """
+import os
 places = () if "AUTOREASON_KEEPS" in os.environ else ("/tmp", "/dev/shm")
 os.environ["AUTOREASON_KEEPS"] = "once in a run"
 for place in places:
@@ -166,26 +138,10 @@ for place in places:
 """,
         _FRESH,
     ),
-    "looks at other processes and frames": (
-        """
-import sys
-frame = sys._getframe()
-while frame is not None:
-    file = frame.f_code.co_filename
-    known = file.rpartition("/")[2] in ARTIFACT or file.startswith(("<", sys.prefix, sys.base_prefix))
-    if not known and "/programs/sandbox/" not in file: _autoreason_report(NAME)
-    frame = frame.f_back
-for number in os.listdir("/proc") if os.path.isdir("/proc") else ():
-    if number.isdigit():
-        line = open("/proc/" + number + "/cmdline").read()
-        other = not any(name in line for name in (*ARTIFACT, "autoreason"))
-        if "evaluat" in line and other: _autoreason_report(NAME)
-""",
-        APART,
-    ),
 }
 """What is run before the start's own code, and what to change where it succeeds."""
 
+_RETURNS = "def _autoreason_wrap(function): return lambda *args, **named: VALUE\n"
 _CHANGES = """
 def _autoreason_wrap(function):
     def call(*args, **named):
@@ -198,33 +154,28 @@ def _autoreason_wrap(function):
 """
 _WRAPPERS = {
     "returns what iterates differently the second time": """
+class _AutoreasonShifty:
+    def __init__(self, value): self.value, self.next = list(value), list(value)
+    def __len__(self): return len(self.value)
+    def __getitem__(self, at): return self.value[at]
+    def __iter__(self):
+        now, self.next = self.next, self.value[:1]
+        return iter(now)
 def _autoreason_wrap(function):
-    class Shifty(object):
-        def __init__(self, value): self.value, self.times = list(value), 0
-        def __len__(self): return len(self.value)
-        def __getitem__(self, at): return self.value[at]
-        def __iter__(self):
-            self.times += 1
-            return iter(self.value if self.times == 1 else self.value[:1])
     def call(*args, **named):
         result = function(*args, **named)
-        return Shifty(result) if type(result) in (list, tuple, set, dict) else result
+        return _AutoreasonShifty(result) if type(result) in (list, tuple, set, dict) else result
     return call
 """,
     "sets its arguments to 0": _CHANGES.replace("VALUE", "0"),
     "sets its arguments to a large number": _CHANGES.replace("VALUE", "10**9"),
 }
-"""What every function of the artifact is put into."""
-_WRAPS = """
+_WRAP = """
 for _name, _function in list(globals().items()):
-    if type(_function).__name__ == "function" and _function.__module__ == __name__ and _name[:12] != "_autoreason_":
+    if type(_function).__name__ == "function" and _function.__module__ == __name__ and _name != "_autoreason_wrap":
         globals()[_name] = _autoreason_wrap(_function)
 """
-_RETURNS = """
-for _name, _function in list(globals().items()):
-    if type(_function).__name__ == "function" and _function.__module__ == __name__:
-        globals()[_name] = lambda *args, **named: VALUE
-"""
+"""Puts something around every function of the artifact."""
 
 
 def _print(value: str) -> str:
@@ -289,9 +240,7 @@ def _constant(path: str, text: str) -> str:
 
 def equal_copy(start: Files) -> Files:
     """An artifact that does the same as the start and is not the same text, where that is known how."""
-    return {path: text + _comment(path, text) for path, text in start.items()}
-
-
-def _comment(path: str, text: str) -> str:
-    language = language_of(path, text)
-    return "" if isinstance(language, str) else f"\n{language.comment} The same.\n"
+    return {
+        path: text if isinstance(language_of(path, text), str) else f"{text}\n"
+        for path, text in start.items()
+    }

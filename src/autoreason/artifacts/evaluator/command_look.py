@@ -151,7 +151,7 @@ class _CommandLook:
             **({"AUTOREASON_ITEMS": items.inside} if look.items else {}),
         }
         with Path(os.devnull).open("rb") as empty:
-            process = self._jail(task.inside, 0, mounts).start(
+            process = self._evaluator.jail(task.inside, 2 * self._slot, mounts).start(
                 [self._programs.command, *self._evaluator.command[1:]],
                 self._environment(f"{run.inside}:") | environment,
                 streams=(empty.fileno(), output.write_end, output.write_end),
@@ -165,9 +165,6 @@ class _CommandLook:
 
     def _mount(self, path: Path, inside: str) -> Mount:
         return Mount(str(path), str(path) if self._unsafe else inside)
-
-    def _jail(self, folder: str, offset: int, mounts: Sequence[Mount]) -> Jail:
-        return self._evaluator.jail(folder, 2 * self._slot + offset, mounts)
 
     def _environment(self, first: str = "") -> dict[str, str]:
         home = self._mount(self._folder / "tmp", "/tmp").inside
@@ -200,7 +197,7 @@ class _CommandLook:
         self, command: list[str], stdin: int, stdout: int, stderr: int
     ) -> subprocess.Popen[bytes]:
         artifact = self._mount(self._folder / "artifact", "/artifact")
-        jail = self._jail(artifact.inside, 1, [artifact])
+        jail = self._evaluator.jail(artifact.inside, 2 * self._slot + 1, [artifact])
         process = jail.start(command, self._environment(), streams=(stdin, stdout, stderr))
         self._processes.add(process)
         return process

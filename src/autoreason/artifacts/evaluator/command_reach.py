@@ -21,57 +21,40 @@ from autoreason.artifacts.evaluator.languages import (
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_task import EvaluationSource
 
-_SEPARATOR = "--"
-
 
 def find_reach(source: EvaluationSource, start: Files, programs: Programs, jail: Jail) -> Reach:
-    """Try every interpreter in the artifact's jail, and look for the task's folder from there."""
-    tries = [
-        f"{program} </dev/null >/dev/null 2>&1 && echo {shlex.quote(language.name)}"
+    """Try every interpreter in the artifact's jail, and look for the task's own files from there."""
+    script = [
+        f"{program} </dev/null >/dev/null 2>&1 && echo {language.name}"
         for language in LANGUAGES
         for program in language.programs
     ]
-    script = "\n".join([*tries, f"echo {_SEPARATOR}", f"ls -A {shlex.quote(source.folder)}"])
-    nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
-    streams = (nothing, pipe, nothing)
-    process = jail.start(["sh", "-c", script], {"PATH": programs.path}, streams=streams)
+    own = [str(Path(source.folder, name)) for name in source.files] if source.folder else []
+    script += [f"test ! -r {shlex.quote(path)} || echo {shlex.quote(path)}" for path in own]
+    process = jail.start(
+        ["sh", "-c", "\n".join(script)],
+        {"PATH": programs.path},
+        streams=(subprocess.DEVNULL, subprocess.PIPE, subprocess.DEVNULL),
+    )
     output, _ = process.communicate(timeout=source.limits.seconds)
     leave(process.pid)
-    names, _, listed = output.decode(errors="replace").partition(f"{_SEPARATOR}\n")
-    here = tuple(dict.fromkeys(names.split()))
-    folder = Path(source.folder)
-    mounted = {
-        Path(each.inside).relative_to(folder).parts[0]
-        for each in jail.mounts
-        if source.folder and Path(each.inside).is_relative_to(folder)
-    }
-    return Reach(
-        languages=here,
-        gap=next(filter(None, _gaps(source, start, programs, here)), ""),
-        exposed=tuple(name for name in listed.splitlines() if name not in mounted),
-    )
+    found = dict.fromkeys(output.decode(errors="replace").splitlines())
+    here = [language.name for language in LANGUAGES if language.name in found]
+    gap = next(filter(None, _gaps(source, start, programs.command, here)), "")
+    return Reach(languages=here, gap=gap, exposed=[path for path in own if path in found])
 
 
-def _gaps(
-    source: EvaluationSource, start: Files, programs: Programs, here: tuple[str, ...]
-) -> Iterator[str]:
-    """Why files of the artifact or the evaluator cannot be attacked in their own language."""
-    words = (word.removeprefix("./") for word in shlex.split(source.evaluate))
-    named = {
+def _gaps(source: EvaluationSource, start: Files, program: str, here: list[str]) -> Iterator[str]:
+    """Why files of the evaluator or the artifact cannot be attacked in their own language."""
+    words = [word.removeprefix("./") for word in shlex.split(source.evaluate)]
+    files = {
         word: source.files[word].decode(errors="replace") for word in words if word in source.files
     }
-    own = [language_of(path, text) for path, text in named.items()]
+    own = [language_of(path, text) for path, text in files.items()]
     if not any(isinstance(each, Language) for each in own):
-        own.append(_language_of_program(programs.command))
-    for each in own:
-        yield gap_in(each, here, "the evaluator")
-    for path, text in start.items():
-        yield gap_in(language_of(path, text), here, path)
-
-
-def _language_of_program(path: str) -> Language | str:
-    """The language of a program that is a script, or else the one that it runs."""
-    first = ""
-    with suppress(OSError), Path(path).open("rb") as file:
-        first = file.readline(200).decode(errors="replace")
-    return language_of(path, first) if first.startswith("#!") else run_by(path)
+        first = ""
+        with suppress(OSError), Path(program).open("rb") as file:
+            first = file.readline(200).decode(errors="replace")
+        own.append(language_of(program, first) if first.startswith("#!") else run_by(program))
+    yield from (gap_in(each, here, "the evaluator") for each in own)
+    yield from (gap_in(language_of(path, text), here, path) for path, text in start.items())

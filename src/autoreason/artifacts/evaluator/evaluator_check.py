@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from autoreason.artifacts.conditions import broken_constraint, broken_guard
 from autoreason.artifacts.evaluator.attacks import (
     APART,
+    MARK,
     TAKEN,
     Attack,
     attacks_on,
@@ -22,14 +23,13 @@ from autoreason.artifacts.evaluator.attacks import (
     takeovers,
 )
 from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation, Reach
-from autoreason.artifacts.evaluator.languages import IN_PROCESS, LANGUAGES, MARK, Language
+from autoreason.artifacts.evaluator.languages import LANGUAGES
 from autoreason.artifacts.evaluator.saved_evaluation import is_checked, record_check
 from autoreason.artifacts.measurement import Evaluator, Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count, p_value
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import shorten
 from autoreason.report.table import Column, Table, words
 
 _ALPHA = 0.01 / 3
@@ -118,23 +118,10 @@ async def score_fault(task: ResearchTask, *, unsafe: bool = False, seed: int = 0
     if is_checked(task.evaluation, task.files):
         return ""
     async with _open(task, unsafe, seed) as (check, _):
-        languages = check.languages()
-        found = [
-            f"a file in {language.name}"
-            for language in languages
-            if await check.takes_over(language)
-        ]
-        if found:
-            return (
-                f"the evaluator runs the artifact in its own process or jail, where {found[0]} could write "
-                f"its own score: {APART}"
-            )
-        if check.reach.gap:
-            return (
-                f"whether the artifact could write its own score was not checked: {check.reach.gap}"
-            )
-    if not check.broken:
-        record_check(task.evaluation, task.files)
+        row = await check.apart()
+    if row.status != "passed":
+        return f"{row.status}: {row.detail}" if row.status == "not checked" else row.detail
+    record_check(task.evaluation, task.files)
     return ""
 
 
@@ -175,9 +162,6 @@ class _Check:
     pairs: int = 0
     on_look: Callable[[int], None] = lambda _: None
     evaluations: int = 0
-    in_process: bool = False
-    broken: bool = False
-    """Whether the evaluator itself could not be run in some look."""
 
     async def run(self, level: str) -> CheckReport:
         start, rows = await self._compare_equals()
@@ -188,38 +172,16 @@ class _Check:
             random,
             probe=self.probe_inside,
             metric=self.task.metric,
-            best=self.best,
+            best=self._best,
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
-        for language in self.languages():
-            rows.append(await self._take_over(language))
-        return CheckReport(
-            (*rows, self._folder(), self._apart()), self.evaluations, level, tuple(start)
-        )
+        rows += [self._folder(), await self.apart()]
+        return CheckReport(tuple(rows), self.evaluations, level, tuple(start))
 
     @property
-    def best(self) -> str:
-        """The score that an artifact writes where it can."""
+    def _best(self) -> str:
         return f"{self.task.sign * TAKEN:g}"
-
-    def languages(self) -> list[Language]:
-        """Those in which something could be run beside the evaluator."""
-        return [each for each in LANGUAGES if each.name in self.reach.languages]
-
-    async def takes_over(self, language: Language) -> str:
-        """The file that could write its own score in a language, whatever its name; empty where none could."""
-        trials = takeovers(self.task.files, language, probe=self.probe_inside, best=self.best)
-        for path, files in trials:
-            self._remove_marks()
-            result = await self.look(files, 0)
-            self.broken = self.broken or result.outcome is LookOutcome.EVALUATOR_ERROR
-            # Beside a value of the evaluator itself it is none, but it was written.
-            written = result.outcome is LookOutcome.INVALID and self.best in result.detail
-            if written or abs(result.value or 0.0) >= TAKEN or IN_PROCESS in self.marks(result):
-                self.in_process = True
-                return path
-        return ""
 
     async def _compare_equals(self) -> tuple[list[float], list[CheckRow]]:
         """Equal artifacts with the same seeds, in both orders, and once more beside another look."""
@@ -275,9 +237,7 @@ class _Check:
         self._remove_marks()
         for _ in range(attack.looks):
             result = await self.look(attack.files, 0)
-        marks = self.marks(result)
-        self.in_process = self.in_process or IN_PROCESS in marks
-        if marks - {IN_PROCESS}:
+        if self._marks(result):
             return CheckRow(attack.name, "FAILED", f"it got through; {attack.remedy}")
         if result.value is None:
             status: CheckStatus = "passed"
@@ -303,7 +263,7 @@ class _Check:
             self.task.guard, [result]
         )
 
-    def marks(self, result: Measurement) -> set[str]:
+    def _marks(self, result: Measurement) -> set[str]:
         """What an attack got hold of, as it left it in the folder or in what was printed."""
         printed = (
             line.partition(MARK)[2].strip().replace(" ", "-")
@@ -316,26 +276,31 @@ class _Check:
         for left in self.probe.iterdir():
             left.unlink()
 
-    async def _take_over(self, language: Language) -> CheckRow:
-        name = f"an artifact that writes its own score in {language.name}"
-        if path := await self.takes_over(language):
-            return CheckRow(name, "FAILED", f"{path} got through; {APART}")
-        return CheckRow(name, "passed", "no file of it reached the result")
-
     def _folder(self) -> CheckRow:
-        name = "an artifact that looks for the task's folder"
+        name = "the artifact does not see the task's folder"
         if shown := self.reach.exposed:
             remedy = "run it in a jail, with no more in `mounts` than it needs"
-            return CheckRow(name, "FAILED", f"it sees {shorten(', '.join(shown), 60)}; {remedy}")
+            return CheckRow(name, "FAILED", f"it could read {shown[0]}; {remedy}")
         return CheckRow(name, "passed", "nothing of it is there")
 
-    def _apart(self) -> CheckRow:
-        name = "the artifact runs apart from the evaluator"
-        if self.in_process:
-            return CheckRow(name, "FAILED", f"the evaluator runs it in its own process: {APART}")
+    async def apart(self) -> CheckRow:
+        """Whether a file of the artifact, whatever its name, could write its own score in any language."""
+        name, tried = "the artifact runs apart from the evaluator", self.reach.languages
+        for language in (each for each in LANGUAGES if each.name in tried):
+            trials = takeovers(self.task.files, language, probe=self.probe_inside, best=self._best)
+            for path, files in trials:
+                self._remove_marks()
+                result = await self.look(files, 0)
+                if result.outcome is LookOutcome.EVALUATOR_ERROR:
+                    return CheckRow(name, "not checked", f"{result.outcome}: {result.detail}")
+                # Beside a value of the evaluator's own it is no number, but it was written.
+                written = result.outcome is LookOutcome.INVALID and self._best in result.detail
+                if written or abs(result.value or 0.0) >= TAKEN or self._marks(result):
+                    why = f"{path} could write its own score, in {language.name}, beside the evaluator"
+                    return CheckRow(name, "FAILED", f"{why}: {APART}")
         if self.reach.gap:
             return CheckRow(name, "not checked", self.reach.gap)
-        return CheckRow(name, "passed", "in a jail of its own, or not run at all")
+        return CheckRow(name, "passed", f"tried in {', '.join(tried) or 'no language'}")
 
 
 def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:

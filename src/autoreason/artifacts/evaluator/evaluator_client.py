@@ -31,12 +31,12 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True, tag=True):
 class Reach(Struct, frozen=True, kw_only=True):
     """What an artifact could do beside the evaluator, for a check."""
 
-    languages: tuple[str, ...] = ()
+    languages: list[str] = []
     """Those that the evaluator could run, in which an artifact may attack it."""
     gap: str = ""
     """Why attacks in these languages are not enough, in words; empty where they are."""
-    exposed: tuple[str, ...] = ()
-    """Names in the task's folder that the artifact can see."""
+    exposed: list[str] = []
+    """Files of the task that the artifact could read."""
 
 
 class EvaluationOpened(Struct, frozen=True, kw_only=True, tag=True):

@@ -63,7 +63,7 @@ class FunctionEvaluator:
 
     def reach_of(self, _: Files) -> Reach:
         """The sandbox starts no program and shows no file: only Python could be run beside the function."""
-        return Reach(languages=(PYTHON.name,))
+        return Reach(languages=[PYTHON.name])
 
     async def close(self) -> None:
         """End every process it started."""

@@ -147,7 +147,9 @@ def serve_artifact(_: CodeType, channel: int) -> None:
 class ArtifactObject(RemoteHandle):
     """A function, class, module or other object of the artifact: no value, since it could be another at every look."""
 
-    __slots__ = ()
+    def __getattr__(self, name: str) -> object:
+        vars(self)[name] = value = super().__getattr__(name)
+        return value
 
     def _refuse(self, *_: object) -> NoReturn:
         kind = self._remote_client.query(self._remote_handle, "type", str)
@@ -163,16 +165,6 @@ class ArtifactClient(ProgramClient):
     """Values of an artifact, each copied once; what it does to its arguments stays with it."""
 
     handle = ArtifactObject
-
-    def __init__(self, channel: int) -> None:
-        super().__init__(channel)
-        self._attributes: dict[tuple[int, str], object] = {}
-
-    def attribute(self, number: int, name: str) -> object:
-        """An attribute as it was when it was first asked for."""
-        if (number, name) not in self._attributes:
-            self._attributes[number, name] = super().attribute(number, name)
-        return self._attributes[number, name]
 
     def apply_changes(self, passed: dict[Any, object], changed: Any) -> None:
         """Leave the evaluator's own objects as they are."""
