@@ -25,7 +25,7 @@ from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.evaluator.command_jail import Jail, Mount, resident_bytes
 from autoreason.artifacts.evaluator.command_look import CommandEvaluator
 from autoreason.artifacts.evaluator.evaluator_client import OpenEvaluation
-from autoreason.artifacts.measurement import LookOutcome
+from autoreason.artifacts.measurement import Look, LookOutcome
 from autoreason.artifacts.research_task import EvaluationSource, LookLimits
 from autoreason.errors import InvalidInput, ProviderFailed
 
@@ -94,11 +94,50 @@ async def test_a_shell_script_is_an_evaluator_too() -> None:
     assert (result.value, result.tail) == (3.0, "hello")
 
 
+HERE = "the artifact is in the folder $AUTOREASON_ARTIFACT"
+NUMBER = 'print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))'
+
+
 async def test_a_command_that_returns_nothing_is_told_where_to_write() -> None:
     result = await measure(command("print(0.93)"))
     assert result.outcome == LookOutcome.INVALID
-    assert "AUTOREASON_RESULT" in result.detail
+    assert HERE in result.detail
+    assert NUMBER in result.detail
     assert result.tail == "0.93\n"
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "code", "line"),
+    [
+        (
+            "python",
+            "print(len(open('config.toml').read()))",
+            'open(os.environ["AUTOREASON_ARTIFACT"] + "/config.toml")',
+        ),
+        (
+            "python",
+            "import solution\nprint(solution.x)",
+            'subprocess.run(["artifact", "python", "solution.py"], capture_output=True)',
+        ),
+        ("sh", "cat ./config.toml || exit 1", '`"$AUTOREASON_ARTIFACT/config.toml"`'),
+        ("sh", ". ./solve.sh", '`"$AUTOREASON_ARTIFACT/solve.sh"`'),
+    ],
+)
+async def test_a_first_evaluator_is_told_where_the_artifact_is_and_where_the_number_goes(
+    evaluate: str, code: str, line: str
+) -> None:
+    files = dict.fromkeys(("config.toml", "solution.py", "solve.sh"), "x = 1\n")
+    source = EvaluationSource(evaluate=f"{evaluate} score", files={"score": code.encode()})
+    result = await measure(source, Look(files=files, seed=0))
+    assert result.outcome == LookOutcome.FAILED
+    for part in (HERE, "descriptor $AUTOREASON_RESULT", line, NUMBER, 'echo "$score" >&3'):
+        assert part in result.detail
+
+
+async def test_other_files_that_are_missing_are_named_without_a_word_of_the_artifact() -> None:
+    for missing in ("other.toml", "/artifact/pack.py/x", "lib/pack.py", "pack.python"):
+        result = await measure(command(f"open({missing!r})"), look(path="pack.py"))
+        assert result.detail.endswith(f"{missing!r}")
 
 
 KEYRING = """
@@ -392,14 +431,9 @@ def test_of_an_environment_only_what_an_interpreter_needs_is_mounted(tmp_path: P
         (tmp_path / name).mkdir(parents=True)
     for name in ("bin/tool", "bin/python3", "pyvenv.cfg", "sealed.jsonl"):
         (tmp_path / name).touch()
-
-    def mounted(folder: Path) -> set[str]:
-        found = command_jail._mounts_for(tmp_path / "bin/python3", str(folder))
-        return {str(Path(mount.source).relative_to(tmp_path)) for mount in found}
-
-    assert mounted(Path("/elsewhere")) == {"bin", "lib", "pyvenv.cfg"}
-    assert mounted(tmp_path) == {"bin/python3", "lib/python3.11", "pyvenv.cfg"}
-    assert mounted(tmp_path / "task") == {"bin/python3", "lib/python3.11", "pyvenv.cfg"}
+    found = command_jail._mounts_for(tmp_path / "bin/python3")
+    mounted = {str(Path(mount.source).relative_to(tmp_path)) for mount in found}
+    assert mounted == {"bin", "lib", "pyvenv.cfg"}
 
 
 async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
@@ -412,7 +446,7 @@ async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
     spies = f"""
         import os, sys
         assert sys.prefix == {str(tmp_path)!r}, sys.prefix
-        print(len(set(os.listdir(sys.prefix)) - {{"bin", "lib", "lib64", "pyvenv.cfg"}}))
+        print(len(set(os.listdir(sys.prefix)) - {{"bin", "include", "lib", "lib64", "pyvenv.cfg"}}))
         """
     source = replace(command(RUNS_IT), folder=str(tmp_path))
     async with opened(source, probe=str(tmp_path / "lib"), start={}) as client:

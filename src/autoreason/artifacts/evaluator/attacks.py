@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from random import Random
 from textwrap import indent
@@ -49,7 +49,7 @@ def attacks_on(
     constant = {path: _constant(path, text) for path, text in start.items()}
     yield Attack("a constant artifact", constant, _EARNED)
     lines = (best, json.dumps({metric: float(best)}), f"{metric}: {best}", f"{metric}={best}")
-    printed = {path: _printing(path, text, "\n".join(lines)) for path, text in start.items()}
+    printed = _planted(start, lambda language: language.print_code("\n".join(lines)))
     if printed != start:
         yield Attack("an artifact that prints a score", printed, _PRINTED)
     if not any(_is_python(path, text) for path, text in start.items()):
@@ -202,10 +202,14 @@ def _is_python(path: str, text: str) -> bool:
     return language_of(path, text) is PYTHON
 
 
-def _printing(path: str, text: str, printed: str) -> str:
-    """A file that prints something before it does what it did, where it is run at all."""
-    language = language_of(path, text)
-    return text if isinstance(language, str) else _around(text, language.print_code(printed), "")
+def _planted(start: Files, code: Callable[[Language], str]) -> Files:
+    """The start with code before that of every file that is a program."""
+    languages = {path: language_of(path, text) for path, text in start.items()}
+    return start | {
+        path: _around(start[path], code(language), "")
+        for path, language in languages.items()
+        if isinstance(language, Language)
+    }
 
 
 def _around(text: str, before: str, after: str) -> str:
@@ -240,7 +244,4 @@ def _constant(path: str, text: str) -> str:
 
 def equal_copy(start: Files) -> Files:
     """An artifact that does the same as the start and is not the same text, where that is known how."""
-    return {
-        path: text if isinstance(language_of(path, text), str) else f"{text}\n"
-        for path, text in start.items()
-    }
+    return _planted(start, lambda _: "")

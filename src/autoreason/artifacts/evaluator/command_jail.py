@@ -29,7 +29,7 @@ _SYSTEM = (
 )
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
-_LEAST_PARTS = ("bin/python*", "lib/python3*", "lib/libpython*", "lib64/python3*", "pyvenv.cfg")
+"""What an interpreter needs of its prefix."""
 _PYTHON_NAMES = ("python3", "python")
 _CHECK_SECONDS = 20
 
@@ -124,10 +124,8 @@ class Jail(NamedTuple):
         yield from ("--proc", "/proc", "--dev", "/dev")
         for folder in ("/dev/shm", "/tmp"):
             yield from ("--perms", "1777", "--size", size, "--tmpfs", folder)
-        covers = list(self._cover())
-        # What is inside of something else comes after it.
-        depths = {mount: len(Path(mount.inside).parts) for mount in (*self.mounts, *covers)}
-        for mount in sorted(depths, key=lambda each: (depths[each], not each.source)):
+        # What is inside of something else has a longer path, and comes after it.
+        for mount in sorted((*self.mounts, *self._cover()), key=lambda each: len(each.inside)):
             for parent in reversed(Path(mount.inside).parents):
                 if parent != Path("/tmp") and not _is_system(parent):
                     # Created on the way, they would be for their owner alone, who is not the jail's user.
@@ -135,9 +133,7 @@ class Jail(NamedTuple):
             if mount.source:
                 yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
             else:
-                yield from ("--perms", "0755", "--tmpfs", mount.inside)
-        for cover in covers:
-            yield from ("--remount-ro", cover.inside)
+                yield from ("--perms", "0755", "--size", size, "--tmpfs", mount.inside)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", self.folder)
 
     def _cover(self) -> Iterator[Mount]:
@@ -234,11 +230,8 @@ class Programs(NamedTuple):
 
 
 @cache
-def find_programs(command: str, folder: str = "") -> Programs:
-    """A command's own path, what has to be mounted for it and for Python, and the search path inside.
-
-    `folder` is the task's, of which no more is mounted than an interpreter in it needs.
-    """
+def find_programs(command: str) -> Programs:
+    """A command's own path, what has to be mounted for it and for Python, and the search path inside."""
     pythons = [
         path
         for name in _PYTHON_NAMES
@@ -252,18 +245,18 @@ def find_programs(command: str, folder: str = "") -> Programs:
         found = pythons[0]
     programs = dict.fromkeys([*([found] if Path(found).is_absolute() else []), *pythons])
     mounts = dict.fromkeys(
-        mount for path in (*programs, real_python()) for mount in _mounts_for(Path(path), folder)
+        mount for path in (*programs, real_python()) for mount in _mounts_for(Path(path))
     )
     folders = dict.fromkeys(str(Path(path).parent) for path in programs)
     return Programs(found, tuple(mounts), ":".join([*folders, _SYSTEM_PATH]))
 
 
-def _mounts_for(program: Path, folder: str) -> Iterator[Mount]:
+def _mounts_for(program: Path) -> Iterator[Mount]:
     """A program with every link on the way to it; an interpreter with what it needs of its prefix."""
     for _ in range(16):
         prefix = _python_prefix(program)
-        for part in _parts_of(prefix, folder) if prefix else [program]:
-            if not _is_system(part):
+        for part in [prefix / name for name in _PARTS] if prefix else [program]:
+            if part.exists() and not _is_system(part):
                 yield Mount(str(part), str(part))
         if not program.is_symlink():
             break
@@ -274,15 +267,9 @@ def _mounts_for(program: Path, folder: str) -> Iterator[Mount]:
         for line in settings.read_text(encoding="utf-8").splitlines():
             name, _, home = line.partition("=")
             if name.strip() == "home":
-                yield from _mounts_for(Path(home.strip()) / "python3", folder)
+                yield from _mounts_for(Path(home.strip()) / "python3")
     if program != program.resolve():
-        yield from _mounts_for(program.resolve(), folder)
-
-
-def _parts_of(prefix: Path, folder: str) -> list[Path]:
-    """What an interpreter needs of its prefix; of one that the task is in, its own files alone."""
-    names = _LEAST_PARTS if Path(folder).is_relative_to(prefix) else _PARTS
-    return [path for name in names for path in sorted(prefix.glob(name))]
+        yield from _mounts_for(program.resolve())
 
 
 def _python_prefix(program: Path) -> Path | None:

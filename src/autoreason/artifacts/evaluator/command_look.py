@@ -14,6 +14,8 @@ from pathlib import Path
 from signal import SIGXFSZ
 from typing import Any, Self
 
+from msgspec.structs import replace
+
 from autoreason.artifacts.evaluator.command_jail import (
     Jail,
     Mount,
@@ -31,6 +33,7 @@ from autoreason.artifacts.evaluator.look_values import (
     MAX_OUTPUT,
     MAX_RESULT_BYTES,
     TAIL,
+    interface_hint,
     read_measurement,
     too_much_printed,
 )
@@ -71,7 +74,7 @@ class CommandEvaluator:
     @property
     def programs(self) -> Programs:
         """What is mounted for the command and for Python."""
-        return find_programs(self.command[0], self.source.folder)
+        return find_programs(self.command[0])
 
     def jail(self, folder: str, number: int, mounts: Sequence[Mount]) -> Jail:
         """A jail with the programs, what the task names, and these mounts."""
@@ -133,7 +136,8 @@ class _CommandLook:
                 process = self._start_evaluator(look, output, value, status)
                 await self._wait(process)
             tail = output.finish().decode(errors="replace")[-TAIL:]
-            return self._read(process.returncode, value.finish(), tail, status)
+            result = self._read(process.returncode, value.finish(), tail, status)
+            return replace(result, detail=result.detail + interface_hint(result.detail, look.files))
 
     def _start_evaluator(
         self, look: Look, output: BoundedPipe, value: BoundedPipe, status: int

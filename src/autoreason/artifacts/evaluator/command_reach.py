@@ -27,7 +27,8 @@ def find_reach(source: EvaluationSource, start: Files, programs: Programs, jail:
     script = [
         f"{program} </dev/null >/dev/null 2>&1 && echo {language.name}"
         for language in LANGUAGES
-        for program in language.programs
+        for program in language.words.split()
+        if not program.startswith(".")
     ]
     own = [str(Path(source.folder, name)) for name in source.files] if source.folder else []
     script += [f"test ! -r {shlex.quote(path)} || echo {shlex.quote(path)}" for path in own]

@@ -70,8 +70,8 @@ class CheckReport(Report):
         tried = sum(row.status != "does not apply" for row in self.rows)
         failed = sum(row.status == "FAILED" for row in self.rows)
         unknown = next((row.detail for row in self.rows if row.status == "not checked"), "")
-        if unknown and not failed:
-            return f"not checked: {unknown}"
+        if not failed and unknown:
+            return unknown
         if not failed:
             return f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
         return (
@@ -120,7 +120,7 @@ async def score_fault(task: ResearchTask, *, unsafe: bool = False, seed: int = 0
     async with _open(task, unsafe, seed) as (check, _):
         row = await check.apart()
     if row.status != "passed":
-        return f"{row.status}: {row.detail}" if row.status == "not checked" else row.detail
+        return row.detail
     record_check(task.evaluation, task.files)
     return ""
 
@@ -172,16 +172,12 @@ class _Check:
             random,
             probe=self.probe_inside,
             metric=self.task.metric,
-            best=self._best,
+            best=f"{self.task.sign * TAKEN:g}",
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
         rows += [self._folder(), await self.apart()]
         return CheckReport(tuple(rows), self.evaluations, level, tuple(start))
-
-    @property
-    def _best(self) -> str:
-        return f"{self.task.sign * TAKEN:g}"
 
     async def _compare_equals(self) -> tuple[list[float], list[CheckRow]]:
         """Equal artifacts with the same seeds, in both orders, and once more beside another look."""
@@ -214,6 +210,8 @@ class _Check:
         """Look at an artifact with the seed and the items of this number."""
         task, random = self.task, Random(f"{self.seed}/{number}")
         size = task.per_look or task.items
+        for left in self.probe.iterdir():
+            left.unlink()
         self.evaluations += 1
         self.on_look(self.evaluations)
         return await self.evaluator.measure(
@@ -234,7 +232,6 @@ class _Check:
         return measurement.value
 
     async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
-        self._remove_marks()
         for _ in range(attack.looks):
             result = await self.look(attack.files, 0)
         if self._marks(result):
@@ -272,10 +269,6 @@ class _Check:
         )
         return {*(each.name for each in self.probe.iterdir()), *printed}
 
-    def _remove_marks(self) -> None:
-        for left in self.probe.iterdir():
-            left.unlink()
-
     def _folder(self) -> CheckRow:
         name = "the artifact does not see the task's folder"
         if shown := self.reach.exposed:
@@ -286,20 +279,20 @@ class _Check:
     async def apart(self) -> CheckRow:
         """Whether a file of the artifact, whatever its name, could write its own score in any language."""
         name, tried = "the artifact runs apart from the evaluator", self.reach.languages
+        best = f"{self.task.sign * TAKEN:g}"
         for language in (each for each in LANGUAGES if each.name in tried):
-            trials = takeovers(self.task.files, language, probe=self.probe_inside, best=self._best)
+            trials = takeovers(self.task.files, language, probe=self.probe_inside, best=best)
             for path, files in trials:
-                self._remove_marks()
                 result = await self.look(files, 0)
                 if result.outcome is LookOutcome.EVALUATOR_ERROR:
-                    return CheckRow(name, "not checked", f"{result.outcome}: {result.detail}")
+                    return CheckRow(name, "not checked", f"not checked: {result.detail}")
                 # Beside a value of the evaluator's own it is no number, but it was written.
-                written = result.outcome is LookOutcome.INVALID and self._best in result.detail
+                written = result.outcome is LookOutcome.INVALID and best in result.detail
                 if written or abs(result.value or 0.0) >= TAKEN or self._marks(result):
                     why = f"{path} could write its own score, in {language.name}, beside the evaluator"
                     return CheckRow(name, "FAILED", f"{why}: {APART}")
         if self.reach.gap:
-            return CheckRow(name, "not checked", self.reach.gap)
+            return CheckRow(name, "not checked", f"not checked: {self.reach.gap}")
         return CheckRow(name, "passed", f"tried in {', '.join(tried) or 'no language'}")
 
 

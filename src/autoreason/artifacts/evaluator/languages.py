@@ -21,51 +21,32 @@ class Language(NamedTuple):
     takeover: str
     """Code that marks `PROBE` where it has the result's descriptor, writes `BEST` to all descriptors and ends."""
 
-    @property
-    def programs(self) -> list[str]:
-        """Its interpreters."""
-        return [word for word in self.words.split() if not word.startswith(".")]
-
     def print_code(self, text: str) -> str:
         """Code that prints a text before the program goes on."""
         quote = shlex.quote if self.name == "shell" else json.dumps
         return self.prints.replace("TEXT", quote(text))
 
 
-_SHELL = """\
-if [ -n "$AUTOREASON_RESULT" ]; then : > 'PROBE'; fi
+_SHELL = """if [ -n "$AUTOREASON_RESULT" ]; then : > 'PROBE'; fi
 for descriptor in 3 4 5 6 7 8 9; do (echo BEST >&$descriptor) 2>/dev/null; done
-exit 0
-"""
+exit 0"""
 # In the sandbox of functions, which has no environment, the value goes to standard output.
-_PYTHON = """\
-import os as _os
+_PYTHON = """import os as _os
 if _os.environ.get("AUTOREASON_RESULT"): open("PROBE", "w").close()
 if not _os.environ: _os.write(1, b'{"value": "BEST"}')
 for _descriptor in range(3, 21):
     try: _os.write(_descriptor, b"BEST\\n")
     except OSError: pass
-_os._exit(0)
-"""
-_JAVASCRIPT = """\
-(take => typeof require === "function" ? take(require("fs")) : import("fs").then(take))(fs => {
+_os._exit(0)"""
+_JAVASCRIPT = """(take => typeof require === "function" ? take(require("fs")) : import("fs").then(take))(fs => {
   if (process.env.AUTOREASON_RESULT) fs.writeFileSync("PROBE", "")
   for (const descriptor of [3, 4, 5, 6, 7, 8, 9]) try { fs.writeSync(descriptor, "BEST\\n") } catch {}
-  process.exit(0)
-});
-"""
-_PERL = """\
-BEGIN {
-  open(my $mark, ">", "PROBE") if $ENV{AUTOREASON_RESULT};
-  for my $descriptor (3..9) { open(my $file, ">&=", $descriptor) && syswrite($file, "BEST\\n"); }
-  exit 0;
-}
-"""
-_RUBY = """\
-File.write("PROBE", "") if ENV["AUTOREASON_RESULT"]
+  process.exit(0) });"""
+_PERL = """BEGIN { open(my $mark, ">", "PROBE") if $ENV{AUTOREASON_RESULT};
+  for my $descriptor (3..9) { open(my $file, ">&=", $descriptor) && syswrite($file, "BEST\\n") } exit 0 }"""
+_RUBY = """File.write("PROBE", "") if ENV["AUTOREASON_RESULT"]
 (3..9).each { |descriptor| IO.for_fd(descriptor, "w", autoclose: false).syswrite("BEST\\n") rescue nil }
-exit!(0)
-"""
+exit!(0)"""
 PYTHON = Language("Python", "python3 python pypy3 pypy .py", "print(TEXT)", _PYTHON)
 LANGUAGES = (
     Language("shell", "sh bash dash ksh zsh .sh .bash", "printf '%s\\n' TEXT", _SHELL),
@@ -99,7 +80,7 @@ def run_by(*command: str) -> Language | str:
     names = (PurePosixPath(word).name for word in command if not word.startswith("-"))
     name = next((each for each in names if each != "env"), "")
     bare = re.sub(r"[\d.-]+$", "", name)
-    return next((each for each in LANGUAGES if bare in each.programs), name)
+    return next((each for each in LANGUAGES if bare in each.words.split()), name)
 
 
 def gap_in(found: Language | str, here: Collection[str], what: str) -> str:
