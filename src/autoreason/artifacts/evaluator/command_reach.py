@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -32,12 +31,9 @@ def find_reach(source: EvaluationSource, start: Files, programs: Programs, jail:
     ]
     own = [str(Path(source.folder, name)) for name in source.files] if source.folder else []
     script += [f"test ! -r {shlex.quote(path)} || echo {shlex.quote(path)}" for path in own]
-    process = jail.start(
-        ["sh", "-c", "\n".join(script)],
-        {"PATH": programs.path},
-        streams=(subprocess.DEVNULL, subprocess.PIPE, subprocess.DEVNULL),
-    )
-    output, _ = process.communicate(timeout=source.limits.seconds)
+    command, streams = ["sh", "-c", "\n".join(script)], (-3, -1, -3)
+    process = jail.start(command, {"PATH": programs.path}, streams=streams)
+    output, _ = process.communicate()
     leave(process.pid)
     found = dict.fromkeys(output.decode(errors="replace").splitlines())
     here = [language.name for language in LANGUAGES if language.name in found]
@@ -48,10 +44,8 @@ def find_reach(source: EvaluationSource, start: Files, programs: Programs, jail:
 def _gaps(source: EvaluationSource, start: Files, program: str, here: list[str]) -> Iterator[str]:
     """Why files of the evaluator or the artifact cannot be attacked in their own language."""
     words = [word.removeprefix("./") for word in shlex.split(source.evaluate)]
-    files = {
-        word: source.files[word].decode(errors="replace") for word in words if word in source.files
-    }
-    own = [language_of(path, text) for path, text in files.items()]
+    named = {word: source.files[word] for word in words if word in source.files}
+    own = [language_of(path, body.decode(errors="replace")) for path, body in named.items()]
     if not any(isinstance(each, Language) for each in own):
         first = ""
         with suppress(OSError), Path(program).open("rb") as file:

@@ -70,10 +70,11 @@ class CheckReport(Report):
         tried = sum(row.status != "does not apply" for row in self.rows)
         failed = sum(row.status == "FAILED" for row in self.rows)
         unknown = next((row.detail for row in self.rows if row.status == "not checked"), "")
-        if not failed and unknown:
-            return unknown
         if not failed:
-            return f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
+            return (
+                unknown
+                or f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
+            )
         return (
             f"this evaluator is not fit to be optimised against: {failed} of "
             f"{count(tried, 'check')} failed"
