@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autoreason.artifacts.artifact import Edit, ProposalError
+from autoreason.artifacts.artifact import Edit, ProposalError, apply_edits
 from autoreason.artifacts.proposals import read_proposal
 
 FILES = {"pack.py": "a = 1\nb = 2\n", "conf/run.toml": "rate = 0.1\n", "Makefile": "all:\n"}
@@ -96,6 +96,42 @@ def test_where_there_is_one_file_its_path_may_be_missing() -> None:
 def test_what_is_around_a_file_is_no_part_of_it(reply: str) -> None:
     (edit,) = read_proposal(reply, ONE).edits
     assert (edit.path, edit.text) == ("pack.py", "a = 4\n")
+
+
+OUTSIDE = (
+    *("../evil.txt", "../pack.py", "a/../../pack.py", "/etc/evil.txt", "/etc/passwd", "~/evil.txt"),
+    *(".git/hooks/post-checkout", ".git/hooks/pack.py", "src/.git/config.py", "C:\\evil.txt"),
+    *("..\\pack.py", "~/.ssh/config", "/pack.py"),
+)
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "PATH\n```\na = 4\n```",
+        "**`PATH`**\n\n```python\na = 4\n```",
+        "1. PATH:\n```\na = 4\n```",
+        "### File: `PATH`\n```\na = 4\n```",
+        "```python PATH\na = 4\n```",
+        "```PATH\na = 4\n```",
+        "```\nPATH\na = 4\n```",
+        "```\nPATH\n```\n```python\na = 4\n```",
+        f"PATH\n{SEARCH}",
+        f"```\nPATH\n{SEARCH}\n```",
+        f"PATH\n```\n{SEARCH}\n```",
+        "PATH\n" + SEARCH.replace("a = 1\n", ""),
+        "REMOVE PATH",
+    ],
+)
+@pytest.mark.parametrize("files", [ONE, FILES])
+def test_a_path_outside_the_folder_is_refused_and_never_means_another_file(
+    path: str, form: str, files: dict[str, str]
+) -> None:
+    with pytest.raises(
+        ProposalError, match=r"leads out|not relative|git's own|not part|is no path"
+    ):
+        apply_edits(files, read_proposal(form.replace("PATH", path), files).edits, ["*.py", "**/*"])
 
 
 def test_lines_that_a_file_had_before_or_that_name_another_file_stay() -> None:

@@ -497,8 +497,42 @@ def test_no_run_begins_whose_artifact_could_write_its_own_score(task: Path) -> N
     Path("import.py").write_text(IMPORTING)
     task.write_text("---\nartifact: knob.py\nevaluate: python import.py\n---\nTurn the knob.\n")
     model = ScriptedModel({"author": CHEAT})
-    with pytest.raises(InvalidInput, match=r"could write its own score: run it with `artifact"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"knob.py could write its own score, in Python, beside the evaluator: run it with `artifact",
+    ):
         research(task, model, evaluations=30, patience=2)
     assert not model.requests
     result = research(task, model, evaluations=30, patience=2, unchecked=True)
     assert "the evaluator was not checked: the artifact may have" in result.conclusion
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("solve.sh", r"solve.sh could write its own score, in shell"),
+        ("solve.awk", "not checked: solve.awk"),
+    ],
+)
+def test_no_run_begins_with_what_is_sourced_or_could_not_be_checked(
+    task: Path, name: str, why: str
+) -> None:
+    Path(name).write_text("answer() { echo 2; }\n")
+    sourced = '. "$AUTOREASON_ARTIFACT/solve.sh"\n' if name == "solve.sh" else ""
+    Path("score.sh").write_text(f"{sourced}echo 2 >&3\n")
+    task.write_text(f"---\nartifact: {name}\nevaluate: sh score.sh\n---\nTurn the knob.\n")
+    model = ScriptedModel({"author": "echo 100 >&3; exit 0"})
+    with pytest.raises(InvalidInput, match=why):
+        research(task, model, evaluations=30, patience=2)
+    assert not model.requests
+
+
+def test_no_run_begins_whose_function_executes_the_artifacts_text(task: Path) -> None:
+    Path("tool").write_text("value = 1\n")
+    Path("score.py").write_text(
+        "def score(artifact):\n    names = {}\n    exec(artifact.text('tool'), names)\n    return names['value']\n"
+    )
+    task.write_text("---\nartifact: tool\nevaluate: score.py:score\n---\nTurn the knob.\n")
+    with pytest.raises(InvalidInput, match=r"tool could write its own score, in Python"):
+        research(task, ScriptedModel({"author": CHEAT}), evaluations=30, patience=2)

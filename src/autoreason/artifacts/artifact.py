@@ -63,7 +63,7 @@ def file_meant(path: str, files: Files) -> str:
     """The file that a path means: itself, or the only one of that name in another folder; empty where there is none."""
     if path in files:
         return path
-    name = path.rpartition("/")[2]
+    name = "" if path_fault(path) else path.rpartition("/")[2]
     named = [each for each in files if name and each.rpartition("/")[2] == name]
     return named[0] if len(named) == 1 else ""
 

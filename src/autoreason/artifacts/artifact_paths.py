@@ -29,6 +29,8 @@ def path_fault(path: str) -> str:
         return "is not relative to the task's folder; write it with `/`, from there"
     if ".." in path.split("/"):
         return "leads out of the task's folder; name only what is inside"
+    if ".git" in path.lower().split("/"):
+        return "is in git's own folder; name a file of the artifact"
     if str(PurePosixPath(path)) != path:
         return "is not in its shortest form; leave out `./`, `//` and a `/` at the end"
     return ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autoreason.artifacts.artifact import Edit, ProposalError, file_meant
+from autoreason.artifacts.artifact_paths import path_fault
 from autoreason.artifacts.measurement import Files
 from autoreason.characters import without_controls
 from autoreason.programs.source import without_reasoning
@@ -26,10 +27,12 @@ _MARK = re.compile(r"^[ \t]*(?:<{5,9}|>{5,9})[ \t]*[A-Z]{4,}\b.*$")
 _FOLDERS = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)+")
 _REMOVE = re.compile(r"^[\s#>*_-]*(?:REMOVE|DELETE)(?: FILE)?[*_: ]+(?P<path>\S.*)$")
 _LABEL = re.compile(
-    r"^[\s#>*_\d.)-]*(?P<named>(?:new |whole )?(?:file|path|replace|edit|create|change|in)[*_: ]+)?(?P<path>\S.*)$",
+    r"^(?:[\s#>*_-]|\d+[.)])*"
+    r"(?P<named>(?:new |whole )?(?:file|path|replace|edit|create|change|in)[*_: ]+)?(?P<path>\S.*)$",
     re.IGNORECASE,
 )
 _PATH = re.compile(r"(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9}")
+_ANY_PATH = re.compile(r"(?:[A-Za-z]:|\.\.)[\\/][\w.@+\\/-]+|[\w.@+~-]*(?:/[\w.@+-]+)+")
 _LEFT_OUT = re.compile(
     r"(?:#|//|--|%|<!--)?\s*(?:\.\.\.|…)\s*\(?(?:(?:the )?(?:rest|remain|exist|unchanged|same|other|previous)\b.*)"
     r"|(?:#|//|--)\s*(?:(?:the )?(?:rest|remainder) of|existing code|unchanged)\b.*",
@@ -120,6 +123,8 @@ class _Blocks:
         if _SEARCH.match(first) or (self._is_path(named) and _SEARCH.match(self._next_line(at)[0])):
             self._fence = mark
             return
+        if not self._path and _leads_out(named):
+            self._path = named
         body = self._body(mark)
         if body and not self._path and self._is_path(alone := _bare(body)) and self._has_more():
             self._path = alone
@@ -145,7 +150,7 @@ class _Blocks:
         return any(_FENCE.match(line) or _SEARCH.match(line) for line in following)
 
     def _is_path(self, word: str) -> bool:
-        return word in self.files or bool(_PATH.fullmatch(word))
+        return word in self.files or bool(_PATH.fullmatch(word)) or _leads_out(word)
 
     def _read_line(self, line: str) -> None:
         label = _LABEL.match(line)
@@ -244,6 +249,11 @@ class _Blocks:
                 f"{self._path} would have a mark in it ({mark.strip()[:_QUOTED]!r}); give {FORM}"
             )
         return Edit(path=self._path, text=_whole(body))
+
+
+def _leads_out(word: str) -> bool:
+    """Whether a word is a path that no artifact can have, such as an absolute one; it means no other file."""
+    return bool(_ANY_PATH.fullmatch(word) and path_fault(word))
 
 
 def _without_marks(body: str, before: list[str]) -> str:

@@ -37,6 +37,8 @@ class EvaluationSource(Struct, frozen=True, kw_only=True):
     metric: str = "score"
     mounts: tuple[str, ...] = ()
     """Folders and files of the system that a look may read, by absolute path."""
+    folder: str = ""
+    """The task's own, which no artifact sees."""
 
 
 class ResearchTask(Work, Struct, frozen=True, kw_only=True, tag_field="type", tag=True):

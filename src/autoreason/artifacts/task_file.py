@@ -178,6 +178,7 @@ class _Reading:
             limits=keys.limits,
             metric=keys.metric,
             mounts=self._mounts(),
+            folder=str(self.folder),
         )
         return ResearchFile(check_task(Task(brief=brief, work=work)), source, tuple(notes))
 

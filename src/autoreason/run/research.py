@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
@@ -14,7 +15,7 @@ from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate, che
 from autoreason.artifacts.evaluator.evaluator_check import (
     CheckReport,
     check_evaluation,
-    writes_own_score,
+    score_fault,
 )
 from autoreason.artifacts.evaluator.saved_evaluation import (
     SavedEvaluation,
@@ -148,17 +149,19 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
     async def _check_score(self) -> None:
         """Refuse an evaluator whose score the artifact could write, before anything is recorded."""
         work = research_of(self.task)
-        if work is None or not work.evaluate or function_of(work.evaluate):
+        if work is None or not work.evaluate:
+            return
+        code = b"".join(self._source.files.values()) if self._source else b""
+        if function_of(work.evaluate) and not re.search(rb"\b(?:exec|eval|compile)\b", code):
+            # A function is given texts, and runs none of them without one of these.
             return
         terms = read_options(self.settings, ResearchTerms)
-        if terms.unchecked or not any(path.endswith(".py") for path in work.files):
+        if terms.unchecked:
             return
         self._save()
-        if await writes_own_score(work, unsafe=terms.unsafe, seed=self.settings.seed):
+        if fault := await score_fault(work, unsafe=terms.unsafe, seed=self.settings.seed):
             raise InvalidInput(
-                "the evaluator runs the artifact in its own process or jail, where it could write its "
-                "own score: run it with `artifact python …`, or use `evaluate: file.py:function` "
-                "(see `autoreason research check`; `unchecked` begins nevertheless)"
+                f"{fault} (see `autoreason research check`; `unchecked` begins nevertheless)"
             )
 
     def _save(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shlex
 import time
+import venv
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,10 @@ from tests.artifacts.evaluator.evaluating import (
 from tests.patience import PATIENCE
 
 from autoreason.artifacts.evaluator import command_jail
-from autoreason.artifacts.evaluator.command_jail import resident_bytes
+from autoreason.artifacts.evaluator.command_jail import Jail, Mount, resident_bytes
 from autoreason.artifacts.evaluator.command_look import CommandEvaluator
 from autoreason.artifacts.evaluator.evaluator_client import OpenEvaluation
-from autoreason.artifacts.measurement import LookOutcome
+from autoreason.artifacts.measurement import Look, LookOutcome
 from autoreason.artifacts.research_task import EvaluationSource, LookLimits
 from autoreason.errors import InvalidInput, ProviderFailed
 
@@ -93,11 +94,50 @@ async def test_a_shell_script_is_an_evaluator_too() -> None:
     assert (result.value, result.tail) == (3.0, "hello")
 
 
+HERE = "the artifact is in the folder $AUTOREASON_ARTIFACT"
+NUMBER = 'print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))'
+
+
 async def test_a_command_that_returns_nothing_is_told_where_to_write() -> None:
     result = await measure(command("print(0.93)"))
     assert result.outcome == LookOutcome.INVALID
-    assert "AUTOREASON_RESULT" in result.detail
+    assert HERE in result.detail
+    assert NUMBER in result.detail
     assert result.tail == "0.93\n"
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "code", "line"),
+    [
+        (
+            "python",
+            "print(len(open('config.toml').read()))",
+            'open(os.environ["AUTOREASON_ARTIFACT"] + "/config.toml")',
+        ),
+        (
+            "python",
+            "import solution\nprint(solution.x)",
+            'subprocess.run(["artifact", "python", "solution.py"], capture_output=True)',
+        ),
+        ("sh", "cat ./config.toml || exit 1", '`"$AUTOREASON_ARTIFACT/config.toml"`'),
+        ("sh", ". ./solve.sh", '`"$AUTOREASON_ARTIFACT/solve.sh"`'),
+    ],
+)
+async def test_a_first_evaluator_is_told_where_the_artifact_is_and_where_the_number_goes(
+    evaluate: str, code: str, line: str
+) -> None:
+    files = dict.fromkeys(("config.toml", "solution.py", "solve.sh"), "x = 1\n")
+    source = EvaluationSource(evaluate=f"{evaluate} score", files={"score": code.encode()})
+    result = await measure(source, Look(files=files, seed=0))
+    assert result.outcome == LookOutcome.FAILED
+    for part in (HERE, "descriptor $AUTOREASON_RESULT", line, NUMBER, 'echo "$score" >&3'):
+        assert part in result.detail
+
+
+async def test_other_files_that_are_missing_are_named_without_a_word_of_the_artifact() -> None:
+    for missing in ("other.toml", "/artifact/pack.py/x", "lib/pack.py", "pack.python"):
+        result = await measure(command(f"open({missing!r})"), look(path="pack.py"))
+        assert result.detail.endswith(f"{missing!r}")
 
 
 KEYRING = """
@@ -114,6 +154,33 @@ for ring in (-3, -4, -5):
         answers.append(libc.syscall(*call) == -1 and ctypes.get_errno() == errno.EPERM)
 print(sum(answers))
 """
+
+
+NAMESPACES = """
+import ctypes, errno, os, signal, subprocess, threading
+libc = ctypes.CDLL(None, use_errno=True)
+clone, clone3, setns = {"x86_64": (56, 435, 308), "aarch64": (220, 435, 268)}[os.uname().machine]
+flags = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
+refused = [libc.unshare(each) == -1 and ctypes.get_errno() == errno.EPERM for each in (*flags, 0x80)]
+for each in flags:
+    child = libc.syscall(clone, each | signal.SIGCHLD, 0, 0, 0, 0)
+    if child == 0: os._exit(0)
+    refused.append(child == -1 and ctypes.get_errno() == errno.EPERM)
+refused.append(libc.syscall(clone3, 0, 0) == -1 and ctypes.get_errno() == errno.ENOSYS)
+own = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+refused.append(libc.syscall(setns, own, 0) == -1 and ctypes.get_errno() == errno.EPERM)
+thread = threading.Thread(target=lambda: refused.append(True))
+thread.start()
+thread.join()
+refused.append(subprocess.run(["true"]).returncode == 0)
+refused.append(os.waitpid(os.fork() or os._exit(0), 0)[1] == 0)
+print(sum(refused))
+"""
+
+
+async def test_no_namespace_is_made_or_entered_and_threads_and_processes_are() -> None:
+    source = command(f"{NAMESPACES}\nif not all(refused): sys.exit(1)\n{RUNS_IT}")
+    assert (await measure(source, look(NAMESPACES))).value == 20.0
 
 
 async def test_no_keyring_is_read_or_keeps_anything_for_the_next_look() -> None:
@@ -331,15 +398,60 @@ def test_without_a_jail_a_command_is_refused_with_what_to_do(
     asyncio.run(evaluator.close())
 
 
-def test_a_jail_never_shows_the_folder_of_saved_evaluations(
+def listed_in(jail: Jail, folder: Path) -> list[str]:
+    """Names in a folder as a jail shows it."""
+    process = jail.start(["ls", "-A", str(folder)], {"PATH": "/usr/bin"}, streams=(-3, -1, -1))
+    listed, errors = process.communicate(timeout=PATIENCE)
+    assert not process.returncode, errors
+    return listed.decode().split()
+
+
+def test_a_hidden_folder_is_empty_but_for_what_is_mounted_inside_it(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    task = real / "project" / "task"
+    for folder in (real / "seen", task, task / "tool"):
+        folder.mkdir(parents=True)
+        (folder / "file").touch()
+    link.symlink_to(real / "project")
+    jail = Jail(
+        folder="/tmp",
+        limits=LookLimits(),
+        mounts=tuple(Mount(str(each), str(each)) for each in (task / "tool", real, link)),
+        hidden=(task,),
+        uid=command_jail.jail_uid(0),
+    )
+    assert listed_in(jail, real / "seen") == ["file"]
+    assert listed_in(jail, task) == ["tool"]
+    assert listed_in(jail, task / "tool") == ["file"]
+    assert listed_in(jail, link / "task") == []
+
+
+def test_of_an_environment_only_what_an_interpreter_needs_is_mounted(tmp_path: Path) -> None:
+    for name in ("bin", "lib/python3.11", "share/autoreason", "task"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("bin/tool", "bin/python3", "pyvenv.cfg", "sealed.jsonl"):
+        (tmp_path / name).touch()
+    found = command_jail._mounts_for(tmp_path / "bin/python3")
+    mounted = {str(Path(mount.source).relative_to(tmp_path)) for mount in found}
+    assert mounted == {"bin", "lib", "pyvenv.cfg"}
+
+
+async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prefix = tmp_path / "data"
-    monkeypatch.setenv("XDG_DATA_HOME", str(prefix / "share"))
-    (prefix / "bin").mkdir(parents=True)
-    (prefix / "lib/python3.11").mkdir(parents=True)
-    (prefix / "lib/python3.11/os.py").touch()
-    tool = prefix / "bin" / "tool"
-    tool.write_text("#!/bin/sh\n")
-    tool.chmod(0o755)
-    assert {mount.source for mount in command_jail._mounts_for(tool)} == {str(tool)}
+    venv.create(tmp_path, with_pip=False)
+    for name in ("sealed.jsonl", "evaluate.py"):
+        (tmp_path / name).touch()
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    spies = f"""
+        import os, sys
+        assert sys.prefix == {str(tmp_path)!r}, sys.prefix
+        print(len(set(os.listdir(sys.prefix)) - {{"bin", "include", "lib", "lib64", "pyvenv.cfg"}}))
+        """
+    source = replace(command(RUNS_IT), folder=str(tmp_path))
+    async with opened(source, probe=str(tmp_path / "lib"), start={}) as client:
+        result = await client.measure(look(spies))
+        assert result.value == 0.0, result.tail
+        assert client.reply.reach.exposed == []
+    async with opened(source, probe=str(tmp_path / "lib"), start={}, unsafe=True) as client:
+        assert client.reply.reach.exposed == [f"{tmp_path}/evaluate.py"]

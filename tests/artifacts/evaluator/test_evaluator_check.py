@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import command, function, needs_jail
 
 from autoreason.artifacts.evaluator import evaluator_check
@@ -17,7 +20,7 @@ from autoreason.artifacts.evaluator.evaluator_check import (
     CheckReport,
     _compare,
     check_evaluation,
-    writes_own_score,
+    score_fault,
 )
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Files
@@ -81,7 +84,7 @@ async def test_a_good_function_passes_every_attack() -> None:
     assert report.passed
     assert looks == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
-    assert len(report.rows) == 23
+    assert len(report.rows) == 22
     assert report.rows[0].detail == "the same number 4 times"
 
 
@@ -125,11 +128,10 @@ async def test_an_evaluator_that_imports_the_artifact_is_found_out() -> None:
     report = await check_evaluation(task_of(source), pairs=2)
     found = failed(report)
     assert not report.passed
-    assert "artifact python" in found["the artifact runs apart from the evaluator"]
-    assert "an artifact that reads the evaluator" in found
-    assert "an artifact that looks for the items" in found
-    assert "-1e+100 beats" in found["an artifact that writes a score to every descriptor"]
-    assert "an artifact that looks at other processes and frames" in found
+    apart = found["the artifact runs apart from the evaluator"]
+    assert "fit.py could write its own score, in Python" in apart
+    assert "artifact python" in apart
+    assert "an artifact that looks for evaluator, items and other processes" in found
     assert "not fit" in report.conclusion
 
 
@@ -190,16 +192,22 @@ async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
     assert "never from what the artifact prints" in found["an artifact that prints a score"]
 
 
-async def test_without_a_jail_an_artifact_can_keep_something_for_its_next_run() -> None:
+async def test_without_a_jail_an_artifact_keeps_something_and_sees_the_tasks_folder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "evaluate.py").touch()
     source = command(
         """
         import subprocess
         done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
         give(len(done.stdout.split()))
-        """
+        """,
+        folder=str(tmp_path),
     )
     task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
     report = await check_evaluation(task, unsafe=True, pairs=1)
+    seen = failed(report)["the artifact does not see the task's folder"]
+    assert seen.startswith(f"it could read {tmp_path}/evaluate.py; run it in a jail")
     assert "jail" in failed(report)["an artifact that keeps something for its next run"]
 
 
@@ -208,7 +216,7 @@ async def test_a_text_is_attacked_as_a_text() -> None:
     task = task_of(source, {"prompt.md": "short"}, better="higher")
     report = await check_evaluation(task, pairs=2)
     assert list(failed(report)) == ["a random artifact"]
-    assert report.rows[-1].status == "does not apply"
+    assert report.rows[-1].status == "passed"
 
 
 async def test_a_function_of_the_caller_is_checked_as_well() -> None:
@@ -271,8 +279,8 @@ give(float(len(json.loads(run.stdout))))
 @pytest.mark.parametrize("before", ["", "os.environ.pop('AUTOREASON_RESULT')"])
 async def test_one_look_finds_that_an_artifact_can_write_its_own_score(before: str) -> None:
     task = task_of(command(IMPORTS.format(before=before)))
-    assert await writes_own_score(task)
-    assert await writes_own_score(task)
+    assert "own score, in Python" in await score_fault(task)
+    assert await score_fault(task)
 
 
 @needs_jail
@@ -284,6 +292,186 @@ async def test_an_evaluator_that_keeps_its_score_is_tried_once(
     if checked:
         assert (await check_evaluation(task, pairs=2)).passed
     else:
-        assert not await writes_own_score(task)
+        assert not await score_fault(task)
     monkeypatch.setattr(evaluator_check, "EvaluatorClient", None)
-    assert not await writes_own_score(task)
+    assert not await score_fault(task)
+
+
+SOURCES = """
+. "$AUTOREASON_ARTIFACT/{name}"
+{before}
+echo "$(answer)" >&3
+{after}
+"""
+ANSWERS = "answer() { echo 2; }\n"
+
+
+def shell(code: str, **fields: Any) -> EvaluationSource:
+    """An evaluator that is a shell script."""
+    return EvaluationSource(
+        evaluate="sh evaluate.sh", files={"evaluate.sh": code.encode()}, **fields
+    )
+
+
+def in_language(name: str) -> dict[str, Any]:
+    """A task whose evaluator runs the artifact's only file in its own process, in a language."""
+    evaluators = {
+        "JavaScript": (
+            "node",
+            "js",
+            "const t = require(process.env.AUTOREASON_ARTIFACT + '/tool'); "
+            "require('fs').writeSync(3, String(t.answer()))",
+            "exports.answer = () => 2\n",
+        ),
+        "Perl": (
+            "perl",
+            "pl",
+            "require \"$ENV{AUTOREASON_ARTIFACT}/tool\"; open(my $r, '>&=', 3); print $r answer();",
+            "sub answer { return 2 }\n1;\n",
+        ),
+        "Ruby": (
+            "ruby",
+            "rb",
+            "load ENV['AUTOREASON_ARTIFACT'] + '/tool'; IO.for_fd(3).write(answer)",
+            "def answer = 2\n",
+        ),
+        "Python": (
+            "python",
+            "py",
+            "import os; names = {}; exec(open(os.environ['AUTOREASON_ARTIFACT'] + '/tool').read(), names); "
+            "os.write(3, str(names['answer']()).encode())",
+            "def answer(): return 2\n",
+        ),
+        "shell": ("sh", "sh", SOURCES.format(name="tool", before="", after=""), ANSWERS),
+    }
+    program, suffix, code, start = evaluators[name]
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    files = {f"evaluate.{suffix}": code.encode()}
+    source = EvaluationSource(evaluate=f"{program} evaluate.{suffix}", files=files)
+    return {"source": source, "files": {"tool": start}, "better": "higher"}
+
+
+@needs_jail
+@pytest.mark.parametrize("language", ["shell", "Python", "JavaScript", "Perl", "Ruby"])
+async def test_a_file_without_a_suffix_is_attacked_in_every_language(language: str) -> None:
+    assert f"tool could write its own score, in {language}" in await score_fault(
+        task_of(**in_language(language))
+    )
+
+
+@needs_jail
+async def test_a_shell_script_that_is_sourced_fails_the_check() -> None:
+    source = shell(SOURCES.format(name="solve.sh", before="", after=""))
+    report = await check_evaluation(
+        task_of(source, {"solve.sh": ANSWERS}, better="higher"), pairs=1
+    )
+    assert list(failed(report)) == ["the artifact runs apart from the evaluator"]
+    assert "not fit" in report.conclusion
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("unset AUTOREASON_RESULT", ""), ("", "echo 3 >&3"), ("exec 5>&3 3>&-; exec 3>/dev/null", "")],
+)
+async def test_what_reaches_the_result_is_found_whatever_else_is_written_there(
+    before: str, after: str
+) -> None:
+    code = SOURCES.format(name="solve.sh", before="", after=after)
+    assert await score_fault(task_of(shell(f"{before}\n{code}"), {"solve.sh": ANSWERS}))
+
+
+@needs_jail
+async def test_only_the_file_that_is_executed_matters_and_each_is_tried_alone() -> None:
+    code = """
+    artifact python first.py || exit 1
+    . "$AUTOREASON_ARTIFACT/second.conf"
+    echo $two >&3
+    """
+    files = {"first.py": "print(1)\n", "second.conf": "two=2\n"}
+    assert "second.conf could write its own score, in shell" in await score_fault(
+        task_of(shell(code), files)
+    )
+
+
+@needs_jail
+async def test_an_artifact_that_is_only_read_or_runs_apart_passes_whatever_its_language() -> None:
+    code = """
+    test "$(wc -c < "$AUTOREASON_ARTIFACT/notes.json")" -lt 100 || exit 1
+    artifact sh solve.sh 2>/dev/null | grep -c x >&3
+    """
+    files = {"solve.sh": "echo x\n", "notes.json": "{}\n"}
+    report = await check_evaluation(task_of(shell(code), files, better="higher"), pairs=1)
+    assert failed(report) == {}
+    assert report.passed
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("evaluate", "files", "why"),
+    [
+        ("sh evaluate.sh", {"solve.lua": "x = 1\n"}, "solve.lua is a .lua program"),
+        ("sh evaluate.sh", {"solve": "#!/usr/bin/env lua5.4\n"}, "solve is a lua5.4 program"),
+        ("sh evaluate.sh", {"Makefile": "all:\n"}, "a Makefile program"),
+        ("make score", {"a.py": ""}, "the evaluator is a make program"),
+        ("sh evaluate.sh", {"solve.rb": "1\n"}, "Ruby, which cannot be run here"),
+    ],
+)
+async def test_what_no_attack_is_written_for_is_not_checked_and_not_run(
+    evaluate: str, files: Files, why: str
+) -> None:
+    if not shutil.which(evaluate.split()[0]) or ("Ruby" in why and shutil.which("ruby")):
+        pytest.skip("for machines with make, or without Ruby")
+    source = replace(shell("echo 1 >&3", mounts=()), evaluate=evaluate)
+    task = task_of(replace(source, files={**source.files, "evaluate.txt": b""}), files)
+    assert why in await score_fault(task)
+    if "Makefile" in files:
+        report = await check_evaluation(task, pairs=1)
+        assert not report.passed
+        assert failed(report) == {}
+        assert report.conclusion.startswith("not checked: ")
+
+
+async def test_a_function_that_executes_the_artifacts_text_fails_the_check() -> None:
+    source = function(
+        """
+        def score(artifact, seed):
+            names = {}
+            exec(artifact.text("tool"), names)
+            return names["answer"]()
+        """
+    )
+    task = task_of(source, {"tool": "def answer(): return 2\n"}, better="higher")
+    assert "tool could write its own score, in Python" in await score_fault(task)
+    assert not (await check_evaluation(task, pairs=1)).passed
+
+
+def test_an_artifact_that_iterates_differently_the_second_time_is_among_the_attacks() -> None:
+    start = {"a.py": "def pack(sizes): return list(range(len(sizes)))\n"}
+    attacks = {each.name: each.files["a.py"] for each in attacks_on(start, Random(0), probe="/p")}
+    names: dict[str, Any] = {"__name__": "a"}
+    exec(attacks["an artifact that returns what iterates differently the second time"], names)
+    boxes = names["pack"]([5, 6, 7])
+    assert len(boxes) == 3
+    assert sorted(boxes) == [0, 1, 2]
+    assert len(set(boxes)) == 1
+
+
+SORTS = """
+import random
+def score(artifact, seed):
+    data = [random.Random(seed + at).random() for at in range(30)]
+    {call}
+    return sum(a <= b for a, b in zip(data, data[1:]))
+"""
+
+
+async def test_an_evaluator_that_believes_changed_arguments_is_found_out() -> None:
+    files = {"a.py": "def sort(data): data[:9] = sorted(data[:9])\n"}
+    asks = function(SORTS.format(call="[data] = artifact.arguments_after(artifact.sort, data)"))
+    found = failed(await check_evaluation(task_of(asks, files, better="higher"), pairs=1))
+    assert "an artifact that sets its arguments to 0" in found
+    keeps = function(SORTS.format(call="artifact.sort(data)"))
+    report = await check_evaluation(task_of(keeps, files, better="higher"), pairs=1)
+    assert failed(report) == {}

@@ -205,6 +205,84 @@ async def test_an_artifact_cannot_get_a_better_number_by_an_attack() -> None:
             assert result.value in (None, 3.0), name
 
 
+SHIFTY = """
+class Shifty:
+    def __init__(self): self.times = 0
+    def __len__(self): return 60
+    def __iter__(self):
+        self.times += 1
+        return iter(range(60) if self.times == 1 else [0])
+    def place(self, size): return size + 1
+    @property
+    def seen(self):
+        self.times += 1
+        return self.times
+def pack(x): return Shifty()
+def nested(x): return [Shifty()] * 60
+TABLE = Shifty()
+def __getattr__(name):
+    TABLE.times += 1
+    return TABLE.times
+"""
+
+
+async def test_a_returned_object_is_no_value_and_every_constant_is_copied_once() -> None:
+    uses = (
+        *("list(b)", "len(b)", "set(b)", "b[0]", "1 in b", "bool(b)", "sum(b)", "float(b)"),
+        *("next(b)", "b < 3", "max(b, 1)", "'%d' % b", "round(b)", "sorted([b, b])"),
+    )
+    code = ", ".join(f"lambda b: {each}" for each in uses)
+    source = function(
+        f"""
+        USES = [{code}]
+        def score(artifact, seed):
+            if seed == -1: return artifact.pack(0).place(2)
+            if seed == -2: return artifact.COUNT * 10 + artifact.COUNT
+            if seed == -3:
+                packed = artifact.pack(0)
+                return packed.seen * 10 + packed.seen
+            value = (artifact.pack(0), artifact.nested(0)[0], artifact.TABLE)[seed % 3]
+            USES[seed // 3](value)
+            return 99
+        """
+    )
+    async with opened(source) as client:
+        for seed, value in {-1: 3.0, -2: 22.0, -3: 11.0}.items():
+            assert (await client.measure(look(SHIFTY, seed=seed))).value == value
+        for seed in range(3 * len(uses)):
+            result = await client.measure(look(SHIFTY, seed=seed))
+            assert result.value is None, uses[seed // 3]
+            assert "TypeError: " in result.detail, uses[seed // 3]
+        returned = await client.measure(look(SHIFTY, seed=0))
+        assert "the artifact returned a Shifty, which is no plain value" in returned.detail
+
+
+async def test_an_artifact_changes_arguments_only_where_the_evaluator_asks_to_see_them() -> None:
+    source = function(
+        """
+        def score(artifact, seed):
+            own, table = [3, 1, 2], {"a": [1]}
+            artifact.pack(own, table)
+            artifact.returns(own)
+            assert (own, table) == ([3, 1, 2], {"a": [1]}), (own, table)
+            ordered, changed = artifact.arguments_after(artifact.pack, own, table)
+            assert own == [3, 1, 2]
+            [left] = artifact.arguments_after(artifact.returns, own)
+            return {"score": ordered[0], "items": [*ordered, changed["b"], len(left)]}
+        """
+    )
+    artifact = """
+        def pack(x, table):
+            x.sort()
+            table["b"] = 7
+        def returns(x):
+            x.clear()
+            return x
+        """
+    result = await measure(source, look(artifact))
+    assert result.by_item == (1.0, 2.0, 3.0, 7.0, 0.0), result
+
+
 async def test_a_look_costs_little_more_than_two_runs_in_the_sandbox() -> None:
     runs = 30
     sandbox = open_sandbox(workers=1)

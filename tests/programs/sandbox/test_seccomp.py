@@ -25,6 +25,10 @@ from autoreason.programs.sandbox.syscalls import (
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 REFUSE, NO_FILE = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOENT
+NAMESPACES = (
+    *(0x20000, 0x02000000, 0x04000000, 0x08000000),
+    *(0x10000000, 0x20000000, 0x40000000),
+)
 OWN = 0x5EED5EED  # where the process's number goes
 
 each_machine = pytest.mark.parametrize("machine", sorted(MACHINES))
@@ -95,11 +99,44 @@ def test_calls_of_another_machine_kill(machine: str, number: int, argument: int)
 
 
 @given(machines, st.integers(0, 2000), words)
-def test_a_command_may_call_anything_but_keyrings(machine: str, number: int, argument: int) -> None:
+def test_a_command_may_call_anything_but_keyrings_and_namespaces(
+    machine: str, number: int, argument: int
+) -> None:
     here = MACHINES[machine]
-    expected = REFUSE if number in here.keyring else ALLOW
-    assert answer(filter_for_command(here), Call(number, here.audit, (argument,))) == expected
+    names = [name for name, each in here.numbers.items() if each == number]
+    if not {"clone", "unshare", "clone3", "setns"} & set(names):
+        expected = REFUSE if number in here.keyring else ALLOW
+        assert answer(filter_for_command(here), Call(number, here.audit, (argument,))) == expected
     assert here.keyring[-1] not in here.numbers.values()
+
+
+@each_machine
+@pytest.mark.parametrize(
+    ("name", "argument", "expected"),
+    [
+        *(("unshare", flag, REFUSE) for flag in (*NAMESPACES, 0x80, sum(NAMESPACES))),
+        *(("clone", flag | 0x11, REFUSE) for flag in (*NAMESPACES, sum(NAMESPACES))),
+        ("unshare", 0x400, ALLOW),  # its own open files
+        ("clone", 0x01200011, ALLOW),  # a process
+        ("clone", 0x4111, ALLOW),  # one that is to be replaced at once
+        ("clone", 0x3D0F00, ALLOW),  # a thread
+        ("setns", 3, REFUSE),
+        ("clone3", 1, 0x00050000 | errno.ENOSYS),
+    ],
+)
+def test_a_command_makes_processes_and_threads_but_no_namespaces(
+    machine: str, name: str, argument: int, expected: int
+) -> None:
+    here = MACHINES[machine]
+    call = Call(here.numbers[name], here.audit, (argument,))
+    assert answer(filter_for_command(here), call) == expected
+
+
+def test_the_numbers_of_these_calls_are_those_of_the_kernel() -> None:
+    expected = {"x86_64": (56, 435, 272, 308), "aarch64": (220, 435, 97, 268)}
+    for machine, numbers in expected.items():
+        found = MACHINES[machine].numbers
+        assert tuple(found[name] for name in ("clone", "clone3", "unshare", "setns")) == numbers
 
 
 @given(machines, st.sampled_from(SUPERVISOR_CALLS), st.tuples(*[words] * 6))

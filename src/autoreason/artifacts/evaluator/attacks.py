@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from random import Random
 from textwrap import indent
 from typing import NamedTuple
 
+from autoreason.artifacts.evaluator.languages import PYTHON, Language, language_of
 from autoreason.artifacts.measurement import Files
 
 MARK = "autoreason-probe:"
 """What an attack prints, followed by its name, where it got hold of something."""
-IN_PROCESS = "in-process"
-"""The name under which it reports that it runs in one process with the evaluator."""
 TAKEN = 1e100
 """The score that an artifact writes where it can."""
-_EVERY_DESCRIPTOR = "writes a score to every descriptor"
 _KEEPS = "keeps something for its next run"
 
 _CONSTANTS = {
@@ -49,34 +48,41 @@ def attacks_on(
     yield Attack("a random artifact", noise, _EARNED)
     constant = {path: _constant(path, text) for path, text in start.items()}
     yield Attack("a constant artifact", constant, _EARNED)
-    if not any(path.endswith(".py") for path in start):
+    lines = (best, json.dumps({metric: float(best)}), f"{metric}: {best}", f"{metric}={best}")
+    printed = _planted(start, lambda language: language.print_code("\n".join(lines)))
+    if printed != start:
+        yield Attack("an artifact that prints a score", printed, _PRINTED)
+    if not any(_is_python(path, text) for path, text in start.items()):
         return
     for name, value in _CONSTANTS.items():
-        code = _RETURNS.replace("VALUE", value)
-        yield Attack(
-            f"an artifact that returns {name}", _added(start, _print(value), code), _VALUES
-        )
+        files = _added(start, _print(value), _RETURNS.replace("VALUE", value) + _WRAP)
+        yield Attack(f"an artifact that returns {name}", files, _VALUES)
+    for name, code in _WRAPPERS.items():
+        yield Attack(f"an artifact that {name}", _added(start, "", code + _WRAP), _COPIED)
     for name, (code, remedy) in _PROBES.items():
         helper = _HELPER.replace("PROBE", repr(probe)).replace("MARK", repr(MARK))
         names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
-        body = helper + _guarded(names + _AT_HOME + code.replace("NAME", repr(name)))
-        body = body.replace("BEST", best).replace("METRIC", repr(metric))
+        body = helper + _guarded(names + code.replace("NAME", repr(name)))
         looks = 2 if name == _KEEPS else 1
         yield Attack(f"an artifact that {name}", _added(start, body), remedy, looks)
 
 
-def takeover(start: Files, *, probe: str) -> Files:
-    """A start that marks where it runs, writes `TAKEN` as its score and ends."""
-    attacks = attacks_on(start, Random(0), probe=probe, best=f"{TAKEN:g}")
-    return next(each.files for each in attacks if each.name.endswith(_EVERY_DESCRIPTOR))
+def takeovers(
+    start: Files, language: Language, *, probe: str, best: str
+) -> Iterator[tuple[str, Files]]:
+    """Each file, whatever its name, and a start in which it writes its own score in this language and ends."""
+    code = language.takeover.replace("PROBE", f"{probe}/taken").replace("BEST", best)
+    for path, text in start.items():
+        yield path, start | {path: _around(text, code, "")}
 
 
 _EARNED = "give it no value: check that what is measured was really computed"
 _VALUES = "check that what the artifact returns is finite, of the right type and possible before it is used"
-_APART = (
-    "do not import the artifact in the evaluator's process: run it with `artifact python …`, "
-    "or use `evaluate: file.py:function`"
+APART = (
+    "run it with `artifact python …`, `artifact sh …` or the like, or call its functions "
+    "from `evaluate: file.py:function`"
 )
+_COPIED = "copy what the artifact returns once, and check and use that copy; hand it copies of what is used again"
 _FRESH = "run the artifact in a jail, which ends with all that was written in it"
 _PRINTED = (
     "read the score from the evaluator's own computation, never from what the artifact prints"
@@ -92,73 +98,32 @@ def _autoreason_report(name):
     except OSError:
         pass
 """
-_AT_HOME = f"""
-import os
-if os.environ.get("AUTOREASON_RESULT"):
-    _autoreason_report({IN_PROCESS!r})
-"""
 _PROBES = {
-    "reads the evaluator": (
+    "looks for evaluator, items and other processes": (
         """
-for place in ("/task", os.getcwd()):
-    for name in os.listdir(place) if os.path.isdir(place) else ():
-        if name not in ARTIFACT and os.path.isfile(os.path.join(place, name)):
-            open(os.path.join(place, name), "rb").read()
-            _autoreason_report(NAME)
-""",
-        _APART,
-    ),
-    "writes beside the evaluator": (
-        """
-with open("/task/autoreason-written", "w"):
-    _autoreason_report(NAME)
-""",
-        _APART,
-    ),
-    "looks for the items": (
-        """
+import os
 places = [os.environ.get("AUTOREASON_ITEMS", ""), "/items.jsonl", "/artifact/../items.jsonl"]
+for folder in ("/task", os.getcwd()):
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    places += [os.path.join(folder, name) for name in names if name not in ARTIFACT]
 for folder, _, names in os.walk(os.path.expanduser("~")):
     places += [os.path.join(folder, name) for name in names if name.endswith((".jsonl", ".msgpack"))]
     if len(places) > 1000: break
 for place in filter(os.path.isfile, places):
     open(place, "rb").read(1)
     _autoreason_report(NAME)
+for number in os.listdir("/proc") if os.path.isdir("/proc") else ():
+    if number.isdigit():
+        line = open("/proc/" + number + "/cmdline").read()
+        other = not any(name in line for name in (*ARTIFACT, "autoreason"))
+        if "evaluat" in line and other: _autoreason_report(NAME)
 """,
-        _APART,
+        APART,
     ),
-    "prints a score": (
-        """
-import json
-for line in ("BEST", json.dumps({METRIC: BEST}), METRIC + ": BEST", METRIC + "=BEST"):
-    print(line)
-""",
-        _PRINTED,
-    ),
-    _EVERY_DESCRIPTOR: (
-        """
-for number in range(3, 21):
-    try:
-        os.write(number, b"BEST\\n")
-    except OSError:
-        continue
-os._exit(0)
-""",
-        _APART,
-    ),
-    "exits early with status 0": ("os._exit(0)", _EARNED),
-    "sets the seed": (
-        """
-import random
-random.seed(0)
-random.random = lambda: 0.0
-random.seed = lambda *args: None
-random.Random.random = lambda self: 0.0
-""",
-        _APART,
-    ),
+    "exits early with status 0": ("import os\nos._exit(0)", _EARNED),
     _KEEPS: (
         """
+import os
 places = () if "AUTOREASON_KEEPS" in os.environ else ("/tmp", "/dev/shm")
 os.environ["AUTOREASON_KEEPS"] = "once in a run"
 for place in places:
@@ -173,31 +138,44 @@ for place in places:
 """,
         _FRESH,
     ),
-    "looks at other processes and frames": (
-        """
-import sys
-frame = sys._getframe()
-while frame is not None:
-    file = frame.f_code.co_filename
-    known = file.rpartition("/")[2] in ARTIFACT or file.startswith(("<", sys.prefix, sys.base_prefix))
-    if not known and "/programs/sandbox/" not in file: _autoreason_report(NAME)
-    frame = frame.f_back
-for number in os.listdir("/proc") if os.path.isdir("/proc") else ():
-    if number.isdigit():
-        line = open("/proc/" + number + "/cmdline").read()
-        other = not any(name in line for name in (*ARTIFACT, "autoreason"))
-        if "evaluat" in line and other: _autoreason_report(NAME)
-""",
-        _APART,
-    ),
 }
 """What is run before the start's own code, and what to change where it succeeds."""
 
-_RETURNS = """
-for _name, _function in list(globals().items()):
-    if type(_function).__name__ == "function" and _function.__module__ == __name__:
-        globals()[_name] = lambda *args, **named: VALUE
+_RETURNS = "def _autoreason_wrap(function): return lambda *args, **named: VALUE\n"
+_CHANGES = """
+def _autoreason_wrap(function):
+    def call(*args, **named):
+        result = function(*args, **named)
+        for each in args:
+            if type(each) is list: each[:] = [VALUE] * len(each)
+            if type(each) is dict: each.update(dict.fromkeys(each, VALUE))
+        return result
+    return call
 """
+_WRAPPERS = {
+    "returns what iterates differently the second time": """
+class _AutoreasonShifty:
+    def __init__(self, value): self.value, self.next = list(value), list(value)
+    def __len__(self): return len(self.value)
+    def __getitem__(self, at): return self.value[at]
+    def __iter__(self):
+        now, self.next = self.next, self.value[:1]
+        return iter(now)
+def _autoreason_wrap(function):
+    def call(*args, **named):
+        result = function(*args, **named)
+        return _AutoreasonShifty(result) if type(result) in (list, tuple, set, dict) else result
+    return call
+""",
+    "sets its arguments to 0": _CHANGES.replace("VALUE", "0"),
+    "sets its arguments to a large number": _CHANGES.replace("VALUE", "10**9"),
+}
+_WRAP = """
+for _name, _function in list(globals().items()):
+    if type(_function).__name__ == "function" and _function.__module__ == __name__ and _name != "_autoreason_wrap":
+        globals()[_name] = _autoreason_wrap(_function)
+"""
+"""Puts something around every function of the artifact."""
 
 
 def _print(value: str) -> str:
@@ -215,15 +193,29 @@ def _guarded(code: str) -> str:
 def _added(start: Files, before: str, after: str = "") -> Files:
     """The start with code around that of every Python file."""
     return {
-        path: _around(text, before, after) if path.endswith(".py") else text
+        path: _around(text, before, after) if _is_python(path, text) else text
         for path, text in start.items()
     }
 
 
+def _is_python(path: str, text: str) -> bool:
+    return language_of(path, text) is PYTHON
+
+
+def _planted(start: Files, code: Callable[[Language], str]) -> Files:
+    """The start with code before that of every file that is a program."""
+    languages = {path: language_of(path, text) for path, text in start.items()}
+    return start | {
+        path: _around(start[path], code(language), "")
+        for path, language in languages.items()
+        if isinstance(language, Language)
+    }
+
+
 def _around(text: str, before: str, after: str) -> str:
-    """Code after the imports from the future, which must be first."""
+    """Code after a line with the interpreter and imports from the future, which must be first."""
     lines = text.splitlines(keepends=True)
-    first = 0
+    first = int(text.startswith("#!"))
     with suppress(SyntaxError, ValueError):
         for node in ast.parse(text).body:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -237,7 +229,7 @@ def _noise(random: Random) -> str:
 
 def _constant(path: str, text: str) -> str:
     """Functions that return 0 whatever they are given; any other file is one line."""
-    if not path.endswith(".py"):
+    if not _is_python(path, text):
         return "0\n"
     try:
         tree = ast.parse(text)
@@ -252,7 +244,4 @@ def _constant(path: str, text: str) -> str:
 
 def equal_copy(start: Files) -> Files:
     """An artifact that does the same as the start and is not the same text, where that is known how."""
-    return {
-        path: f"{text}\n# The same.\n" if path.endswith(".py") else text
-        for path, text in start.items()
-    }
+    return _planted(start, lambda _: "")

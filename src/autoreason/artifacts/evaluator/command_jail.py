@@ -17,7 +17,6 @@ from typing import NamedTuple
 from autoreason.artifacts.evaluator.jail_watch import enter
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.errors import InvalidInput
-from autoreason.paths import data_folder
 from autoreason.programs.sandbox.seccomp import command_filter
 from autoreason.programs.sandbox.spawn import real_python, unused_uids
 
@@ -29,12 +28,14 @@ _SYSTEM = (
     *("/etc/localtime", "/etc/nsswitch.conf", "/etc/ssl", "/etc/fonts", "/etc/mime.types"),
 )
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+_PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
+"""What an interpreter needs of its prefix."""
 _PYTHON_NAMES = ("python3", "python")
 _CHECK_SECONDS = 20
 
 
 class Mount(NamedTuple):
-    """Something of this machine, and where a jail sees it."""
+    """Something of this machine, and where a jail sees it; without a source an empty folder."""
 
     source: str
     inside: str
@@ -48,6 +49,8 @@ class Jail(NamedTuple):
     """The current folder."""
     limits: LookLimits
     mounts: tuple[Mount, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    """Folders of which nothing is seen but mounts that are inside them."""
     uid: int | None = None
     """The unused user that root gives its place to."""
     unsafe: bool = False
@@ -111,6 +114,7 @@ class Jail(NamedTuple):
 
     def _mount(self) -> Iterator[str]:
         """What can be seen: the system, a folder to write to, and what is given."""
+        yield from ("--perms", "0755", "--dir", "/etc")
         for path in _SYSTEM:
             if Path(path).is_symlink():
                 yield from ("--symlink", str(Path(path).readlink()), path)
@@ -120,14 +124,26 @@ class Jail(NamedTuple):
         yield from ("--proc", "/proc", "--dev", "/dev")
         for folder in ("/dev/shm", "/tmp"):
             yield from ("--perms", "1777", "--size", size, "--tmpfs", folder)
-        parents = {parent for mount in self.mounts for parent in Path(mount.inside).parents}
-        for parent in sorted(parents - {Path("/"), Path("/tmp")}):
-            if not _is_system(parent):
-                # Created on the way, they would be for their owner alone, who is not the jail's user.
-                yield from ("--perms", "0755", "--dir", str(parent))
-        for mount in self.mounts:
-            yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
+        # What is inside of something else has a longer path, and comes after it.
+        for mount in sorted((*self.mounts, *self._cover()), key=lambda each: len(each.inside)):
+            for parent in reversed(Path(mount.inside).parents):
+                if parent != Path("/tmp") and not _is_system(parent):
+                    # Created on the way, they would be for their owner alone, who is not the jail's user.
+                    yield from ("--perms", "0755", "--dir", str(parent))
+            if mount.source:
+                yield from ("--bind" if mount.writable else "--ro-bind", mount.source, mount.inside)
+            else:
+                yield from ("--perms", "0755", "--size", size, "--tmpfs", mount.inside)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", self.folder)
+
+    def _cover(self) -> Iterator[Mount]:
+        """Empty folders in place of the hidden ones, where something that is mounted contains them."""
+        system = (Mount(path, path) for path in _SYSTEM)
+        for mount in (*system, *self.mounts):
+            source = Path(mount.source).resolve()
+            for folder in self.hidden:
+                if folder.is_relative_to(source):
+                    yield Mount("", str(Path(mount.inside) / folder.relative_to(source)))
 
 
 def _open_filter() -> int:
@@ -236,12 +252,12 @@ def find_programs(command: str) -> Programs:
 
 
 def _mounts_for(program: Path) -> Iterator[Mount]:
-    """A program with every link on the way to it; an interpreter with its prefix."""
+    """A program with every link on the way to it; an interpreter with what it needs of its prefix."""
     for _ in range(16):
-        for part in filter(None, (_python_prefix(program), program)):
-            if not _is_system(part) and not data_folder().resolve().is_relative_to(part):
+        prefix = _python_prefix(program)
+        for part in [prefix / name for name in _PARTS] if prefix else [program]:
+            if part.exists() and not _is_system(part):
                 yield Mount(str(part), str(part))
-                break
         if not program.is_symlink():
             break
         program = program.parent / program.readlink()

@@ -14,27 +14,34 @@ from pathlib import Path
 from signal import SIGXFSZ
 from typing import Any, Self
 
+from msgspec.structs import replace
+
 from autoreason.artifacts.evaluator.command_jail import (
     Jail,
     Mount,
+    Programs,
     find_programs,
     jail_uid,
     kill_all,
     require_jail,
     resident_bytes,
 )
+from autoreason.artifacts.evaluator.command_reach import find_reach
+from autoreason.artifacts.evaluator.evaluator_client import Reach
 from autoreason.artifacts.evaluator.jail_watch import leave
 from autoreason.artifacts.evaluator.look_values import (
     MAX_OUTPUT,
     MAX_RESULT_BYTES,
     TAIL,
+    interface_hint,
     read_measurement,
     too_much_printed,
 )
 from autoreason.artifacts.evaluator.work_folder import WorkFolder
-from autoreason.artifacts.measurement import Look, LookOutcome, Measurement
+from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.jobs.tasks import cancel
+from autoreason.paths import data_folder
 from autoreason.programs.sandbox.slots import receive, wait_readable
 from autoreason.programs.sandbox.spawn import real_python
 
@@ -61,7 +68,30 @@ class CommandEvaluator:
             require_jail()
         self.level = "none" if unsafe else "bubblewrap"
         self.source, self.unsafe, self.probe = source, unsafe, probe
+        self.command = shlex.split(source.evaluate)
         self.folder = WorkFolder(source.files)
+
+    @property
+    def programs(self) -> Programs:
+        """What is mounted for the command and for Python."""
+        return find_programs(self.command[0])
+
+    def jail(self, folder: str, number: int, mounts: Sequence[Mount]) -> Jail:
+        """A jail with the programs, what the task names, and these mounts."""
+        probe = [Mount(self.probe, "/probe", writable=True)] if self.probe else []
+        others = (Mount(each, each) for each in self.source.mounts)
+        return Jail(
+            folder=folder,
+            limits=self.source.limits,
+            mounts=(*self.programs.mounts, *others, *mounts, *probe),
+            hidden=(data_folder().resolve(), *map(Path, filter(None, [self.source.folder]))),
+            uid=None if self.unsafe else jail_uid(number),
+            unsafe=self.unsafe,
+        )
+
+    def reach_of(self, start: Files) -> Reach:
+        """What an artifact could do beside the command."""
+        return find_reach(self.source, start, self.programs, self.jail("/", 1, ()))
 
     async def take(self, look: Look, items: Sequence[Any], slot: int) -> Measurement:
         """Run the command to its end or to a limit."""
@@ -79,12 +109,11 @@ class _CommandLook:
     """The processes of one look."""
 
     def __init__(self, evaluator: CommandEvaluator, folder: Path, slot: int) -> None:
-        self._source, self._unsafe = evaluator.source, evaluator.unsafe
+        self._evaluator, self._unsafe = evaluator, evaluator.unsafe
         self._limits = evaluator.source.limits
         self._folder, self._task = folder, evaluator.folder.task
-        self._probe, self._slot = evaluator.probe, slot
-        self._command = shlex.split(evaluator.source.evaluate)
-        self._programs = find_programs(self._command[0])
+        self._slot = slot
+        self._programs = evaluator.programs
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._out_of_memory = False
         self._printed_too_much = False
@@ -107,7 +136,8 @@ class _CommandLook:
                 process = self._start_evaluator(look, output, value, status)
                 await self._wait(process)
             tail = output.finish().decode(errors="replace")[-TAIL:]
-            return self._read(process.returncode, value.finish(), tail, status)
+            result = self._read(process.returncode, value.finish(), tail, status)
+            return replace(result, detail=result.detail + interface_hint(result.detail, look.files))
 
     def _start_evaluator(
         self, look: Look, output: BoundedPipe, value: BoundedPipe, status: int
@@ -125,8 +155,8 @@ class _CommandLook:
             **({"AUTOREASON_ITEMS": items.inside} if look.items else {}),
         }
         with Path(os.devnull).open("rb") as empty:
-            process = self._jail(task.inside, 0, mounts).start(
-                [self._programs.command, *self._command[1:]],
+            process = self._evaluator.jail(task.inside, 2 * self._slot, mounts).start(
+                [self._programs.command, *self._evaluator.command[1:]],
                 self._environment(f"{run.inside}:") | environment,
                 streams=(empty.fileno(), output.write_end, output.write_end),
                 result=value.write_end,
@@ -139,17 +169,6 @@ class _CommandLook:
 
     def _mount(self, path: Path, inside: str) -> Mount:
         return Mount(str(path), str(path) if self._unsafe else inside)
-
-    def _jail(self, folder: str, offset: int, mounts: Sequence[Mount]) -> Jail:
-        probe = [Mount(self._probe, "/probe", writable=True)] if self._probe else []
-        others = (Mount(each, each) for each in self._source.mounts)
-        return Jail(
-            folder=folder,
-            limits=self._limits,
-            mounts=(*self._programs.mounts, *others, *mounts, *probe),
-            uid=None if self._unsafe else jail_uid(2 * self._slot + offset),
-            unsafe=self._unsafe,
-        )
 
     def _environment(self, first: str = "") -> dict[str, str]:
         home = self._mount(self._folder / "tmp", "/tmp").inside
@@ -182,7 +201,7 @@ class _CommandLook:
         self, command: list[str], stdin: int, stdout: int, stderr: int
     ) -> subprocess.Popen[bytes]:
         artifact = self._mount(self._folder / "artifact", "/artifact")
-        jail = self._jail(artifact.inside, 1, [artifact])
+        jail = self._evaluator.jail(artifact.inside, 2 * self._slot + 1, [artifact])
         process = jail.start(command, self._environment(), streams=(stdin, stdout, stderr))
         self._processes.add(process)
         return process
@@ -248,7 +267,7 @@ class _CommandLook:
             reason = limit if abs(returncode) in (SIGXFSZ, 128 + SIGXFSZ) else ""
             detail = f"the evaluator exited with status {returncode}{reason}: {last}".rstrip(": ")
             return Measurement(outcome=LookOutcome.FAILED, detail=detail, tail=tail)
-        return read_measurement(value, self._source.metric, tail)
+        return read_measurement(value, self._evaluator.source.metric, tail)
 
 
 def _listen(path: Path) -> socket.socket:

@@ -14,15 +14,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from autoreason.artifacts.conditions import broken_constraint, broken_guard
 from autoreason.artifacts.evaluator.attacks import (
-    IN_PROCESS,
+    APART,
     MARK,
     TAKEN,
     Attack,
     attacks_on,
     equal_copy,
-    takeover,
+    takeovers,
 )
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
+from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation, Reach
+from autoreason.artifacts.evaluator.languages import LANGUAGES
 from autoreason.artifacts.evaluator.saved_evaluation import is_checked, record_check
 from autoreason.artifacts.measurement import Evaluator, Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import ResearchTask
@@ -37,7 +38,7 @@ _BEYOND_NOISE = 3.0
 """Standard deviations by which an attack must beat the start to count."""
 _INSIDE = "/probe"
 
-CheckStatus = Literal["passed", "FAILED", "does not apply"]
+CheckStatus = Literal["passed", "FAILED", "not checked", "does not apply"]
 
 
 class CheckRow(NamedTuple):
@@ -60,16 +61,20 @@ class CheckReport(Report):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing got through."""
-        return not any(row.status == "FAILED" for row in self.rows)
+        """Whether everything was tried and nothing got through."""
+        return not any(row.status in ("FAILED", "not checked") for row in self.rows)
 
     @property
     def conclusion(self) -> str:
         """Whether a research run may trust this evaluator."""
         tried = sum(row.status != "does not apply" for row in self.rows)
         failed = sum(row.status == "FAILED" for row in self.rows)
+        unknown = next((row.detail for row in self.rows if row.status == "not checked"), "")
         if not failed:
-            return f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
+            return (
+                unknown
+                or f"this evaluator can be optimised against: {count(tried, 'check')}, all passed"
+            )
         return (
             f"this evaluator is not fit to be optimised against: {failed} of "
             f"{count(tried, 'check')} failed"
@@ -78,7 +83,9 @@ class CheckReport(Report):
     def sections(self) -> list[Section]:
         """What was tried, and how it was measured."""
         columns = [*words("tried", "result"), Column("why", figures=False, least=40)]
-        table = Table(columns, self.rows, tones={"FAILED": "bad", "passed": "good"})
+        table = Table(
+            columns, self.rows, tones={"FAILED": "bad", "not checked": "bad", "passed": "good"}
+        )
         looks = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         return [Section(tables=[table], sentences=[("measured", looks)])]
 
@@ -98,7 +105,7 @@ async def check_evaluation(
     """
     if evaluator is not None:
         with _probe_folder() as folder:
-            check = _Check(task, evaluator, Path(folder), folder, seed, pairs, on_look)
+            check = _Check(task, evaluator, Reach(), Path(folder), folder, seed, pairs, on_look)
             return await check.run("caller")
     async with _open(task, unsafe, seed, pairs, on_look) as (check, level):
         report = await check.run(level)
@@ -107,18 +114,16 @@ async def check_evaluation(
     return report
 
 
-async def writes_own_score(task: ResearchTask, *, unsafe: bool = False, seed: int = 0) -> bool:
-    """Whether an artifact could write its own score, by one look; what passed is not looked at again."""
+async def score_fault(task: ResearchTask, *, unsafe: bool = False, seed: int = 0) -> str:
+    """Why an artifact might write its own score, in words; empty where it cannot, which is not looked at again."""
     if is_checked(task.evaluation, task.files):
-        return False
+        return ""
     async with _open(task, unsafe, seed) as (check, _):
-        result = await check.look(takeover(task.files, probe=check.probe_inside), 0)
-        written = result.value is not None and abs(result.value) >= TAKEN
-        if written or check.marks(result):
-            return True
-    if result.outcome is not LookOutcome.EVALUATOR_ERROR:
-        record_check(task.evaluation, task.files)
-    return False
+        row = await check.apart()
+    if row.status != "passed":
+        return row.detail
+    record_check(task.evaluation, task.files)
+    return ""
 
 
 @asynccontextmanager
@@ -131,7 +136,8 @@ async def _open(task: ResearchTask, unsafe: bool, *terms: Any) -> AsyncIterator[
         client = await EvaluatorClient.connect(opening)
         try:
             inside = folder if unsafe else _INSIDE
-            yield _Check(task, client, Path(folder), inside, *terms), client.reply.level
+            reach = client.reply.reach
+            yield _Check(task, client, reach, Path(folder), inside, *terms), client.reply.level
         finally:
             await client.close()
 
@@ -148,6 +154,7 @@ def _probe_folder() -> Iterator[str]:
 class _Check:
     task: ResearchTask
     evaluator: Evaluator
+    reach: Reach
     probe: Path
     """Where attacks leave what they got hold of."""
     probe_inside: str
@@ -156,7 +163,6 @@ class _Check:
     pairs: int = 0
     on_look: Callable[[int], None] = lambda _: None
     evaluations: int = 0
-    in_process: bool = False
 
     async def run(self, level: str) -> CheckReport:
         start, rows = await self._compare_equals()
@@ -171,7 +177,7 @@ class _Check:
         )
         for attack in attacks:
             rows.append(await self._attack(attack, start[0], spread))
-        rows.append(self._apart())
+        rows += [self._folder(), await self.apart()]
         return CheckReport(tuple(rows), self.evaluations, level, tuple(start))
 
     async def _compare_equals(self) -> tuple[list[float], list[CheckRow]]:
@@ -205,6 +211,8 @@ class _Check:
         """Look at an artifact with the seed and the items of this number."""
         task, random = self.task, Random(f"{self.seed}/{number}")
         size = task.per_look or task.items
+        for left in self.probe.iterdir():
+            left.unlink()
         self.evaluations += 1
         self.on_look(self.evaluations)
         return await self.evaluator.measure(
@@ -225,13 +233,9 @@ class _Check:
         return measurement.value
 
     async def _attack(self, attack: Attack, start: float, spread: float) -> CheckRow:
-        for left in self.probe.iterdir():
-            left.unlink()
         for _ in range(attack.looks):
             result = await self.look(attack.files, 0)
-        marks = self.marks(result)
-        self.in_process = self.in_process or IN_PROCESS in marks
-        if marks - {IN_PROCESS}:
+        if self._marks(result):
             return CheckRow(attack.name, "FAILED", f"it got through; {attack.remedy}")
         if result.value is None:
             status: CheckStatus = "passed"
@@ -257,7 +261,7 @@ class _Check:
             self.task.guard, [result]
         )
 
-    def marks(self, result: Measurement) -> set[str]:
+    def _marks(self, result: Measurement) -> set[str]:
         """What an attack got hold of, as it left it in the folder or in what was printed."""
         printed = (
             line.partition(MARK)[2].strip().replace(" ", "-")
@@ -266,18 +270,31 @@ class _Check:
         )
         return {*(each.name for each in self.probe.iterdir()), *printed}
 
-    def _apart(self) -> CheckRow:
-        name = "the artifact runs apart from the evaluator"
-        if not any(path.endswith(".py") for path in self.task.files):
-            return CheckRow(name, "does not apply", "there is no Python in it")
-        if self.in_process:
-            return CheckRow(
-                name,
-                "FAILED",
-                "the evaluator imports it in its own process: run it with `artifact python …`, "
-                "or use `evaluate: file.py:function`",
-            )
-        return CheckRow(name, "passed", "in a jail of its own, or not run at all")
+    def _folder(self) -> CheckRow:
+        name = "the artifact does not see the task's folder"
+        if shown := self.reach.exposed:
+            remedy = "run it in a jail, with no more in `mounts` than it needs"
+            return CheckRow(name, "FAILED", f"it could read {shown[0]}; {remedy}")
+        return CheckRow(name, "passed", "nothing of it is there")
+
+    async def apart(self) -> CheckRow:
+        """Whether a file of the artifact, whatever its name, could write its own score in any language."""
+        name, tried = "the artifact runs apart from the evaluator", self.reach.languages
+        best = f"{self.task.sign * TAKEN:g}"
+        for language in (each for each in LANGUAGES if each.name in tried):
+            trials = takeovers(self.task.files, language, probe=self.probe_inside, best=best)
+            for path, files in trials:
+                result = await self.look(files, 0)
+                if result.outcome is LookOutcome.EVALUATOR_ERROR:
+                    return CheckRow(name, "not checked", f"not checked: {result.detail}")
+                # Beside a value of the evaluator's own it is no number, but it was written.
+                written = result.outcome is LookOutcome.INVALID and best in result.detail
+                if written or abs(result.value or 0.0) >= TAKEN or self._marks(result):
+                    why = f"{path} could write its own score, in {language.name}, beside the evaluator"
+                    return CheckRow(name, "FAILED", f"{why}: {APART}")
+        if self.reach.gap:
+            return CheckRow(name, "not checked", f"not checked: {self.reach.gap}")
+        return CheckRow(name, "passed", f"tried in {', '.join(tried) or 'no language'}")
 
 
 def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:

@@ -28,11 +28,23 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True, tag=True):
     """A folder that both jails may write to, where attacks leave what they got hold of."""
 
 
+class Reach(Struct, frozen=True, kw_only=True):
+    """What an artifact could do beside the evaluator, for a check."""
+
+    languages: list[str] = []
+    """Those that the evaluator could run, in which an artifact may attack it."""
+    gap: str = ""
+    """Why attacks in these languages are not enough, in words; empty where they are."""
+    exposed: list[str] = []
+    """Files of the task that the artifact could read."""
+
+
 class EvaluationOpened(Struct, frozen=True, kw_only=True, tag=True):
     """The evaluation is open."""
 
     level: str
     """How artifacts are kept from everything else."""
+    reach: Reach
 
 
 class MeasureRequest(Struct, frozen=True, kw_only=True, tag=True):

@@ -14,6 +14,7 @@ from autoreason.artifacts.evaluator.evaluator_client import (
     MeasureReply,
     MeasureRequest,
     OpenEvaluation,
+    Reach,
     request_decoder,
 )
 from autoreason.artifacts.evaluator.function_look import FunctionEvaluator
@@ -49,7 +50,8 @@ class SavedBench(Bench):
         self._shared_runs: dict[int, int] = {}
         self._evaluator = _open_evaluator(source, opening)
         self.level = self._evaluator.level
-        self.opened = EvaluationOpened(level=self.level)
+        reach = self._evaluator.reach_of(opening.start) if opening.probe else Reach()
+        self.opened = EvaluationOpened(level=self.level, reach=reach)
 
     async def answer(self, request: MeasureRequest) -> MeasureReply:
         """Take one look."""

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
+from autoreason.artifacts.evaluator.evaluator_client import Reach
+from autoreason.artifacts.evaluator.languages import PYTHON
 from autoreason.artifacts.evaluator.look_values import (
     MAX_OUTPUT,
     TAIL,
@@ -58,6 +60,10 @@ class FunctionEvaluator:
                 return _read(await evaluator.run(stdin), None, self._source.metric)
             runs = await run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
             return _read(*runs, self._source.metric)
+
+    def reach_of(self, _: Files) -> Reach:
+        """The sandbox starts no program and shows no file: only Python could be run beside the function."""
+        return Reach(languages=[PYTHON.name])
 
     async def close(self) -> None:
         """End every process it started."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection
+from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,6 +19,7 @@ MAX_OUTPUT = 16 << 20
 """Bytes that a look may print; then it is ended."""
 _MAX_METRICS = 64
 _MAX_NAME = 80
+_NOTHING = "the evaluator returned nothing"
 TAIL = 2000
 """Characters of output that are kept: its end."""
 
@@ -27,6 +30,28 @@ def read_measurement(text: str | bytes, metric: str, tail: str = "") -> Measurem
         return replace(refuse_huge(_read(text, metric)), tail=tail)
     except ValueError as error:
         return Measurement(outcome=LookOutcome.INVALID, detail=str(error), tail=tail)
+
+
+def interface_hint(detail: str, files: Collection[str]) -> str:
+    """What to change in a command that looks for the artifact beside itself or prints its number, else nothing."""
+    imported = [path for path in files if f"No module named '{PurePosixPath(path).stem}'" in detail]
+    absent = re.search("No such file|not found", detail) is not None
+    pattern = r"(?<![\w/])(?:\./)?{}(?!\w)"
+    opened = [
+        each for each in files if absent and re.search(pattern.format(re.escape(each)), detail)
+    ]
+    if not imported and not opened and detail != _NOTHING:
+        return ""
+    name = [*imported, *opened, *files][0]
+    opening = f'open(os.environ["AUTOREASON_ARTIFACT"] + "/{name}")'
+    running = f'subprocess.run(["artifact", "python", "{name}"], capture_output=True)'
+    return (
+        "; the artifact is in the folder $AUTOREASON_ARTIFACT, not in the current one, and the number, or a JSON "
+        "object, goes to descriptor $AUTOREASON_RESULT, which is 3, not to the screen. In Python: "
+        f"`{running if imported else opening}` and "
+        '`print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))`; '
+        f'in a shell: `"$AUTOREASON_ARTIFACT/{name}"` and `echo "$score" >&3`'
+    )
 
 
 def too_much_printed(tail: str) -> Measurement:
@@ -59,9 +84,7 @@ def _read(text: str | bytes, metric: str) -> Measurement:
     if len(text) > MAX_RESULT_BYTES:
         raise ValueError("the result is larger than 1 MB; return numbers only")
     if not text.strip():
-        raise ValueError(
-            "the evaluator returned nothing; write one number or a JSON object to the descriptor in AUTOREASON_RESULT"
-        )
+        raise ValueError(_NOTHING)
     try:
         result = json.loads(text)
     except (ValueError, RecursionError):

@@ -52,7 +52,7 @@ Examples:
 Exit status:
   0    the end test shows a gain, or a person accepted the result;
        check: nothing got through
-  1    finished without a gain to claim; check: an attack got through
+  1    no gain to claim; check: an attack got through, or none could be tried
   2    something given cannot be used; nothing was written
   3    a limit of calls, cost, tokens or time is reached: paused, not tested
   4    the provider failed, or the evaluator could not be run three times
@@ -88,7 +88,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
     ),
     options.flag(
         "--unchecked",
-        help="Begin even where the artifact could write its own score; the conclusion says so.",
+        help="Begin even where the artifact could write its own score, or might; the conclusion says so.",
     ),
 )
 @options.research_models_options

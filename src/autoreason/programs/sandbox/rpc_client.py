@@ -39,8 +39,8 @@ class _UnsendableException(UnsendableValue):
     """The tests pass on an exception of the program, which cannot be sent."""
 
 
-class RemoteObject:
-    """An object that stayed in the program; equal to itself alone."""
+class RemoteHandle:
+    """An object that stayed in the program; equal to itself alone, it can be called and has attributes."""
 
     __slots__ = ("_remote_client", "_remote_handle")
 
@@ -69,6 +69,12 @@ class RemoteObject:
         self._remote_client.request(
             "set_attribute", self._remote_handle, name, self._remote_client.encode_value(value)
         )
+
+
+class RemoteObject(RemoteHandle):
+    """An object of the program that can be used as a value."""
+
+    __slots__ = ()
 
     def __getitem__(self, key: object) -> object:
         return self._remote_client.request(
@@ -100,9 +106,12 @@ class RemoteObject:
 class ProgramClient:
     """Requests names, calls and values from the program."""
 
+    handle: type[RemoteHandle] = RemoteObject
+    """What stands for objects that stay in the program."""
+
     def __init__(self, channel: int) -> None:
         self._channel: int | None = channel
-        self._remote_objects: dict[int, RemoteObject] = {}
+        self._remote_objects: dict[int, RemoteHandle] = {}
         self._labels: dict[int, str] = {}
         self._call: tuple[int, tuple[object, ...], dict[str, object]] | None = None
         self._returned: object = _UNSET
@@ -133,7 +142,7 @@ class ProgramClient:
             raise self._protocol_error("an invalid reply")
         self._returned = self._decode_value(reply["is"])
         if self._returned is None:
-            self._apply_changes(dict(enumerate(args)) | kwargs, reply.get("changed"))
+            self.apply_changes(dict(enumerate(args)) | kwargs, reply.get("changed"))
         return self._returned
 
     def attribute(self, number: int, name: str) -> object:
@@ -220,16 +229,16 @@ class ProgramClient:
             return default
 
     def _label(self, value: object, name: str) -> None:
-        if type(value) is RemoteObject:
+        if isinstance(value, RemoteHandle):
             self._labels.setdefault(value._remote_handle, name)
 
     def _handle_of(self, value: object) -> int:
-        if type(value) is RemoteObject:
+        if isinstance(value, RemoteHandle):
             return value._remote_handle
         what = f"a {type(value).__name__} cannot be passed to the program: {short_repr(value)}"
         raise UnsendableValue(what) if trace_of(value) is None else _UnsendableException(what)
 
-    def _apply_changes(self, passed: dict[Any, object], changed: Any) -> None:
+    def apply_changes(self, passed: dict[Any, object], changed: Any) -> None:
         """Apply the program's changes of its copies to lists, dictionaries and sets."""
         for each in changed if type(changed) is list else ():
             match each:
@@ -246,8 +255,8 @@ class ProgramClient:
         self._received_large = self._received_large or not _is_small(value)
         return value
 
-    def _remote_object(self, number: int) -> RemoteObject:
-        return self._remote_objects.setdefault(number, RemoteObject(self, number))
+    def _remote_object(self, number: int) -> RemoteHandle:
+        return self._remote_objects.setdefault(number, self.handle(self, number))
 
     def _exchange(self, request: list[Any]) -> Any:
         if self.program_error or self._channel is None:
@@ -307,7 +316,7 @@ def _is_small(value: object) -> bool:
     """Whether a value is neither deep nor large, nor can yield such a value."""
     if type(value) is int:
         return value.bit_length() <= _SMALL_INT_BITS
-    return type(value) in (RemoteObject, type(None), bool, float)
+    return isinstance(value, RemoteHandle | bool | float | None)
 
 
 def _update(old: Any, new: Any) -> None:

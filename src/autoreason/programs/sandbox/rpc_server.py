@@ -139,6 +139,12 @@ class ProgramServer:
             "changed": [[at, new] for at, new in after.items() if new != before[at]],
         }
 
+    def arguments_after(self, number: int, sent: list[Any]) -> Any:
+        """The arguments of a call as it left them."""
+        args, function = self._decode(sent), self._objects[number]
+        function(*args)  # type: ignore[operator]
+        return self._encode(args)
+
     def attribute(self, number: int, name: str) -> Any:
         """An attribute of an object."""
         return self._encode(getattr(self._objects[number], name))
@@ -179,6 +185,7 @@ _QUERIES: dict[str, Callable[[Any], object]] = {
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "names": ProgramServer.names,
     "call": ProgramServer.call,
+    "arguments_after": ProgramServer.arguments_after,
     "attribute": ProgramServer.attribute,
     "set_attribute": ProgramServer.set_attribute,
     "get_item": ProgramServer.get_item,

@@ -21,7 +21,13 @@ from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
-from autoreason.programs.sandbox.rpc_client import MAX_TEXT, ProgramClient, TestsAborted, trace_of
+from autoreason.programs.sandbox.rpc_client import (
+    MAX_TEXT,
+    ProgramClient,
+    RemoteHandle,
+    TestsAborted,
+    trace_of,
+)
 from autoreason.programs.sandbox.rpc_server import serve_names
 
 SCORED = 0
@@ -138,12 +144,46 @@ def serve_artifact(_: CodeType, channel: int) -> None:
     serve_names(ArtifactNames(json.loads(sys.stdin.read())), channel)
 
 
+class ArtifactObject(RemoteHandle):
+    """A function, class, module or other object of the artifact: no value, since it could be another at every look."""
+
+    def __getattr__(self, name: str) -> object:
+        vars(self)[name] = value = super().__getattr__(name)
+        return value
+
+    def _refuse(self, *_: object) -> NoReturn:
+        kind = self._remote_client.query(self._remote_handle, "type", str)
+        raise TypeError(
+            f"the artifact returned a {kind}, which is no plain value; return numbers, texts, "
+            "lists, tuples, sets and dictionaries of exactly these types"
+        )
+
+    __iter__ = __len__ = __bool__ = __getitem__ = _refuse
+
+
+class ArtifactClient(ProgramClient):
+    """Values of an artifact, each copied once; what it does to its arguments stays with it."""
+
+    handle = ArtifactObject
+
+    def apply_changes(self, passed: dict[Any, object], changed: Any) -> None:
+        """Leave the evaluator's own objects as they are."""
+
+
 class Artifact:
     """The artifact as an evaluator sees it: its texts, and functions that run in another jail."""
 
-    def __init__(self, files: dict[str, str], client: ProgramClient) -> None:
+    def __init__(self, files: dict[str, str], client: ArtifactClient) -> None:
         self.files = files
         self._client = client
+
+    def arguments_after(self, function: ArtifactObject, *arguments: object) -> list[object]:
+        """Call a function of the artifact, and return copies of its arguments as it left them."""
+        sent = self._client.encode_value(list(arguments))
+        after = self._client.request("arguments_after", function._remote_handle, sent)
+        if type(after) is not list or len(after) != len(arguments):
+            raise TypeError("the artifact returned other arguments than it was given")
+        return after
 
     def text(self, path: str) -> str:
         """One of its files."""
@@ -161,6 +201,7 @@ class Artifact:
                 f" in one file alone; write `artifact.NAME.{name}`, with the file's name" * several
             )
             raise AttributeError(f"the artifact defines no {name}{how}")
+        vars(self)[name] = names[name]
         return names[name]
 
 
@@ -168,7 +209,7 @@ def score(_: CodeType, channel: int) -> NoReturn:
     """Call the evaluator's function, which is on standard input with its arguments, and write what it returns."""
     request = json.loads(sys.stdin.read())
     sys.stdout = sys.stderr
-    client = ProgramClient(channel)
+    client = ArtifactClient(channel)
     status, report = UNUSABLE, {}
     try:
         module = SourceFinder(request["evaluator"]).name_of(request["file"])

@@ -16,6 +16,7 @@ from autoreason.programs.sandbox.syscalls import (
     BY_PATH,
     MACHINES,
     MISSING,
+    NO_NAMESPACES,
     OWN_PID,
     SUPERVISOR_CALLS,
     ArgumentCheck,
@@ -86,10 +87,16 @@ def filter_for_test(machine: Machine, *, paths: bool) -> list[BpfInstruction]:
 
 
 def filter_for_command(machine: Machine) -> list[BpfInstruction]:
-    """The filter of any command: foreign calls kill it, and it reaches no keyring."""
+    """The filter of any command: foreign calls kill it, and it reaches no keyring and no other namespace."""
     program = _own_calls(machine)
-    for number in machine.keyring:
+    for number in (*machine.keyring, machine.numbers["setns"]):
         program += _if_number(number, [_REFUSED])
+    # Its flags are in memory, where no filter can read them; the C library does without it.
+    program += _if_number(
+        machine.numbers["clone3"], [BpfInstruction(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    )
+    for name, check in NO_NAMESPACES.items():
+        program += _if_number(machine.numbers[name], [*_check(check), _REFUSED, _ALLOWED])
     return [*program, _ALLOWED]
 
 

@@ -108,6 +108,14 @@ ALLOWED_WITH_CHECKS: dict[str, Rule] = {
 }
 """Calls that are allowed only where every check passes."""
 
+_CLONE_NEW = 0x7E020000
+"""Every flag that makes a namespace but that of time, which only the second of these calls takes."""
+NO_NAMESPACES = {
+    "clone": ArgumentCheck(0, (0,), mask=_CLONE_NEW),
+    "unshare": ArgumentCheck(0, (0,), mask=_CLONE_NEW | 0x80),
+}
+"""Calls that any command may make as long as they make no namespace."""
+
 BY_PATH = ("newfstatat",)
 """Calls that describe a file by its path; refused altogether where a path can lead to a file."""
 
