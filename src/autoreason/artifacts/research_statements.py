@@ -194,7 +194,8 @@ def conclusion(history: ResearchHistory, ending: str, *, accepted: bool = False)
             f"so no gain is claimed; {tried}{_loop_gain(history)}"
         )
     if ending:
-        return f"{ending}; no end test was made yet, so no gain is claimed; {tried}"
+        none = "no end test was made yet" if history.kept else "there is nothing to test yet"
+        return f"{ending}; {none}, so no gain is claimed; {tried}"
     if history.end is None:
         return f"{_only_start(history)}; {tried}"
     return "; ".join(filter(None, [_claim(history), tried, _idle(history), *_remarks(history)]))
