@@ -76,7 +76,7 @@ async def test_without_noise_one_look_decides_and_the_gain_is_tested_on_fresh_lo
 
 
 async def test_the_budget_covers_noise_floor_races_playoff_and_end_test(journal: Journal) -> None:
-    for evaluations in (12, 40, 100, 204):
+    for evaluations in (16, 40, 100, 204):
         meter = Meter(noise=1.0)
         steps = [random.Random(evaluations + each).gauss(0.1, 1.0) for each in range(300)]
         await run(
@@ -206,7 +206,7 @@ async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_o
     story = told(journal, result.run)
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert end.trial == [each.number for each in trials(story) if each.status == "kept"][-1]
-    assert sum(look.sealed for _, look in meter.looks) == 8
+    assert sum(look.sealed for _, look in meter.looks) == 12
     assert (await replay_async(result.run, journal=journal)).same
     with pytest.raises(InvalidInput, match=r"is finished \(done\); `autoreason fork"):
         await go_on(journal, result.run, model, service=meter)

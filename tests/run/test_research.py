@@ -74,7 +74,7 @@ def test_a_function_measures_and_the_result_has_files_patch_and_gain(task: Path)
     assert result.gain
     assert result.gain.gain == 3.0
     assert result.improved
-    assert result.conclusion.startswith("result against start on fresh evaluations +3, exactly")
+    assert result.conclusion.startswith("result against start on fresh evaluations +3, the same")
     assert result.report.noise
     assert result.report.noise.level == "caller"
     assert Path("knob.txt").read_text() == "knob = 0\n"
@@ -390,7 +390,7 @@ async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
 @pytest.mark.parametrize(
     ("items", "least"),
     [
-        ({}, "any: without noise the end test shows every gain"),
+        ({}, "any, if no noise comes up: none was seen yet"),
         ({"items": 9, "sealed": 8}, "unknown until the end test opens the sealed items"),
         ({"items": 9, "per_look": 2, "sealed": 8}, "unknown: items are drawn for each evaluation"),
     ],

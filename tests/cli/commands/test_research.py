@@ -180,7 +180,8 @@ def test_a_result_without_a_claim_is_only_offered_to_be_tried_and_not_printed_if
     front = "items: items.jsonl\nsealed: sealed.jsonl\nartifact:"
     inside.write("task.md", TASK.replace("artifact:", front))
     for factor, printed in ((0.1, True), (-0.1, False)):
-        varies = f"level if min(items) < 100 else level * ({factor} + (-1) ** min(items))"
+        signs = "sum((-1) ** each for each in items) / len(items)"
+        varies = f"level if min(items) < 100 else level * ({factor} + {signs})"
         inside.write("evaluate.py", EVALUATOR.replace("level + noise", varies))
         said = inside("research", task, *MODEL, "--evaluations", "20", "--patience", "3")
         stated = one_line(said.err)
