@@ -15,8 +15,8 @@ from statsmodels.stats.proportion import proportion_confint, proportion_effectsi
 
 from autoreason.stats.shares import (
     clustered_share,
-    even_share_test,
     cohens_h,
+    even_share_test,
     exact_share,
     holm,
     mcnemar,
