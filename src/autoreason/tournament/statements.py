@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from autoreason.contract import count_words
 from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
 from autoreason.report.sentences import agreement, by_chance, listed, positions
@@ -147,7 +148,7 @@ def critique(event: CritiqueWritten) -> str:
     if not event.readable:
         return "a critique that could not be read"
     if event.prose:
-        return f"a critique of {count(len(event.prose.split()), 'word')}"
+        return f"a critique of {count(count_words(event.prose), 'word')}"
     reasons = [
         f"{number} left out: {reason}"
         for number, reason in (
