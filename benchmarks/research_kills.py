@@ -28,7 +28,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.run.driver import resume, start
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.replay import replay_async
-from autoreason.settings import Models, make_settings
+from autoreason.settings import Budget, Models, make_settings
 from autoreason.task import Task
 from benchmarks.kills import (
     ASKED_TWICE,
@@ -73,16 +73,21 @@ class CarefulService:
 
 
 def kill_research(
-    kills: int, seed: int = 1, *, parallel: int = 1, process: bool = False
+    kills: int,
+    seed: int = 1,
+    *,
+    parallel: int = 1,
+    process: bool = False,
+    calls: int | None = None,
 ) -> KillResult:
-    """Kill research runs so many times in all; `process` measures in an evaluator's process."""
+    """Kill research runs so many times in all; `process` measures in an evaluator's process, `calls` is a limit."""
     started = time.monotonic()
     chance = random.Random(seed)
     kills_so_far = runs = different = asked_twice = 0
     with tempfile.TemporaryDirectory(prefix="autoreason-kills-") as folder:
         while kills_so_far < kills:
             runs += 1
-            work = partial(_run, Path(folder), seed + runs, parallel, process)
+            work = partial(_run, Path(folder), seed + runs, parallel, process, calls)
             path = Path(folder, f"{runs}.db")
             longest = _PROCESS_SECONDS if process else 0.12
             code, killed = run_with_kills(partial(work, path), chance, longest)
@@ -98,7 +103,9 @@ def kill_research(
     return KillResult(kills_so_far, runs, different, asked_twice, time.monotonic() - started)
 
 
-def _run(folder: Path, seed: int, parallel: int, process: bool, path: Path) -> None:
+def _run(
+    folder: Path, seed: int, parallel: int, process: bool, calls: int | None, path: Path
+) -> None:
     """Start the one run of a journal, or resume it."""
     os.environ["XDG_DATA_HOME"] = str(folder)
     source = EvaluationSource(evaluate="evaluate.py:score", files={"evaluate.py": _EVALUATOR})
@@ -112,6 +119,7 @@ def _run(folder: Path, seed: int, parallel: int, process: bool, path: Path) -> N
         Models.everywhere("scripted/scripted"),
         seed,
         strategy="research",
+        budget=Budget(calls=calls),
         strategy_options=to_builtins(
             ResearchTerms(evaluations=_EVALUATIONS, parallel=parallel, patience=8)
         ),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.contract import Contract
+from autoreason.contract import Contract, count_words
 from autoreason.errors import InvalidInput
 from autoreason.task import Task, check_task
 
@@ -125,3 +125,30 @@ def test_there_is_a_fix_for_every_violation_and_it_names_it(text: str, unwanted:
     assert len(broken) == len(fixes)
     for violation, fix in zip(broken, fixes, strict=True):
         assert fix.startswith(violation.message)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("## Risks and costs", 3),
+        ("- one\n* two\n+ three", 3),
+        ("1. First\n2) Second\n   10. Tenth", 3),
+        ("## 2. Costs", 1),
+        ("| a | b |\n|---|:-:|\n| 1 | two |", 4),
+        ("It costs 5. Or 1. That is all", 8),
+        ("One – two & three … ***", 3),
+        ("- [x] done\n- [ ] not", 3),
+        ("---\n\n___", 0),
+        ("In 1999\n2000. came", 4),
+        ("会議は 金曜日です", 2),
+        ("", 0),
+    ],
+)
+def test_words_are_counted_as_a_person_counts_them(text: str, words: int) -> None:
+    assert count_words(text) == words
+    assert Contract(min_words=words + 1).violations(text)
+    assert not words or not Contract(min_words=words, max_words=words).violations(text)
+
+
+def test_signs_without_end_are_counted_at_once() -> None:
+    assert count_words("-" * 200_000 + "\n" + "|" * 200_000 + " word") == 1

@@ -11,6 +11,7 @@ _register(
     "autoreason.artifacts.trial_events",
     "NoiseMeasured",
     "TrialDecided",
+    "SearchCut",
     "FinalistsMeasured",
     "EndTested",
 )

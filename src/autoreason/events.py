@@ -57,6 +57,11 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
         return ""
 
     @property
+    def cut(self) -> str:
+        """The limit or the stop after which the run does only what needs no model; empty where it is none."""
+        return ""
+
+    @property
     def line(self) -> str:
         """One line for a log, where the event is another room's; empty for those of this module."""
         return ""

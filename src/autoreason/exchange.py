@@ -91,6 +91,8 @@ class Query(Struct, Generic[A], frozen=True, kw_only=True):
     """Whether its answer is recorded together with whatever is recorded next, instead of at once."""
     free: ClassVar[bool] = True
     """Whether work on its answer costs nothing, so that a run that is stopped does not wait for it."""
+    set_aside: ClassVar[bool] = False
+    """Whether it was set aside for the end, so that it is asked also after a limit or a stop."""
     key: str
 
     @classmethod

@@ -8,6 +8,8 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import Struct
 
+from autoreason.contract import count_words
+
 RecordKind = Literal["outcome", "verdict", "fact", "style", "feedback"]
 """What a record says: how a text did, what a person decided, what is true, how we write, what a reader said."""
 Chosen = Literal["random", "ab", "picked", "unknown"]
@@ -155,7 +157,7 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> int:
         """Of all that is shown."""
-        return sum(len(record.text.split()) for record in self.shown)
+        return sum(count_words(record.text) for record in self.shown)
 
     def outcomes_for(self, role: str) -> ShownOutcomes:
         """What a role argues from; authors argue from nothing, so that nobody writes to the judges' examples."""

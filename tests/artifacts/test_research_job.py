@@ -27,12 +27,14 @@ from autoreason.artifacts.trial_events import (
     NoiseMeasured,
     TrialDecided,
 )
-from autoreason.errors import ProviderFailed, UnusableStart
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
 from autoreason.journal import Journal
+from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.replay import replay_async
+from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
 
@@ -74,7 +76,7 @@ async def test_without_noise_one_look_decides_and_the_gain_is_tested_on_fresh_lo
 
 
 async def test_the_budget_covers_noise_floor_races_playoff_and_end_test(journal: Journal) -> None:
-    for evaluations in (12, 40, 100, 204):
+    for evaluations in (16, 40, 100, 204):
         meter = Meter(noise=1.0)
         steps = [random.Random(evaluations + each).gauss(0.1, 1.0) for each in range(300)]
         await run(
@@ -170,11 +172,52 @@ async def test_a_playoff_does_not_choose_what_breaks_a_guard(journal: Journal) -
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
-async def test_a_limit_pauses_the_run_before_anything_is_tested(
+@pytest.mark.parametrize("limit", ["calls", "cost", "tokens", "seconds", "stop"])
+async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_over(
+    journal: Journal, parallel: int, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter, switch = Meter(), StopSwitch()
+
+    def step(number: int) -> float:
+        if limit == "stop" and number > 3:
+            switch.stop()
+        return 1.0
+
+    def check(tracker: BudgetTracker, upper: CostBound) -> None:
+        del upper
+        if tracker.spent.calls >= 4:
+            raise BudgetReached(f"the limit of {limit} is reached", limit)
+
+    if limit != "stop":
+        monkeypatch.setattr(BudgetTracker, "_check", check)
+    model = turning(step)
+    result = await start_run(
+        journal,
+        model,
+        task=research_task(sealed=8),
+        settings=replace(
+            research_settings(parallel=parallel, evaluations=40), budget=Budget(calls=900)
+        ),
+        service=meter,
+        switch=switch,
+    )
+    assert result.status == "done"
+    assert ("stopped" if limit == "stop" else limit) in result.reason
+    story = told(journal, result.run)
+    (end,) = (each for each in story if isinstance(each, EndTested))
+    assert end.trial == [each.number for each in trials(story) if each.status == "kept"][-1]
+    assert sum(look.sealed for _, look in meter.looks) == 12
+    assert (await replay_async(result.run, journal=journal)).same
+    with pytest.raises(InvalidInput, match=r"is finished \(done\); `autoreason fork"):
+        await go_on(journal, result.run, model, service=meter)
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+async def test_a_limit_before_anything_was_kept_only_pauses_and_opens_nothing(
     journal: Journal, parallel: int
 ) -> None:
     limited = research_settings(parallel=parallel, evaluations=40)
-    meter, model = Meter(), turning(lambda _: 1.0)
+    meter, model = Meter(), turning(lambda number: 1.0 if number > 3 else -1.0)
     result = await start_run(
         journal,
         model,
@@ -190,6 +233,36 @@ async def test_a_limit_pauses_the_run_before_anything_is_tested(
     assert result.status == "done"
     assert any(isinstance(each, EndTested) for each in told(journal, result.run))
     assert (await replay_async(result.run, journal=journal)).same
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_model(
+    journal: Journal, parallel: int
+) -> None:
+    chosen = replace(research_settings(parallel=parallel), budget=Budget(calls=4))
+
+    class Gone(Meter):
+        async def answer(self, query: Query[Any]) -> Any:
+            if query.key == "end/result/look/2":
+                raise ProviderFailed("the evaluator is gone")
+            return await super().answer(query)
+
+    ends = []
+    for meter in (Gone(0.1), Meter(0.1)):
+        model = turning(lambda number: 1.0 if number % 2 else -1.0)
+        result = await start_run(
+            journal, model, task=research_task(), settings=chosen, service=meter
+        )
+        if isinstance(meter, Gone):
+            assert result.status == "provider_failed"
+            again, none = Meter(0.1), ScriptedModel({})
+            more = {"budget": Budget(calls=900)}
+            result = await go_on(journal, result.run, none, service=again, changes=more)
+            assert not {key for key, _ in again.looks} & {key for key, _ in meter.looks}
+        assert (result.status, len(model.requests)) == ("done", 4)
+        assert (await replay_async(result.run, journal=journal)).same
+        ends.append([each for each in told(journal, result.run) if isinstance(each, EndTested)])
+    assert parallel > 1 or ends[0] == ends[1]
 
 
 async def test_the_end_test_says_how_often_its_set_was_opened_when_it_opened_it(

@@ -70,7 +70,10 @@ def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_t
     assert "4 proposals, 2 kept, " not in report.conclusion
     assert "4 proposals, 2 kept; such a test shows" in report.conclusion
     assert "such a test shows a gain of 0.0" in report.conclusion
-    assert report.conclusion.endswith(" four times in five")
+    assert report.conclusion.endswith(
+        " four times in five; "
+        "8 pairs would not surely show a result that collapses in fewer than 37 % of evaluations"
+    )
     assert report.gain
     assert report.gain.shown
 
@@ -84,10 +87,12 @@ def test_what_the_loop_saw_is_the_mean_of_all_looks_at_the_result_and_at_the_sta
 
 
 def test_a_gain_that_is_not_beyond_chance_is_not_claimed() -> None:
-    end = EndTested(trial=2, result=(0.71, 0.69, 0.72), start=(0.70, 0.705, 0.70), sealed=False)
+    result, start = (0.71, 0.69, 0.72) * 2, (0.70, 0.705, 0.70) * 2
+    end = EndTested(trial=2, result=result, start=start, sealed=False)
     report = report_of(*SEARCH, end, DONE)
     assert report.conclusion.startswith("no gain is shown: result against start on fresh")
     assert "such a test shows a gain of " in report.conclusion
+    assert "collapses" not in report.conclusion
 
 
 def test_a_result_that_is_worse_is_called_worse() -> None:
@@ -110,34 +115,36 @@ def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_n
 ):
     noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
     kept = trial(1, "kept", effect=Effect(value=2.0, error=0.0, looks=1, against=3), values=(3.0,))
-    end = EndTested(trial=1, result=(3.0,) * 4, start=(1.0,) * 4, sealed=False)
+    end = EndTested(trial=1, result=(3.0,) * 6, start=(1.0,) * 6, sealed=False)
     report = report_of(noise, kept, end, DONE)
     assert report.conclusion == (
-        "result against start on fresh evaluations +2, exactly: the evaluator has no noise; "
-        "1 proposal, 1 kept"
+        "result against start on fresh evaluations +2, the same in every one of 6 pairs; "
+        "no noise was seen in 19 evaluations; 1 proposal, 1 kept; "
+        "6 pairs would not surely show a result that collapses in fewer than 46 % of evaluations"
     )
     assert report.idle == 0
     assert report.claimed
     on_items = report_of(noise, kept, end, DONE, items=20)
     assert "on the items that chose it: nothing is claimed of others" in on_items.conclusion
     assert not on_items.claimed
-    opened = EndTested(trial=1, result=(3.0,) * 4, start=(1.0,) * 4, sealed=True)
+    opened = EndTested(trial=1, result=(3.0,) * 6, start=(1.0,) * 6, sealed=True)
     sealed = report_of(noise, kept, opened, DONE, items=20, sealed=8)
     assert sealed.claimed
-    assert "+2, the same in every one of 4 pairs; " in sealed.conclusion
-    few = report_of(noise, kept, opened, DONE, items=20, sealed=5)
+    assert "+2, the same in every one of 6 pairs; " in sealed.conclusion
+    five = EndTested(trial=1, result=(3.0,) * 5, start=(1.0,) * 5, sealed=True)
+    few = report_of(noise, kept, five, DONE, items=20, sealed=5)
     assert not few.claimed
     assert few.conclusion.startswith(
-        "no gain is claimed: equal numbers on fewer than 6 sealed items cannot show one;"
+        "no gain is claimed: 5 pairs of evaluations, and 6 are needed to show one;"
     )
-    assert few.test == "nothing: equal numbers on fewer than 6 sealed items cannot show a gain"
+    assert few.test == "nothing: 5 pairs of evaluations, and 6 are needed to show a gain"
 
 
 @pytest.mark.parametrize("sealed", [0, 4, 8])
 def test_without_noise_a_result_that_is_worse_is_said_to_be_worse(sealed: int) -> None:
     noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
     kept = trial(1, "kept", effect=Effect(value=2.0, error=0.0, looks=1, against=3), values=(3.0,))
-    end = EndTested(trial=1, result=(0.0,) * 4, start=(1.0,) * 4, sealed=bool(sealed))
+    end = EndTested(trial=1, result=(0.0,) * 6, start=(1.0,) * 6, sealed=bool(sealed))
     report = report_of(noise, kept, end, DONE, items=20, sealed=sealed)
     assert "the result is worse than the start, keep that" in report.conclusion
     assert not report.claimed
@@ -153,7 +160,7 @@ def test_without_noise_a_result_that_is_worse_is_said_to_be_worse(sealed: int) -
 def test_noise_that_only_trials_saw_is_in_the_interval_of_equal_pairs(seen: TrialDecided) -> None:
     noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
     kept = trial(1, "kept", effect=Effect(value=2.0, error=0.0, looks=1, against=3), values=(3.0,))
-    end = EndTested(trial=1, result=(3.0,) * 4, start=(1.0,) * 4, sealed=False)
+    end = EndTested(trial=1, result=(3.0,) * 6, start=(1.0,) * 6, sealed=False)
     report = report_of(noise, kept, seen, end, DONE)
     assert "exactly" not in report.conclusion
     assert report.gain
@@ -236,7 +243,7 @@ def test_what_failed_is_said_to_have_failed_once() -> None:
 def test_one_pair_shows_nothing() -> None:
     one = EndTested(trial=2, result=(0.9,), start=(0.7,), sealed=True)
     report = report_of(*SEARCH, one, DONE, sealed=1)
-    assert report.conclusion.startswith("no gain is claimed: one pair of evaluations cannot show")
+    assert report.conclusion.startswith("no gain is claimed: 1 pair of evaluations, and 6 are")
 
 
 def test_a_playoff_that_prefers_the_start_ends_without_a_gain() -> None:
@@ -254,7 +261,8 @@ def test_a_playoff_that_prefers_the_start_ends_without_a_gain() -> None:
 )
 def test_before_the_end_test_nothing_is_claimed(events: tuple[Any, ...]) -> None:
     report = report_of(*events)
-    assert "no end test was made yet, so no gain is claimed" in report.conclusion
+    why = "no end test was made yet" if report.kept else "there is nothing to test yet"
+    assert f"{why}, so no gain is claimed" in report.conclusion
     assert report.gain is None
     assert "loop itself" not in report.conclusion
 
@@ -370,10 +378,14 @@ def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expect
     assert text == expected
 
 
-@pytest.mark.parametrize(("sealed", "items"), [(32, "8 items"), (33, "8 or 9 items")])
+@pytest.mark.parametrize(("sealed", "items"), [(48, "8 items"), (49, "8 or 9 items")])
 def test_the_end_test_says_how_many_sealed_items_a_look_has(sealed: int, items: str) -> None:
     end = EndTested(
-        trial=2, result=(0.7, 0.8, 0.9, 0.7), start=(0.6, 0.6, 0.6, 0.7), sealed=True, opened=1
+        trial=2,
+        result=(0.7, 0.8, 0.9, 0.7, 0.8, 0.9),
+        start=(0.6, 0.6, 0.6, 0.7, 0.7, 0.7),
+        sealed=True,
+        opened=1,
     )
     report = report_of(*SEARCH, end, DONE, sealed=sealed)
-    assert report.test.endswith(f"over 4 pairs of looks at {items} each, 95 % interval")
+    assert report.test.endswith(f"over 6 pairs of looks at {items} each, 95 % interval")

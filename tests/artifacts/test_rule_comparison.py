@@ -81,7 +81,7 @@ async def test_every_rule_has_the_same_evaluations_and_meets_the_start_on_the_sa
             seeds.setdefault(parsed.part.repeat, set()).add(look.seed)
     assert max(looks.values()) <= 40
     # Four looks at the end of every run of a repeat, with the same seeds whatever the rule.
-    assert {repeat: len(each) for repeat, each in seeds.items()} == {1: 4, 2: 4}
+    assert {repeat: len(each) for repeat, each in seeds.items()} == {1: 6, 2: 6}
     assert (await replay_async(run, journal=journal)).same
 
 

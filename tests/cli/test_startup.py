@@ -26,6 +26,21 @@ def imported(*arguments: str) -> set[str]:
     return {line.partition(".")[0] for line in lines}
 
 
+def test_python_runs_the_package_as_the_command() -> None:
+    for arguments, status in ((("--version",), 0), (("nothing",), 2)):
+        said = [
+            subprocess.run(
+                [sys.executable, "-m", name, *arguments],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            for name in ("autoreason", "autoreason.cli")
+        ]
+        assert said[0].returncode == said[1].returncode == status
+        assert (said[0].stdout, said[0].stderr) == (said[1].stdout, said[1].stderr)
+
+
 def test_help_loads_nothing_heavy() -> None:
     assert imported("--help").isdisjoint(HEAVY)
 

@@ -16,7 +16,7 @@ from tests.run.test_research import EVALUATOR, up
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
 from autoreason.artifacts.research_job import Research
-from autoreason.artifacts.trial_events import TrialDecided
+from autoreason.artifacts.trial_events import NoiseMeasured, TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.exchange import Query, Request
@@ -102,7 +102,7 @@ def test_a_run_that_goes_on_is_measured_by_the_evaluator_it_started_with(tmp_pat
     task, stopped = prepare(tmp_path), StopSwitch()
 
     def stop(event: object) -> None:
-        if isinstance(event, TrialDecided) and event.number == 2:
+        if isinstance(event, NoiseMeasured):
             stopped.stop()
 
     first = research(
@@ -121,7 +121,7 @@ def test_a_saved_evaluator_that_was_tampered_with_measures_nothing(tmp_path: Pat
     task, stopped = prepare(tmp_path), StopSwitch()
 
     def stop(event: object) -> None:
-        if isinstance(event, TrialDecided):
+        if isinstance(event, NoiseMeasured):
             stopped.stop()
 
     first = research(task, up(), evaluations=30, on_event=stop, stop_switch=stopped, seed=3)

@@ -16,6 +16,7 @@ from statsmodels.stats.proportion import proportion_confint, proportion_effectsi
 from autoreason.stats.shares import (
     clustered_share,
     cohens_h,
+    even_share_test,
     exact_share,
     holm,
     mcnemar,
@@ -309,3 +310,33 @@ def test_unknown_p_values_pass_through_and_do_not_count() -> None:
     assert holm([0.02, None, 0.04]) == [0.04, None, 0.04]
     assert holm([None]) == [None]
     assert holm([]) == []
+
+
+@pytest.mark.parametrize("level", [0.05, 0.01])
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        [[1.0] * 7] * 7,
+        [[1.0] * 5 + [0.0] * 2] * 6 + [[1.0] * 3 + [0.0] * 4],
+        [[1.0] * 6 + [0.0]] * 4 + [[1.0] * 4 + [0.0] * 3] * 3,
+        [[1.0, 0.0]] * 9,
+    ],
+)
+def test_an_even_share_is_rejected_exactly_where_its_interval_leaves_it_out(
+    tasks: list[list[float]], level: float
+) -> None:
+    p = even_share_test(tasks, level).p_value
+    assert p is not None
+    found = clustered_share(tasks, 1 - level)
+    assert found.low is not None
+    assert found.high is not None
+    assert (p <= level) == (not found.low <= 0.5 <= found.high)
+    wider, narrower = clustered_share(tasks, 1 - p / 1.03), clustered_share(tasks, 1 - p)
+    assert wider.low is not None
+    assert wider.low <= 0.5
+    assert p == 1 or (narrower.low or 0) > 0.5
+
+
+def test_an_even_share_of_one_task_is_never_rejected_and_of_none_unknown() -> None:
+    assert even_share_test([[1.0] * 9], 0.05).p_value == 1
+    assert even_share_test([[]], 0.05).p_value is None

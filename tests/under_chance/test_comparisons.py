@@ -49,6 +49,8 @@ def said(repeats: int, judges: int, strategies: int, alike: float) -> Counter[st
         made["wins"] += found.winner is not None
         made["points"] += any(misses(each.mean_points, middle) for each in found.standings)
         made["preferred"] += any(misses(each.preferred, 0.5) for each in found.duels)
+        for each in found.duels:
+            assert misses(each.preferred, 0.5) == ((each.p_value_adjusted or 1) <= 0.05)
         made["tests"] += any((each.p_value_adjusted or 1) <= 0.05 for each in found.duels)
         made["length"] += misses(found.longer_preferred, 0.5)
         made["position"] += (found.position_test.p_value or 1) <= 0.05
@@ -77,7 +79,7 @@ def test_the_intervals_of_all_pairs_hold_together_over_repeats(
 
 
 @studies
-def test_signs_flipped_by_repeat_seldom_tell_strategies_apart(
+def test_strategies_are_seldom_told_apart_over_repeats(
     repeats: int, judges: int, strategies: int, alike: float
 ) -> None:
     assert said(repeats, judges, strategies, alike)["tests"] <= most_often(TIMES)

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 FINALISTS = 4
 """The start, the last incumbent and two in between."""
-MIN_EVALUATIONS = 12
+MIN_PAIRS = 6
+"""Pairs that show a gain: six agree by chance once in sixty-four times, and with fewer even a result that collapses
+in half of its evaluations may seem never to."""
+MIN_EVALUATIONS = 3 + 2 * MIN_PAIRS + 1
 """A noise floor, an end test, and one look at one candidate."""
-MIN_ITEMS = 6
-"""Sealed items that show a gain by equal numbers: six agree by chance once in sixty-four times, five too often."""
 _FEW = 40
 """Evaluations under which a run hardly finds what it could show."""
 _NORMAL = NormalDist()
@@ -47,6 +48,11 @@ class EndResult(Struct, frozen=True, kw_only=True):
     """Every look at either gave one number: there is no chance in it, and nothing to test."""
 
     @property
+    def unseen(self) -> float:
+        """The share of evaluations in which a result may collapse, and no pair show it once in forty times."""
+        return 1.0 - _TAIL ** (1 / self.n)
+
+    @property
     def shown(self) -> bool:
         """Whether the gain is more than chance."""
         return self.low > 0
@@ -67,16 +73,15 @@ def end_test(
 
     `spread` is that of one look as the run knows it. Where no pair differs from another although looks do, the
     spread of looks that share nothing stands in for that of the pairs, because few coarse numbers agree by chance.
-    `items` is how many sealed items each pair has, by which it counts; from six pairs on flipped signs must show
-    the same, because numbers of single items may be too coarse for Student.
+    `items` is how many sealed items each pair has, by which it counts; flipped signs must show the same then,
+    because numbers of single items may be too coarse for Student. Fewer than six pairs show nothing.
     """
     differences = [clip(one - other) for one, other in zip(result, start, strict=True)]
     n = len(differences)
     weights = [each * n / sum(items) for each in items] or [1.0] * n
     gain = fmean(differences, weights)
-    nothing = EndResult(gain=gain, low=-inf, high=inf, n=n, least=inf)
-    if n == 1:
-        return nothing
+    if n < MIN_PAIRS:
+        return EndResult(gain=gain, low=-inf, high=inf, n=n, least=inf)
     squares = ((each - gain) ** 2 for each in differences)
     apart = sqrt(sum(map(mul, weights, squares)) / (n - 1))
     # Rounding is not noise.
@@ -84,13 +89,11 @@ def end_test(
     if apart <= tiny:
         looks = (max(values) - min(values) for values in (result, start))
         if not spread and max(looks) <= tiny:
-            if 0 < sum(items) < MIN_ITEMS:
-                return nothing
             return EndResult(gain=gain, low=gain, high=gain, n=n, least=0.0, deterministic=True)
         apart = sqrt(2) * max(spread, *map(stdev, (result, start)))
     reach = student_t(n - 1, _TAIL) * apart / sqrt(n)
     low, high = gain - reach, gain + reach
-    if items and n >= MIN_ITEMS and not _is_beyond_flips(list(map(mul, weights, differences))):
+    if items and not _is_beyond_flips(list(map(mul, weights, differences))):
         low, high = min(low, 0.0), max(high, 0.0)
     return EndResult(gain=gain, low=low, high=high, n=n, least=least_gain(n, apart))
 
@@ -104,7 +107,7 @@ def _is_beyond_flips(differences: Sequence[float]) -> bool:
 
 def least_gain(pairs: int, apart: float) -> float:
     """The smallest gain that so many pairs, whose differences have this standard deviation, show four times in five."""
-    if pairs < 2:
+    if pairs < MIN_PAIRS:
         return inf
     quantiles = student_t(pairs - 1, _TAIL) + student_t(pairs - 1, _MISSED)
     return quantiles * apart / sqrt(pairs)
@@ -159,7 +162,7 @@ def plan_budget(evaluations: int) -> BudgetPlan:
         evaluations=evaluations,
         floor=3 if small else 5,
         playoff=4 if evaluations >= 200 else 0,
-        end=4 if small else 8,
+        end=MIN_PAIRS if small else 8,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autoreason.artifacts.measurement import (
+    EndLookQuery,
     Files,
     KnownLookQuery,
     Look,
@@ -92,7 +93,14 @@ class Looker:
         """Looks whose seeds and items decided nothing before; of one stage all artifacts share them."""
         place = _LAST_LOOK if stage.startswith("playoff") else 2 * _LAST_LOOK
         return await in_order(
-            self.look(sub_key(stage, "look", each), files, place + each) for each in range(looks)
+            self._ask(
+                sub_key(stage, "look", each),
+                files,
+                place + each,
+                self._items(place + each),
+                kind=EndLookQuery,
+            )
+            for each in range(looks)
         )
 
     async def sealed(
@@ -106,6 +114,7 @@ class Looker:
                 2 * _LAST_LOOK + each,
                 tuple(group),
                 sealed=True,
+                kind=EndLookQuery,
             )
             for each, group in enumerate(groups)
         )
@@ -134,12 +143,13 @@ class Looker:
         *,
         sealed: bool = False,
         known: Measurement | None = None,
+        kind: type[LookQuery] = LookQuery,
     ) -> Measurement:
         seed = draw(self._context.settings.seed, f"look/{number}").getrandbits(31)
         look = Look(files=files, seed=seed, items=items, sealed=sealed, alone=self._research.timed)
         if known is not None:
             return await self._context.ask(KnownLookQuery(key=key, look=look, known=known))
-        return await self._context.ask(LookQuery(key=key, look=look))
+        return await self._context.ask(kind(key=key, look=look))
 
     def _items(self, number: int) -> tuple[int, ...]:
         """Drawn anew for every look where there are more than a look takes."""

@@ -92,6 +92,13 @@ class LookQuery(Query[Measurement], frozen=True, kw_only=True):
     look: Look
 
 
+class EndLookQuery(LookQuery, frozen=True, kw_only=True):
+    """A look of the playoff or the end test, which are made whatever ended the search."""
+
+    free = False
+    set_aside = True
+
+
 class KnownLookQuery(LookQuery, frozen=True, kw_only=True):
     """A look that was taken under another key; the same question as any other look, so its answer may be on record."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -49,19 +49,27 @@ def deliverable(story: Story) -> Deliverable | None:
     if research is None:
         return None
     kept = {each.number: each for each in story.of(TrialDecided) if each.status == "kept"}
-    trials: list[TrialDecided] = []
-    number = _chosen(story, kept)
-    while number:
-        trials.insert(0, kept[number])
-        # A trial was measured against an earlier one.
-        number = kept[number].incumbent
-    files = research.files
-    for trial in trials:
-        files = with_changes(files, trial.changes)
+    trials = _lineage(kept, _chosen(story, kept))
+    files = _with_changes(research.files, trials)
     for path in {*research.origin, *research.files, *files}:
         if fault := path_fault(path):
             raise JournalError(f"a path in the record {fault}: {path!r}; the record is damaged")
     return Deliverable(research.origin or research.files, files, tuple(trials))
+
+
+def _lineage(kept: Mapping[int, TrialDecided], number: int) -> list[TrialDecided]:
+    """The keeps that lead to a trial, in order: each was measured against an earlier one."""
+    trials: list[TrialDecided] = []
+    while number:
+        trials.insert(0, kept[number])
+        number = kept[number].incumbent
+    return trials
+
+
+def _with_changes(files: Files, trials: Iterable[TrialDecided]) -> Files:
+    for trial in trials:
+        files = with_changes(files, trial.changes)
+    return files
 
 
 def _chosen(story: Story, kept: dict[int, TrialDecided]) -> int:
@@ -103,6 +111,11 @@ class ResearchHistory:
     def result(self) -> int:
         """The trial whose artifact is the result so far; 0 is the start."""
         return self.delivered.trials[-1].number if self.delivered.trials else 0
+
+    def files_of(self, number: int) -> Files:
+        """The artifact after a trial that was kept; 0 is the start."""
+        kept = {trial.number: trial for trial in self.kept}
+        return _with_changes(self.research.files, _lineage(kept, number))
 
     def looks_at(self, incumbent: int) -> dict[int, float]:
         """The looks at an incumbent that trials were compared with, by number; 0 is the start."""

@@ -12,14 +12,14 @@ from autoreason.artifacts.artifact_search import ArtifactSearch, SearchState
 from autoreason.artifacts.conditions import broken_guard, value_within
 from autoreason.artifacts.end_test import finalists
 from autoreason.artifacts.looks import Contender, Looker, in_order, split_sealed
-from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.measurement import Files, LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery
 from autoreason.artifacts.race import LooksSoFar
 from autoreason.artifacts.research_context import ResearchContext, over_artifact
 from autoreason.artifacts.research_history import ResearchHistory
 from autoreason.artifacts.research_task import research_of
 from autoreason.artifacts.research_terms import ResearchTerms, keep_rule
-from autoreason.artifacts.trial_events import EndTested, FinalistsMeasured, NoiseMeasured
+from autoreason.artifacts.trial_events import EndTested, FinalistsMeasured, NoiseMeasured, SearchCut
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
@@ -104,10 +104,22 @@ class Research(Job):
             reason = await self._search.run(await self._measure_start())
         finally:
             await self._looker.close()
-        result = await self._choose()
-        if result.trial:
-            await self._test(result)
-        return self.finish(reason, origin=f"trial {result.trial}" if result.trial else "the start")
+        return await self._end(reason)
+
+    async def conclude(self, reason: str) -> JobFinished | None:
+        """The end test of what was kept until a limit or a stop; None where nothing was, and so nothing is opened."""
+        if not ResearchHistory(self.story).kept:
+            return None
+        self.emit(SearchCut(reason=reason))
+        return await self._end(reason)
+
+    async def _end(self, reason: str) -> JobFinished:
+        """Playoff and end test; they need the record alone, so that it does not matter what ended the search."""
+        history = ResearchHistory(self.story)
+        trial = await self._choose(history)
+        if trial:
+            await self._test(trial, history.files_of(trial))
+        return self.finish(reason, origin=f"trial {trial}" if trial else "the start")
 
     def accept(self, reason: str) -> JobFinished | None:
         """End with the incumbent as it is: nothing is tested, so nothing is claimed."""
@@ -156,18 +168,16 @@ class Research(Job):
         )
         return SearchState(start, len(numbers), known)
 
-    async def _choose(self) -> Contender:
-        """The last incumbent; after a long search the best of four, on fresh looks."""
-        last = self._search.states[-1]
-        start = self._search.states[0].incumbent
-        if not last.kept:
-            return start
-        if not self._plan.playoff or not last.spread(self._looker):
-            return last.incumbent
-        by_trial = {each.trial: each for each in (start, *last.kept)}
-        chosen = [by_trial[trial] for trial in finalists([each.trial for each in last.kept])]
+    async def _choose(self, history: ResearchHistory) -> int:
+        """The trial that was kept last; after a long search the best of four, on fresh looks."""
+        kept = [trial.number for trial in history.kept]
+        if not kept:
+            return 0
+        if not self._plan.playoff or not history.spread:
+            return kept[-1]
+        chosen = finalists(kept)
         measured = [
-            await self._looker.fresh(f"playoff/{each.trial}", each.files, self._plan.playoff)
+            await self._looker.fresh(f"playoff/{each}", history.files_of(each), self._plan.playoff)
             for each in chosen
         ]
         means = [_mean([self._looker.value(each) for each in looks]) for looks in measured]
@@ -185,20 +195,20 @@ class Research(Job):
         )
         self.emit(
             FinalistsMeasured(
-                trials=tuple(each.trial for each in chosen),
+                trials=chosen,
                 means=tuple(_mean([each.value for each in looks]) for looks in measured),
                 looks=self._plan.playoff,
-                chosen=chosen[best].trial,
-                broken={each.trial: why for each, why in zip(chosen, broken, strict=True) if why},
+                chosen=chosen[best],
+                broken={each: why for each, why in zip(chosen, broken, strict=True) if why},
             )
         )
         return chosen[best]
 
-    async def _test(self, result: Contender) -> None:
+    async def _test(self, trial: int, result: Files) -> None:
         """Measure the result and the start on looks that decided nothing."""
         sealed = self._research.sealed
         measured: list[list[Measurement]] = []
-        for name, files in (("result", result.files), ("start", self._research.files)):
+        for name, files in (("result", result), ("start", self._research.files)):
             stage = f"end/{name}"
             if sealed:
                 groups = split_sealed(sealed, self._plan.end, self.settings.seed)
@@ -209,7 +219,7 @@ class Research(Job):
         known = [each.opened for looks in measured for each in looks]
         self.emit(
             EndTested(
-                trial=result.trial,
+                trial=trial,
                 result=values[0],
                 start=values[1],
                 sealed=bool(sealed),

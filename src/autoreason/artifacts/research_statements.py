@@ -6,7 +6,7 @@ from math import floor, inf, isfinite, log10
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from autoreason.artifacts.end_test import MIN_ITEMS
+from autoreason.artifacts.end_test import MIN_PAIRS
 from autoreason.report.numbers import count, duration
 from autoreason.report.sentences import shorten
 
@@ -70,7 +70,7 @@ def noise_floor(event: NoiseMeasured, metric: str = "") -> str:
     if len(event.values) == 1:
         return f"one evaluation of the start: {metric}{figure(average)}, {takes}"
     if not event.spread:
-        shows = "on items drawn anew, which may be chance" if event.drawn else "deterministic"
+        shows = "on items drawn anew, which may be chance" if event.drawn else "no noise was seen"
         return f"{looks} of the start all gave {metric}{figure(average)}: {shows}, {takes}"
     return (
         f"{looks} of the start: {metric}{figure(average, event.spread)} on average, "
@@ -194,7 +194,8 @@ def conclusion(history: ResearchHistory, ending: str, *, accepted: bool = False)
             f"so no gain is claimed; {tried}{_loop_gain(history)}"
         )
     if ending:
-        return f"{ending}; no end test was made yet, so no gain is claimed; {tried}"
+        none = "no end test was made yet" if history.kept else "there is nothing to test yet"
+        return f"{ending}; {none}, so no gain is claimed; {tried}"
     if history.end is None:
         return f"{_only_start(history)}; {tried}"
     return "; ".join(filter(None, [_claim(history), tried, _idle(history), *_remarks(history)]))
@@ -243,9 +244,7 @@ def _claim(history: ResearchHistory) -> str:
 
 
 def _too_few(found: EndResult) -> str:
-    if found.n == 1:
-        return "one pair of evaluations cannot show"
-    return f"equal numbers on fewer than {MIN_ITEMS} sealed items cannot show"
+    return f"{count(found.n, 'pair')} of evaluations, and {MIN_PAIRS} are needed to show"
 
 
 def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
@@ -261,7 +260,8 @@ def _exact(history: ResearchHistory, found: EndResult, against: str) -> str:
     if history.research.sealed:
         # Every look had items of its own, so that equal numbers do not show that there is no noise.
         return always
-    return f"{against}, exactly: the evaluator has no noise"
+    looks = count(history.evaluations, "evaluation")
+    return f"{always}; no noise was seen in {looks}"
 
 
 def _loop_gain(history: ResearchHistory) -> str:
@@ -317,6 +317,10 @@ def _remarks(history: ResearchHistory) -> list[str]:
     if found and not found.deterministic and isfinite(found.least):
         least = figure(found.least, found.least)
         remarks.append(f"such a test shows a gain of {least} four times in five")
+    if history.claimed and found:
+        pairs = count(found.n, "pair")
+        rare = f"in fewer than {100 * found.unseen:.0f} % of evaluations"
+        remarks.append(f"{pairs} would not surely show a result that collapses {rare}")
     if found and found.n < len(event.start):
         missing = len(event.start) - found.n
         remarks.append(f"{count(missing, 'pair')} left out, because the start gave no number there")

@@ -91,6 +91,22 @@ class TrialDecided(Event, frozen=True, kw_only=True):
         return f"trial {self.number} {decision}; {research_statements.idea(self)}"
 
 
+class SearchCut(Event, frozen=True, kw_only=True):
+    """A limit or a person ended the search; playoff and end test need no model and follow."""
+
+    reason: str
+
+    @property
+    def cut(self) -> str:
+        """Why."""
+        return self.reason
+
+    @property
+    def line(self) -> str:
+        """Why, and what comes next."""
+        return f"search ended: {self.reason}; the end test follows, which asks no model"
+
+
 class FinalistsMeasured(Event, frozen=True, kw_only=True):
     """The playoff: fresh looks at the start, the last incumbent and two in between."""
 

@@ -124,6 +124,10 @@ class Job:
         """End with what there is, because a person accepts it; None where there is nothing to accept."""
         return None
 
+    async def conclude(self, reason: str) -> Delivered | JobFinished | None:  # noqa: ARG002
+        """End at a limit or a stop by what needs no model; None where there is nothing, and the run pauses."""
+        return None
+
     def finish(self, reason: str, text: str | None = None, origin: str = "") -> JobFinished:
         """End the run, with the text it chose where it chose one, and where that came from."""
         finished = JobFinished(reason=reason, text=text, origin=origin)

@@ -65,6 +65,7 @@ class Asker:
         switch: StopSwitch,
         on_signal: OnSignal | None = None,
         service: Service | None = None,
+        cut: str = "",
     ) -> None:
         self._run = run
         self._journal = journal
@@ -78,6 +79,8 @@ class Asker:
         self._calls_by_pass: Counter[int | None] = Counter()
         """Calls by pass."""
         self._provider_error = ""
+        self._cut = cut
+        """Why nothing is asked any more but what was set aside for the end."""
         self.accepted = False
         self.budget_tracker = budget_tracker
         self._batches = BatchLog(
@@ -99,7 +102,7 @@ class Asker:
             return known
         if isinstance(query, GuidanceQuery):
             return await self._journal.record_guidance(self._run, query)
-        self._check_commands()
+        self._check_commands(set_aside=query.set_aside)
         if isinstance(query, BudgetQuery):
             answer: Any = self._budget_shortage(query)
         else:
@@ -229,11 +232,13 @@ class Asker:
         if kinds:
             self._switch.stop()
 
-    def _check_commands(self) -> None:
+    def _check_commands(self, *, set_aside: bool = False) -> None:
         if self.accepted:
             raise Accepted(ACCEPTED)
-        if self._switch.stopped:
-            raise Stopped(STOPPED)
+        if set_aside:
+            return
+        if self._cut or self._switch.stopped:
+            raise Stopped(self._cut or STOPPED)
         if self._provider_error:
             raise ProviderFailed(self._provider_error)
 

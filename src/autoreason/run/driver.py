@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import (
+    BudgetReached,
     Interruption,
     InvalidInput,
     ReplayMismatch,
@@ -36,7 +37,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
-from autoreason.journal.run_names import owning_run
+from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -44,7 +45,7 @@ from autoreason.prompts import PromptSet, built_in
 from autoreason.report.sentences import listed
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
-from autoreason.run.recall import EventRecorder, Memory, OnEvent, rerun
+from autoreason.run.recall import EventRecorder, Memory, OnEvent, cut_of, rerun
 from autoreason.run.record import task_and_settings
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.working_time import working_time
@@ -166,11 +167,10 @@ async def resume(
 def check_unfinished(run: str, story: Story) -> None:
     """Refuse to go on with a run that has ended."""
     if story.status in FINISHED:
-        fix = (
-            f"`autoreason fork {run}` goes on from its text"
-            if story.incumbents
-            else f"`autoreason show {run}` shows its result"
-        )
+        fix = f"`autoreason show {run}` shows its result"
+        if story.incumbents or cut_of(story.others):
+            result = "text" if story.incumbents else "result"
+            fix = f"`autoreason fork {run}` goes on from its {result}"
         raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
 
 
@@ -248,6 +248,7 @@ class _Drive(Struct, frozen=True):
                 switch or StopSwitch(),
                 on_signal,
                 service,
+                cut_of(self.recorded),
             )
             emit = EventRecorder(
                 self.recorded, lambda event: self.journal.append(self.run, event), self.on_event
@@ -284,7 +285,16 @@ class _Drive(Struct, frozen=True):
 
     async def _run_job(self, job: Job, asker: Asker) -> End:
         try:
-            end: End = await run_job(job)
+            try:
+                end: End = await run_job(job)
+            except (BudgetReached, Stopped) as reached:
+                # A suite goes on with its cells: less of the work would not be the same for all.
+                if asker.accepted or is_cell(self.run):
+                    raise
+                concluded = await job.conclude(str(reached))
+                if concluded is None:
+                    raise
+                end = concluded
         except Interruption as interruption:
             # Whatever interrupted the run, a person who accepted the text has decided.
             if asker.accepted:

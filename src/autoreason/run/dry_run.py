@@ -250,7 +250,7 @@ def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured |
         return f"{figure(plan.least_gain(noise.spread), noise.spread)}, {shown}"
     if noise.drawn:
         return "unknown: items are drawn for each evaluation, and no noise was seen yet"
-    return "any: without noise the end test shows every gain"
+    return "any, if no noise comes up: none was seen yet"
 
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import ValidationError, convert
@@ -198,6 +199,9 @@ async def rerun(
     try:
         await run_job(job)
     except _EndOfRecord:
+        if cut := cut_of(recorded):
+            with suppress(_EndOfRecord):
+                await job.conclude(cut)
         _repeat_acceptance(job, recorded)
     except Interruption:
         pass
@@ -222,6 +226,11 @@ def _likely_cause(task: Task, settings: Settings) -> str:
     if own:
         return f"{' or '.join(own)} {changed}: the same input must give the same result"
     return "the run was recorded by another version of autoreason or its record was changed"
+
+
+def cut_of(recorded: Sequence[AnyEvent]) -> str:
+    """Which limit or stop ended a run before its end; empty where none did."""
+    return next((event.cut for event in recorded if event.cut), "")
 
 
 def _repeat_acceptance(job: Job, recorded: Sequence[AnyEvent]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack, cast
 
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.end_test import plan_budget
+from autoreason.artifacts.end_test import MIN_PAIRS, plan_budget
 from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate, check_evaluate
 from autoreason.artifacts.evaluator.evaluator_check import (
@@ -342,8 +342,8 @@ def _read(
     if (work := research_of(task)) and work.opened:
         times = "once" if work.opened == 1 else f"{work.opened} times"
         notes += (f"this sealed set was opened {times} before",)
-    if work and work.sealed == 1:
-        notes += ("one sealed item cannot show a gain; add some",)
+    if work and 0 < work.sealed < MIN_PAIRS:
+        notes += (f"fewer than {MIN_PAIRS} sealed items cannot show a gain; add some",)
     return task, source, notes
 
 

@@ -11,6 +11,7 @@ from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.trial_events import SearchCut
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result
 
@@ -111,6 +112,8 @@ class ResearchResult(Result):
             claimed = self.improved or self.status == "accepted"
             label, lead = ("Use it", "") if claimed else ("Try it", _TRY)
             steps.append((label, f"{lead}{export} (in the task's folder, or name that FOLDER)"))
+        if self.story.of(SearchCut):
+            steps.append(("Go on", f"autoreason fork {self.run}, from the result, with a new test"))
         return steps
 
     @cached_property

@@ -9,6 +9,9 @@ from statistics import NormalDist, fmean
 
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 
+_STEP, _LEAST_STEP = 1.02, -900
+"""Of p-values that are found in steps: the least is a level divided by 55 million."""
+
 
 def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float] | None:
     """The score interval for a share (Wilson 1927); None where nothing was tried."""
@@ -74,6 +77,28 @@ def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) 
     agreeing could be chance count once each. With one try a task it is `exact_share`.
     """
     return pooled_share([(sum(tries), len(tries)) for tries in tasks if tries], confidence)
+
+
+def even_share_test(tasks: Iterable[Sequence[float]], level: float) -> Test:
+    """Whether a share could be one half, by the interval of `clustered_share`: p is where it begins to leave that out.
+
+    Found in steps of 2 % from `level`, so that p is at most `level` exactly where the interval of that level leaves
+    one half out. One task alone shows nothing.
+    """
+    tried = [tries for tries in tasks if tries]
+    if len(tried) < 2:
+        return Test(1.0, n=1) if tried else Test(None, reason="there was nothing to count")
+
+    def leaves_out(step: int) -> bool:
+        found = clustered_share(tried, 1 - level * _STEP**step)
+        return not (found.low or 0.0) <= 0.5 <= (found.high or 0.0)
+
+    low, high = _LEAST_STEP, ceil(-log(level) / log(_STEP))
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if leaves_out(middle) else (middle + 1, high)
+    share = clustered_share(tried)
+    return Test(min(1.0, level * _STEP**low), statistic=share.value, n=share.n)
 
 
 def bounded_mean(

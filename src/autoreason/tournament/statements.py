@@ -161,7 +161,7 @@ def critique(event: CritiqueWritten) -> str:
     if not event.readable:
         return "a critique that could not be read"
     if event.prose:
-        return f"a critique of {count(len(event.prose.split()), 'word')}"
+        return f"a critique of {count(count_words(event.prose), 'word')}"
     reasons = [
         f"{number} left out: {reason}"
         for number, reason in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
 from autoreason.cli.views import progress_line
+from autoreason.journal import Journal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
 
@@ -178,7 +180,8 @@ def test_a_result_without_a_claim_is_only_offered_to_be_tried_and_not_printed_if
     front = "items: items.jsonl\nsealed: sealed.jsonl\nartifact:"
     inside.write("task.md", TASK.replace("artifact:", front))
     for factor, printed in ((0.1, True), (-0.1, False)):
-        varies = f"level if min(items) < 100 else level * ({factor} + (-1) ** min(items))"
+        signs = "sum((-1) ** each for each in items) / len(items)"
+        varies = f"level if min(items) < 100 else level * ({factor} + {signs})"
         inside.write("evaluate.py", EVALUATOR.replace("level + noise", varies))
         said = inside("research", task, *MODEL, "--evaluations", "20", "--patience", "3")
         stated = one_line(said.err)
@@ -190,11 +193,76 @@ def test_a_result_without_a_claim_is_only_offered_to_be_tried_and_not_printed_if
         assert ("the result did worse in it than the start, perhaps" in stated) != printed
 
 
-def test_a_limit_pauses_with_status_3_and_resume_goes_on(inside: Inside, task: str) -> None:
+def test_a_limit_before_anything_was_kept_pauses_with_status_3_and_resume_goes_on(
+    inside: Inside, task: str
+) -> None:
+    inside.write("proposer.py", PROPOSER.replace("% 3 == 1", "% 3 == 2"))
     said = inside("research", task, *MODEL, "--evaluations", "20", "--call-limit", "1")
     assert said.status == 3
-    assert "no end test was made yet" in said.err
+    assert "there is nothing to test yet" in one_line(said.err)
     assert inside("resume", "last", "--call-limit", "50").status == 0
+
+
+@pytest.mark.parametrize("signal_number", [None, signal.SIGINT])
+def test_at_a_limit_or_a_stop_the_end_test_is_made_and_the_patch_is_printed(
+    shell: Shell, quick_shell: Shell, signal_number: int | None
+) -> None:
+    prepare(shell.home)
+    slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.02)\n    noise")
+    (shell.home / "evaluate.py").write_text(slow)
+    limit = () if signal_number else ("--call-limit", "2")
+    running = shell.start(
+        *("research", "task.md", *MODEL, "--evaluations", "400", "--no-live", *limit),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert running.stderr
+    lines = []
+    for line in running.stderr:
+        lines.append(line)
+        if "trial 1 kept" in line:
+            break
+    if signal_number:
+        running.send_signal(signal_number)
+    out, err = running.communicate(timeout=PATIENCE)
+    said = one_line("".join(lines) + err)
+    assert running.returncode == 0, said
+    assert out.startswith("diff --git")
+    assert "the end test follows, which asks no model" in said
+    assert "Result against start on fresh evaluations +0.5" in said
+    assert quick_shell("replay").returncode == 0
+    again = quick_shell("resume", "last")
+    assert again.returncode == 2
+    assert "is finished (done); `autoreason fork" in one_line(again.stderr)
+    patch = quick_shell("export", "last", "--patch")
+    assert patch.stdout == out
+
+
+def test_a_run_that_is_killed_in_the_end_test_after_a_limit_ends_as_if_it_had_not_been(
+    shell: Shell, quick_shell: Shell
+) -> None:
+    prepare(shell.home)
+    research = ("research", "task.md", *MODEL, "--evaluations", "400", "--call-limit", "2")
+    whole = shell(*research, "--no-live")
+    slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.05)\n    noise")
+    (shell.home / "evaluate.py").write_text(slow)
+    running = shell.start(*research, "-q", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    with Journal.open(str(shell.journal), create=False) as journal:
+        first = journal.runs()[0].id
+        while not any(
+            key.startswith("playoff/")
+            for row in journal.runs()
+            if row.id != first
+            for key in journal.answers(row.id)
+        ):
+            assert running.poll() is None
+            time.sleep(0.02)
+    running.kill()
+    running.wait()
+    done = shell("resume", "--no-live", "--call-limit", "500")
+    assert (done.returncode, done.stdout) == (whole.returncode, whole.stdout), done.stderr
+    assert "2 calls" in one_line(done.stderr)
+    assert quick_shell("replay").returncode == 0
 
 
 def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(

@@ -177,7 +177,7 @@ def test_keep_rules_are_tried_on_one_budget(quick_shell: Shell) -> None:
     [
         (("--research", "--world", "help"), "--research goes with --evaluations"),
         (("--evaluations", "30"), "--evaluations belongs to --research"),
-        (("--research", "--evaluations", "9"), "give 12 or more"),
+        (("--research", "--evaluations", "9"), "give 16 or more"),
     ],
 )
 def test_options_of_keep_rules_and_of_protocols_do_not_mix(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
+from autoreason.report.plot import Chart
 from autoreason.settings import Models, make_settings
 from autoreason.story import Story
+from autoreason.studies.lab.lab_plots import draw_quality
 from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_suite import (
     CellFinished,
@@ -88,13 +91,45 @@ def test_quality_is_explained_and_an_arm_that_was_judged_elsewhere_says_why_it_h
     assert [each.quality for each in report.arms] == [0.5, 1.0, 0.0, None]
     text = said(report)
     assert "quality the share of votes against each rival in the same panel" in text
-    assert "frontier no arm is better for as many calls" in text
+    assert "frontier" not in text
     why = "improve no quality: it was judged against other rivals than revised, single and contest"
     assert why in text
     assert "points of preferred: the share of votes for the first arm minus that for" in text
     plain = a_report(replace(suite, comparisons=()), cells)
     assert not plain.quality_by
     assert "quality" not in said(plain)
+
+
+@pytest.mark.parametrize(
+    ("by", "qualities", "scale"),
+    [
+        ("preferred", (0.48, 0.52), (0.0, 1.0)),
+        ("passed", (0.9, 0.95), (0.0, 1.0)),
+        ("value", (2.0, 2.1), (0.0, 2.1)),
+        ("value", (-0.5, 0.0), (-0.5, 0.0)),
+        ("value", (0.0, 0.0), (0.0, 1.0)),
+    ],
+)
+def test_the_plot_of_cost_and_quality_has_the_whole_scale_and_joins_no_arms(
+    by: str,
+    qualities: tuple[float, float],
+    scale: tuple[float, float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    suite = a_suite()
+    report = a_report(suite, [a_cell(arm, "B", words=9) for arm in suite.arms])
+    arms = [
+        replace(arm, quality=quality, means={"calls": 10.0 + at})
+        for at, (arm, quality) in enumerate(zip(report.arms, qualities, strict=False))
+    ]
+    drawn: list[Chart] = []
+    monkeypatch.setattr(
+        "autoreason.studies.lab.lab_plots.plot_charts", lambda _, chart: drawn.append(chart)
+    )
+    draw_quality(replace(report, arms=tuple(arms), quality_by=by, costs="calls"))
+    (chart,) = drawn
+    assert chart.y_range == scale
+    assert [len(each.points) for each in chart.series] == [1, 1]
 
 
 def test_drafts_that_are_sampled_are_no_passes() -> None:

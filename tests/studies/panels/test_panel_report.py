@@ -162,6 +162,31 @@ def test_repeats_hang_together(repeats: int) -> None:
     assert found.winner is None
 
 
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.lists(st.lists(st.permutations("abc"), min_size=1, max_size=7), min_size=1, max_size=8),
+    st.booleans(),
+)
+def test_sentence_p_and_interval_of_a_duel_say_the_same(
+    repeats: list[list[list[str]]], clustered: bool
+) -> None:
+    judged = [
+        each
+        for number, rankings in enumerate(repeats)
+        for each in strict(*map("".join, rankings), cluster=number)
+    ]
+    found = report(judged, WORDS, [], clustered=clustered)
+    losers = set()
+    for duel in found.duels:
+        low, high = duel.preferred.low, duel.preferred.high
+        beyond = low is not None and high is not None and not low <= 0.5 <= high
+        assert beyond == ((duel.p_value_adjusted or 1.0) <= 0.05)
+        losers |= {duel.behind} if beyond else set()
+    said = any(f"{verb} beyond chance" in found.conclusion for verb in ("lose", "loses"))
+    assert said == (bool(losers) and found.winner is None)
+    assert losers or found.winner is None
+
+
 def test_no_one_wins_who_lost_the_duel_that_decides() -> None:
     duels = {"ab": "b", "ac": "a", "ad": "a", "bc": "c", "bd": "b", "cd": "c"}
     judged = [

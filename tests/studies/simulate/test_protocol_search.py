@@ -42,8 +42,29 @@ def test_every_bench_is_tried_with_every_ending(found: SearchReport) -> None:
 def test_the_known_protocols_are_next_to_the_best(found: SearchReport) -> None:
     notes = [each.note for each in found.ranked if each.note]
     assert {"as published", "the default"} <= set(notes)
-    assert [each.regret for each in found.ranked] == sorted(each.regret for each in found.ranked)
+    within = [each.regret for each in found.ranked if not each.is_beyond(found.calls)]
+    assert within == sorted(within) == [each.regret for each in found.ranked[: len(within)]]
     assert any(each.mean_calls <= 75 and not each.note for each in found.ranked)
+
+
+@pytest.mark.parametrize("calls", [40, 70])
+def test_the_conclusion_is_taken_from_those_within_the_limit_and_others_are_marked(
+    calls: int,
+) -> None:
+    found = search_protocols(WORLDS, calls=calls, runs=60, seed=1, grid=SMALL)
+    (default,) = (each for each in found.ranked if each.note == "the default")
+    assert default.mean_calls > calls
+    best = min(
+        (each for each in found.ranked if round(each.mean_calls) <= calls),
+        key=lambda each: each.regret,
+    )
+    assert found.conclusion.startswith(
+        f"{best.name} has the least regret of those shown within {calls} calls, "
+    )
+    assert "the default (beyond the limit)" in found.to_text()
+    assert all(round(each.mean_calls) > calls for each in found.ranked if each.is_beyond(calls))
+    none = replace(found, ranked=[default])
+    assert none.conclusion == f"none of the protocols shown stays within {calls} calls on average"
 
 
 def test_what_is_shown_was_played_again_as_a_study_would_play_it(found: SearchReport) -> None:

@@ -54,11 +54,12 @@ Exit status:
        check: nothing got through
   1    no gain to claim; check: an attack got through, or none could be tried
   2    something given cannot be used; nothing was written
-  3    a limit of calls, cost, tokens or time is reached: paused, not tested
+  3    a limit of calls, cost, tokens or time came before anything was kept
   4    the provider failed, or the evaluator could not be run three times
   6    the start has no number or breaks a guard; its measurements are kept
   7    the journal could not be written, such as on a full disk
-  130  stopped
+  130  stopped before anything was kept
+At a limit or a stop what was kept is tested, which ends the run with 0 or 1.
 After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 """)
 

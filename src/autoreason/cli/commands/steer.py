@@ -114,9 +114,12 @@ def stop(run: str | None, journal: str | None) -> None:
                 f"go on with `autoreason resume {row.id}`"
             )
         book.command(row.id, "stop", "")
+        settings = book.settings(row.id)
+        tested = settings is not None and settings.strategy == "research"
+        end = "a change that it kept is tested, which ends it; else " if tested else ""
         print(
             f"{row.id} stops once its replies on the way are in; "
-            f"go on later with `autoreason resume {row.id}`",
+            f"{end}go on later with `autoreason resume {row.id}`",
             file=sys.stderr,
         )
 

@@ -244,7 +244,8 @@ class Live:
         """What a run that is being stopped still waits for."""
         calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
-            return "Stopping"
+            tests = self.researching and "; what was kept is tested; Ctrl-C again ends at once"
+            return f"Stopping{tests or ''}"
         replies = numbers.count(calls, "reply", "replies")
         return f"Stopping: waiting for {replies} already asked for; Ctrl-C again ends at once"
 

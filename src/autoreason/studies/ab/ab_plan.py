@@ -11,6 +11,7 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
+from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
 from autoreason.files import write
 from autoreason.knowledge_records import Chosen
@@ -74,7 +75,7 @@ class AbPlan(Report):
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
         columns = [*words("code"), *figures("words"), *words("text")]
-        rows = [(arm.code, str(len(arm.text.split())), shorten(arm.text, 60)) for arm in self.arms]
+        rows = [(arm.code, str(count_words(arm.text)), shorten(arm.text, 60)) for arm in self.arms]
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody knows which is which"),
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),

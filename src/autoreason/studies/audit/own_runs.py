@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
+from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome
@@ -194,8 +195,8 @@ def _pass(recorded: RecordedPass, settings: Settings, replies: JudgeReplies) -> 
         panel=_pass_panel(recorded, settings, replies),
         unconfirmed=decided is not None and decided.outcome == "unconfirmed",
         texts=texts,
-        words={slot: len(text.split()) for slot, text in texts.items()},
-        critique_words=sum(len(replies.split()) for replies in prose) if prose else None,
+        words={slot: count_words(text) for slot, text in texts.items()},
+        critique_words=sum(map(count_words, prose)) if prose else None,
         no_problem=not any(m.problems or m.prose for m in critiques) if critiques else None,
         false_quotes=false_quotes,
         quotes=quotes + false_quotes,

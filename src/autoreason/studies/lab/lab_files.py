@@ -86,11 +86,11 @@ def _arms(found: LabReport) -> str:
         (
             *(each.arm, each.cells, each.finished),
             *(each.means.get(name) for name in measures),
-            *(each.quality, each.frontier),
+            each.quality,
         )
         for each in found.arms
     ]
-    return to_csv(("arm", "cells", "finished", *measures, "quality", "frontier"), rows)
+    return to_csv(("arm", "cells", "finished", *measures, "quality"), rows)
 
 
 def _failures(found: LabReport) -> str:

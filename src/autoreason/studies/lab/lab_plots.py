@@ -36,8 +36,8 @@ _STYLE = (
 )
 
 
-def draw_frontier(found: LabReport) -> Plot:
-    """One dot per arm: what it took, and how good it was; a line joins those that none surpasses."""
+def draw_quality(found: LabReport) -> Plot:
+    """One dot per arm: what it took, and how good it was, on the whole scale so that little looks like little."""
     unit = "US dollars" if found.costs == "cost" else "calls"
     dots = [
         (each, Point(price, each.quality, f"{each.arm}: {each.quality:.2f} for {price:.3g} {unit}"))
@@ -46,13 +46,13 @@ def draw_frontier(found: LabReport) -> Plot:
     ]
     shades = colours([each.arm for each, _ in dots])
     series = [Series(each.arm, shades[each.arm], [dot]) for each, dot in dots]
-    best = sorted(Point(dot.x, dot.y) for each, dot in dots if each.frontier)
-    if len(best) > 1:
-        more = "cost more" if found.costs == "cost" else "take more calls"
-        series.append(Series(f"frontier: better arms {more}", "#7a7a7a", best, dashed=True))
     highest = max((dot.x for _, dot in dots), default=0.0) or 1.0
     about = f"{unit} for a cell, with its draft"
-    chart = Chart(series, about, "Quality", x_range=(0, highest))
+    # Qualities are shares, but for a mean gain.
+    heights = [0.0, *(dot.y for _, dot in dots)] if found.quality_by == "value" else [0.0, 1.0]
+    low, high = min(heights), max(heights)
+    scale = (low, high if high > low else 1.0)
+    chart = Chart(series, about, "Quality", x_range=(0, highest), y_range=scale)
     return plot_charts("Quality for what it takes", chart)
 
 

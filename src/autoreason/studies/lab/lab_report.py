@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from statistics import fmean
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
@@ -49,8 +48,6 @@ class LabArm(Struct, frozen=True, kw_only=True):
     """By `quality_by` of the report."""
     no_quality: str = ""
     """Why there is none, where other arms have one."""
-    frontier: bool = False
-    """No arm is better for as much, or as good for less."""
     converged_by_pass: tuple[float, ...] = ()
     """Share of its tournaments that had converged after so many passes."""
     words_by_pass: tuple[float, ...] = ()
@@ -156,7 +153,7 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         cells=len(finished),
         planned=count_cells(suite),
         pairs=tuple(compare_arms(suite, values)),
-        arms=tuple(_with_frontier(arms, costs)),
+        arms=tuple(arms),
         panels=_panels(suite, values),
         left_out=tuple(
             LeftOutCell(cell=each.cell.part, run=each.result.run, reason=each.result.reason)
@@ -248,25 +245,6 @@ def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
         fmean(each.words_by_pass[min(n, len(each.words_by_pass) - 1)] for each in cells)
         for n in range(longest)
     )
-
-
-def _with_frontier(arms: Sequence[LabArm], costs: str) -> Iterator[LabArm]:
-    known = [
-        (price, each.quality)
-        for each in arms
-        if (price := each.means.get(costs)) is not None and each.quality is not None
-    ]
-    # The best for each price, if none is as good for less.
-    best = {
-        (price, quality)
-        for price, quality in known
-        if not any(
-            other >= quality and paid <= price and (paid, other) != (price, quality)
-            for paid, other in known
-        )
-    }
-    for each in arms:
-        yield replace(each, frontier=(each.means.get(costs), each.quality) in best)
 
 
 def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:

@@ -161,19 +161,14 @@ _QUALITIES = {
     "value": "the mean gain",
     "preferred": "the share of votes against each rival in the same panel, on average",
 }
-_FRONTIERS = {
-    "calls": "no arm is better for as many calls, or as good for fewer",
-    "cost": "no arm is better for the same cost, or as good for less",
-}
 
 
 def _quality_notes(found: LabReport) -> list[tuple[str, str]]:
-    """What quality and frontier are, and why an arm has none."""
+    """What quality is, and why an arm has none."""
     if not found.quality_by:
         return []
     return [
         ("quality", _QUALITIES[found.quality_by]),
-        ("frontier", _FRONTIERS[found.costs]),
         *((each.arm, f"no quality: {each.no_quality}") for each in found.arms if each.no_quality),
     ]
 

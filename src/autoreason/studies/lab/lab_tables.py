@@ -10,8 +10,8 @@ from autoreason.report.report import Section
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.studies.lab.lab_failures import MODES, LabFailure
 from autoreason.studies.lab.lab_plots import (
-    draw_frontier,
     draw_lines,
+    draw_quality,
     draw_tree,
     draw_tree_legend,
 )
@@ -95,14 +95,14 @@ def arms_table(found: LabReport) -> Table:
     judged = bool(found.quality_by)
     columns = [
         *(*words("arm"), *figures("cells", *(name.replace("_", " ") for name in measures))),
-        *([Column("quality"), Column("frontier", figures=False, spare=1)] if judged else []),
+        *([Column("quality")] if judged else []),
     ]
     rows = [
         (
             each.arm,
             f"{each.finished} of {each.cells}" if each.finished < each.cells else str(each.cells),
             *(_number(name, each.means.get(name)) for name in measures),
-            *([_quality_of(each), "yes" if each.frontier else ""] if judged else []),
+            *([_quality_of(each)] if judged else []),
         )
         for each in found.arms
     ]
@@ -169,7 +169,7 @@ def _details(found: LabReport) -> list[Section]:
         for arms, panel in found.panels.items()
     ]
     if any(each.quality is not None for each in found.arms):
-        plot = draw_frontier(found)
+        plot = draw_quality(found)
         parts.append(Section("Cost for quality", plots=[plot], detail=True))
     lines = {each.arm: each.converged_by_pass for each in found.arms if each.converged_by_pass}
     if lines:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
 from msgspec import Struct
 
-from autoreason.contract import count_words
+from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput
 from autoreason.parsing.documents import same_text
 from autoreason.task import Entry
@@ -95,12 +96,12 @@ def _spread(texts: Mapping[str, str]) -> float:
 
 def cut(text: str, words: int) -> str:
     """The beginning of a text, up to so many words, where a sentence ends; never less than the first one."""
-    if count_words(text) <= words:
+    starts = word_starts(text)
+    if len(starts) <= words:
         return text.strip()
-    end_of_text = words_so_far = 0
+    end_of_text = 0
     for end in _ends(text):
-        words_so_far += count_words(text[end_of_text:end])
-        if end_of_text and words_so_far > words:
+        if end_of_text and bisect_left(starts, end) > words:
             break
         end_of_text = end
     return text[: end_of_text or len(text)].strip()

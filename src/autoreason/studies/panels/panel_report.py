@@ -19,7 +19,7 @@ from autoreason.stats import elections
 from autoreason.stats.elections import Ranking
 from autoreason.stats.ranks import Concordance, agreement, kendalls_w
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
-from autoreason.stats.shares import clustered_share, holm
+from autoreason.stats.shares import clustered_share, even_share_test, sign_test
 
 
 class CountedBallot(Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
     """Share of ballots with a preference that prefer `first`; the intervals are simultaneous for all duels."""
     test: Test
     p_value_adjusted: float | None
-    """The test's p, corrected for how many pairs were tested."""
+    """The test's p times the number of pairs: 0.05 or less exactly where the interval leaves out one half."""
 
     @property
     def behind(self) -> str | None:
@@ -293,10 +293,7 @@ def _share(
     confidence: float = 1 - BEYOND_CHANCE,
 ) -> Estimate:
     """A share over ballots, or over whole repeats of them; a single one has no interval."""
-    together: dict[Hashable, list[float]] = {}
-    for unit, each in zip(units or range(len(tries)), tries, strict=True):
-        together.setdefault(unit, []).extend(each)
-    share = clustered_share(together.values(), confidence)
+    share = clustered_share(_together(tries, units), confidence)
     if share.n != 1:
         return share
     noun = "repeat" if units else "ballot"
@@ -304,38 +301,49 @@ def _share(
     return replace(share, low=None, high=None, reason=reason)
 
 
+def _together(
+    tries: Sequence[Sequence[float]], units: Sequence[Hashable] | None
+) -> list[list[float]]:
+    together: dict[Hashable, list[float]] = {}
+    for unit, each in zip(units or range(len(tries)), tries, strict=True):
+        together.setdefault(unit, []).extend(each)
+    return list(together.values())
+
+
 def _duels(
     names: Sequence[str], rankings: Sequence[Ranking], units: Sequence[Hashable] | None
 ) -> tuple[EntryDuel, ...]:
-    from autoreason.stats.paired import permutation_test
-
     places = [_places(ranking) for ranking in rankings]
-    pairs, tests = [], []
+    duels = []
     every = list(combinations(names, 2))
-    # As strict as the correction of the tests: a reader looks at the widest lead.
-    confidence = 1 - BEYOND_CHANCE / max(1, len(every))
+    # Bonferroni: interval and test are corrected alike, so that a p beyond chance is an interval without one half.
+    level = BEYOND_CHANCE / max(1, len(every))
     for one, other in every:
         met = [at for at, place in enumerate(places) if one in place and other in place]
         signs = [_sign(places[at][other] - places[at][one]) for at in met]
+        tries = [[float(s > 0)] if s else [] for s in signs]
+        wins, losses = signs.count(1), signs.count(-1)
         clusters = [units[at] for at in met] if units else None
-        preferred = _share([[float(s > 0)] if s else [] for s in signs], clusters, confidence)
-        pairs.append((one, other, signs.count(1), signs.count(-1), preferred))
-        tests.append(permutation_test(signs, clusters=clusters))
-    corrected = holm([test.p_value for test in tests])
-    return tuple(
-        EntryDuel(
-            first=one,
-            second=other,
-            wins=wins,
-            losses=losses,
-            preferred=preferred,
-            test=test,
-            p_value_adjusted=p,
+        # Of single ballots the interval is that of the sign test.
+        test = (
+            even_share_test(_together(tries, clusters), level)
+            if clusters
+            else sign_test(wins, losses)
         )
-        for (one, other, wins, losses, preferred), test, p in zip(
-            pairs, tests, corrected, strict=True
+        duels.append(
+            EntryDuel(
+                first=one,
+                second=other,
+                wins=wins,
+                losses=losses,
+                preferred=_share(tries, clusters, 1 - level),
+                test=test,
+                p_value_adjusted=None
+                if test.p_value is None
+                else min(1.0, len(every) * test.p_value),
+            )
         )
-    )
+    return tuple(duels)
 
 
 def _winner(

@@ -36,6 +36,7 @@ from autoreason.studies.simulate.world import World
 
 _MAX_SHOWN = 5
 _FRESH = 10
+_BEYOND = " (beyond the limit)"
 
 
 class RankedProtocol(Struct, frozen=True, kw_only=True):
@@ -54,6 +55,10 @@ class RankedProtocol(Struct, frozen=True, kw_only=True):
     worst: str
     """The world where that is."""
 
+    def is_beyond(self, calls: int) -> bool:
+        """Whether it takes more calls than that on average, as printed."""
+        return round(self.mean_calls) > calls
+
 
 class SearchReport(Report, Struct, frozen=True, kw_only=True):
     """The best protocols of a search, and some known ones."""
@@ -68,15 +73,17 @@ class SearchReport(Report, Struct, frozen=True, kw_only=True):
     best: dict[str, float]
     """The best quality that any protocol within the calls delivered, by world."""
     ranked: list[RankedProtocol]
-    """Those with the least regret, and some that we know; the best first."""
+    """Those with the least regret, and some that we know; the best first, and those beyond the calls last."""
 
     @property
     def conclusion(self) -> str:
-        """The protocol with the least regret."""
+        """The protocol with the least regret of those within the calls."""
         best = self.ranked[0]
+        if best.is_beyond(self.calls):
+            return f"none of the protocols shown stays within {self.calls} calls on average"
         return (
-            f"{best.name} has the least regret of those shown, {best.regret:.2f} (in {best.worst}), "
-            f"for {best.mean_calls:.0f} calls on average"
+            f"{best.name} has the least regret of those shown within {self.calls} calls, "
+            f"{best.regret:.2f} (in {best.worst}), for {best.mean_calls:.0f} calls on average"
         )
 
     def names(self) -> list[str]:
@@ -90,7 +97,7 @@ class SearchReport(Report, Struct, frozen=True, kw_only=True):
         names = Table(
             words,
             [
-                (letter, one.name, one.note)
+                (letter, one.name, one.note + _BEYOND * one.is_beyond(self.calls))
                 for letter, one in zip(letters, self.ranked, strict=True)
             ],
         )
@@ -167,7 +174,7 @@ def search_protocols(
         eligible=int(within.sum()),
         runs=runs * _FRESH,
         best={world.name: float(each) for world, each in zip(worlds, best, strict=True)},
-        ranked=sorted(ranked, key=lambda each: each.regret),
+        ranked=sorted(ranked, key=lambda each: (each.is_beyond(calls), each.regret)),
     )
 
 

@@ -1,0 +1,8 @@
+"""`python -m autoreason`: the command line."""
+
+from __future__ import annotations
+
+from autoreason.cli.__main__ import main
+
+if __name__ == "__main__":
+    main()
