@@ -100,7 +100,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     calls: int | None = None
     """Most calls to models."""
     seconds: float | None = None
-    """Longest time at work; calls under way are waited for, and pauses do not count."""
+    """Longest time at work; replies under way are waited for, retries are not, and pauses do not count."""
 
 
 def limit_remedy(value: Decimal | float | None) -> str:
