@@ -13,6 +13,9 @@ COMMAND = "python -m benchmarks"
 BUSY = 1.5
 """Load average above which times are not to be trusted."""
 
+IN_STARTS = "processor time as a multiple of a bare interpreter's start"
+"""How what has no other yardstick is judged: by something else that the same run measured on the same machine."""
+
 
 class Measure(Struct, frozen=True, kw_only=True):
     """One line of the table."""
