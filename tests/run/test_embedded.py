@@ -154,7 +154,11 @@ async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_se
     assert result.text
     assert result.tokens
     assert result.cost == 0
-    assert {call.request.role for call in journal.calls(result.run)} >= {"critic", "reviser", "judge"}
+    assert {call.request.role for call in journal.calls(result.run)} >= {
+        "critic",
+        "reviser",
+        "judge",
+    }
     assert (await replay_async(result.run, journal=journal)).same
 
 
