@@ -22,7 +22,8 @@ class BoundedLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """A node, or the one that an alias stands for."""
-        is_alias, mark = self.check_event(yaml.AliasEvent), self.peek_event().start_mark
+        is_alias = self.check_event(yaml.AliasEvent)
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         node = super().compose_node(parent, index)
         assert node is not None
         self._aliased += self._sizes[node] if is_alias else 0

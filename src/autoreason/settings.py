@@ -313,7 +313,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Record which provider a URL belongs to, so that a change of models cannot give it to another one."""
         given = self.base_url
         for url in given.values() if isinstance(given, dict) else filter(None, [given]):
-            if "@" in url.partition("://")[2].partition("/")[0] or {"?", "#"} & set(url):
+            if "@" in url.partition("://")[2].partition("/")[0] or "?" in url or "#" in url:
                 raise InvalidInput(
                     "the base URL contains a user name, a key or a query, which would be recorded; "
                     "put the key into the provider's variable or the key file"

@@ -86,7 +86,7 @@ def _normal(provider: Provider, url: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-        has_user = "@" in parts.netloc or {"?", "#"} & set(url)
+        has_user = "@" in parts.netloc or "?" in url or "#" in url
     except ValueError:
         usable = has_user = False
     if has_user or ("@" in url and not usable):
