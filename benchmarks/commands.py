@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import IO
 
 from benchmarks.server import ROOT, Serving, Span
@@ -26,6 +27,18 @@ Write a note for guests who stay one night at a small lighthouse by the sea.
 
 It lies on the pillow. Tell them when breakfast is, how many steps the stairs have, and that the foghorn
 may sing at night. Keep it warm and short.
+"""
+_BARE = (sys.executable, "-c", "pass")
+_CLIENT = """
+import asyncio, os, sys
+from aiohttp import ClientSession
+async def ask(body):
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    async with ClientSession(headers={"authorization": "Bearer x"}) as session:
+        for _ in range(int(sys.argv[1])):
+            async with session.post(url, json=body) as response:
+                await response.json()
+asyncio.run(ask({"model": "fake", "messages": [{"role": "user", "content": sys.argv[2]}]}))
 """
 _MEGABYTE = 1024 if sys.platform != "darwin" else 1024 * 1024
 """In the units the system counts memory in."""
@@ -55,23 +68,44 @@ def timed(command: Sequence[str]) -> Ran:
     return _wait(process, command, started)[0]
 
 
+def bare_start(rounds: int = 5) -> Ran:
+    """The start of a bare interpreter, which is what times are compared with: the median of some."""
+    starts = [timed(_BARE) for _ in range(rounds)]
+    return Ran(
+        wall=median(one.wall for one in starts), cpu=median(one.cpu for one in starts), memory=0.0
+    )
+
+
+def run_client(calls: int, provider: Serving) -> Ran:
+    """A bare client that makes one call after another, against a fresh provider."""
+    return _observe([sys.executable, "-c", _CLIENT, str(calls), BRIEF], provider)
+
+
 def run(options: Sequence[str], provider: Serving, *, terminal: bool = False) -> Ran:
     """`autoreason run` with a brief and a journal of its own, against a fresh provider."""
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
         brief = Path(folder, "brief.md")
         brief.write_text(BRIEF, encoding="utf-8")
         command = [AUTOREASON, "run", str(brief), "-m", "openai/fake", *options]
-        with _output(folder, terminal) as output:
-            started = time.monotonic()
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env=_environment(folder, provider),
-            )
-            cpu_at_first = _cpu_at_first(process.pid, provider)
-            ran, end = _wait(process, command, started)
+        return _observe(command, provider, terminal=terminal)
+
+
+def _observe(command: Sequence[str], provider: Serving, *, terminal: bool = False) -> Ran:
+    """A command that asks a provider, in a home of its own."""
+    with (
+        tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder,
+        _output(folder, terminal) as output,
+    ):
+        started = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=_environment(folder, provider),
+        )
+        cpu_at_first = _cpu_at_first(process.pid, provider)
+        ran, end = _wait(process, command, started)
     calls = provider.log()
     return Ran(
         wall=ran.wall,

@@ -16,7 +16,8 @@ from autoreason.run.cells import CellOutcome, CellRun, LocalExecutor
 from autoreason.run.lab import lab_async
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.studies.lab.lab_suite import CellResult
-from benchmarks.measure import Measure, at_most, for_information
+from benchmarks.commands import bare_start
+from benchmarks.measure import IN_STARTS, Measure, at_most, for_information
 
 _TASKS, _REPEATS, _CELLS = 50, 8, 2000
 _SUITE = """\
@@ -57,10 +58,19 @@ def measure_lab() -> list[Measure]:
             memory.append(_memory())
             status = _cpu(lambda: lab_status(result.run, journal=journal))
             report = _cpu(lambda: report_of(result.run, journal=journal).files())
+    start = bare_start().cpu
+    times = f"{1000 * scheduling / cells:.2f} ms, {1000 * status:.0f} ms, {report:.1f} s"
     return [
-        at_most("lab", f"scheduling, a cell of {cells:,}", 1000 * scheduling / cells, 2.0, "ms"),
-        at_most("lab", f"status of {_CELLS:,} cells", status, 0.3, "s"),
-        at_most("lab", f"report of {_CELLS:,} cells, every file", report, 20.0, "s"),
+        at_most(
+            "lab",
+            f"scheduling a cell of {cells:,}, {IN_STARTS}",
+            scheduling / cells / start,
+            0.125,
+            "x",
+        ),
+        at_most("lab", f"status of {_CELLS:,} cells, the same", status / start, 20.0, "x"),
+        at_most("lab", f"report of {_CELLS:,} cells, every file", report / start, 100.0, "x"),
+        for_information("lab", "processor time of these three", times),
         for_information(
             "lab", f"all of it: {_CELLS:,} cells, {result.calls:,} calls", f"{whole:.0f} s"
         ),

@@ -13,6 +13,9 @@ COMMAND = "python -m benchmarks"
 BUSY = 1.5
 """Load average above which times are not to be trusted."""
 
+IN_STARTS = "processor time as a multiple of a bare interpreter's start"
+"""How what has no other yardstick is judged: by something else that the same run measured on the same machine."""
+
 
 class Measure(Struct, frozen=True, kw_only=True):
     """One line of the table."""
@@ -100,7 +103,9 @@ def as_page(measures: Sequence[Measure], machine: Machine) -> str:
     return (
         "# Benchmarks\n\n"
         "What autoreason adds to the time and memory that models and programs take. Models are a fake provider on the\n"
-        "same machine, programs those of real problems; whatever is compared alternates within one run.\n\n"
+        "same machine, programs those of real problems; whatever is compared alternates within one run. No target\n"
+        "is a time: a slow or busy machine makes the yardstick, a bare interpreter or a bare client in the same run,\n"
+        "as slow as what is measured by it.\n\n"
         f"{table}\n\n"
         f"Measured on {machine}.\n\n"
         f"To repeat it: `make bench`; this page is written by `{COMMAND} --write`.\n"

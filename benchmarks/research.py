@@ -29,7 +29,8 @@ from autoreason.models.pool import ModelPool
 from autoreason.run.driver import start
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-from benchmarks.measure import Measure, at_most, for_information
+from benchmarks.commands import bare_start
+from benchmarks.measure import IN_STARTS, Measure, at_most, for_information
 from benchmarks.processes import (
     MemoryWatch,
     children_of,
@@ -228,7 +229,13 @@ def _shares(cost: ResearchCost) -> list[Measure]:
 def _limits(cost: ResearchCost) -> list[Measure]:
     """Time to decide, and memory over the run."""
     return [
-        at_most("research", "deciding after a look", 1000 * cost.decision, 5, "ms"),
+        at_most(
+            "research",
+            f"deciding after a look ({1000 * cost.decision:.2f} ms), {IN_STARTS}",
+            cost.decision / bare_start().cpu,
+            0.33,
+            "x",
+        ),
         *(
             at_most(
                 "research",

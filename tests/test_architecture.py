@@ -19,6 +19,7 @@ HOUSE = ROOT / "src" / "autoreason"
 
 NOUNS = frozenset(
     {
+        "bounded_yaml",
         "characters",
         "contract",
         "errors",

@@ -79,6 +79,11 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
             "put the key into the provider's variable",
         ),
         ({"base_url": {"echo": "https://key@host/v1"}}, "put the key into the provider's variable"),
+        (
+            {"base_url": "https://host/v1?api_key=secret"},
+            "put the key into the provider's variable",
+        ),
+        ({"base_url": "https://host/v1#secret"}, "put the key into the provider's variable"),
         ({"k": "many"}, "`k` must be a whole number, not text"),
         ({"extra_judges": 1.5}, "`extra_judges` must be a whole number, not a number"),
         ({"nonsense": 1}, "unknown setting `nonsense`"),

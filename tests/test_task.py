@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.task import Task, read_task, read_text, split_front_matter
+from autoreason.task import Task, read_task, split_front_matter
 
 
 def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
@@ -72,7 +72,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         ("---\nmax_words: 3\n---\n", "is empty"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "not UTF-8 text"),
         (b"text\x00text", "binary file"),
-        ("---\nmax_words: [\n---\nWrite.", "not valid YAML at line"),
+        ("---\nmax_words: [\n---\nWrite.", r"not valid YAML \(line 3"),
         ("---\n- a\n---\nWrite.", "must be `key: value` lines"),
         ("---\nmax_word: 3\n---\nWrite.", "unknown key `max_word`"),
         ("---\nmax_words: many\n---\nWrite.", "`max_words` must be a whole number, not text"),
@@ -148,13 +148,6 @@ def test_a_word_that_forgets_the_ending_of_a_file_is_no_brief(
     assert read_task("tides").brief == "tides"
 
 
-def test_a_file_without_end_is_refused_instead_of_read() -> None:
-    if not Path("/dev/zero").exists():
-        pytest.skip("needs /dev/zero")
-    with pytest.raises(InvalidInput, match="no model reads that"):
-        read_text(Path("/dev/zero"), "text")
-
-
 @given(st.text())
 def test_nothing_in_a_shown_text_steers_or_reorders_what_is_seen(text: str) -> None:
     shown = without_controls(text)
@@ -179,5 +172,5 @@ def test_keys_that_come_from_merged_anchors_are_not_given_twice() -> None:
 
 
 def test_a_key_that_is_given_twice_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="`max_words` is given twice; remove one of them"):
+    with pytest.raises(InvalidInput, match="`max_words` is given twice"):
         read_task("---\nmax_words: 100\nmax_words: 200\n---\nExplain tides.")

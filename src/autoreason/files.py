@@ -1,4 +1,4 @@
-"""Files that a person names: written whole or not at all."""
+"""Files that a person names: regular ones are read, and they are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from errno import EINVAL
 from pathlib import Path
+from typing import BinaryIO
 
 from autoreason.errors import InvalidInput
+
+_STDIN = Path("/dev/stdin")
 
 
 def check_output(path: Path | None, option: str = "--output") -> None:
@@ -73,6 +77,16 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
     else:
         with named(path):
             write_atomically(_target(path), body, private=private)
+
+
+def open_input(path: Path) -> BinaryIO:
+    """Open a file to read; a pipe or a device may never end, unless it is one that this process was given."""
+    given = path.absolute()
+    if path.exists() and not (
+        path.is_file() or path.is_dir() or given.parent == Path("/dev/fd") or given == _STDIN
+    ):
+        raise OSError(EINVAL, "it is a pipe or a device, and only files are read", str(path))
+    return path.open("rb")
 
 
 @contextmanager

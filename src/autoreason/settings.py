@@ -100,7 +100,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     calls: int | None = None
     """Most calls to models."""
     seconds: float | None = None
-    """Longest time at work; calls under way are waited for, and pauses do not count."""
+    """Longest time at work; replies under way are waited for, retries are not, and pauses do not count."""
 
 
 def limit_remedy(value: Decimal | float | None) -> str:
@@ -319,9 +319,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Record which provider a URL belongs to, so that a change of models cannot give it to another one."""
         given = self.base_url
         for url in given.values() if isinstance(given, dict) else filter(None, [given]):
-            if "@" in url.partition("://")[2].partition("/")[0]:
+            if "@" in url.partition("://")[2].partition("/")[0] or "?" in url or "#" in url:
                 raise InvalidInput(
-                    "the base URL contains a user name or a key, which would be recorded; "
+                    "the base URL contains a user name, a key or a query, which would be recorded; "
                     "put the key into the provider's variable or the key file"
                 )
         used = providers_of(self.models.all())

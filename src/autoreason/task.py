@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from msgspec import Struct
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
+from autoreason.files import open_input
 from autoreason.knowledge_records import Knowledge
 from autoreason.type_hints import check_call, check_fields
 
@@ -142,7 +142,7 @@ def check_task(task: Task) -> Task:
 def read_text(path: Path, what: str) -> str:
     """The text of a file; one clear sentence when it cannot be used."""
     try:
-        with path.expanduser().open("rb") as file:
+        with open_input(path.expanduser()) as file:
             data = file.read(_MAX_FILE_SIZE + 1)
     except (FileNotFoundError, RuntimeError):
         # The latter where a leading ~ names a user that does not exist.
@@ -249,41 +249,18 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
             raise InvalidInput(f"{name}: the front matter has no --- at its end; add that line")
         return {}, text
     # YAML is only needed for a brief that has front matter.
-    import yaml
+    from autoreason.bounded_yaml import load_yaml
 
     try:
-        keys = yaml.load(found.group(1), _loader()) or {}
-    except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error}") from None
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
-        # Invalid dates and numbers raise the errors of their types.
-        where = getattr(error, "problem_mark", None)
-        line = f" at line {where.line + 2}" if where else ""
-        if isinstance(error, ValueError):
-            line = f" ({error})"
+        # The line before it has the first ---.
+        keys = load_yaml(f"\n{found.group(1)}") or {}
+    except ValueError as error:
         raise InvalidInput(
-            f"{name}: the front matter is not valid YAML{line}; correct it or remove it"
+            f"{name}: the front matter is not valid YAML ({error}); correct it or remove it"
         ) from None
     if not isinstance(keys, dict):
         raise InvalidInput(f"{name}: the front matter must be `key: value` lines between two ---")
     return keys, text[found.end() :]
-
-
-def _loader() -> Any:
-    """YAML's safe loader, which refuses a key that is given twice."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        def compose_mapping_node(self, anchor: Any) -> Any:
-            # Before merges, which put keys of one mapping into others.
-            node = super().compose_mapping_node(anchor)
-            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            twice = [name for name, times in Counter(names).items() if times > 1]
-            if twice:
-                raise InvalidInput(f"`{twice[0]}` is given twice; remove one of them")
-            return node
-
-    return Loader
 
 
 def check_keys(

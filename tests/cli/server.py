@@ -40,6 +40,8 @@ class Server(ThreadingHTTPServer):
         """...from this call on."""
         self.broken_from: int | None = None
         """From this call on, it fails."""
+        self.silent = False
+        """It says nothing to whoever asks for its models."""
         self.busy = False
         """It asks everybody to come back in a minute."""
         self.judges_vote = True
@@ -77,6 +79,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The list of models."""
+        if self.server.silent:
+            self.server.gate.wait()
         if self.server.moved_to:
             self._send(308, {}, {"location": self.server.moved_to})
             return

@@ -35,6 +35,11 @@ def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
     assert "config.toml" in told
 
 
+def test_a_byte_order_mark_is_no_mistake(shell: Shell) -> None:
+    configure(shell, '\ufeffmodel = "echo/echo"\n')
+    assert "The default is echo/echo" in shell("models").stdout
+
+
 def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
     configure(shell, 'model = "nosuch/model"\n[limits]\ncalls = 1\n')

@@ -126,6 +126,9 @@ def test_no_name_of_a_server_leads_to_another_providers_key(
         (("http://127.0.0.1:9", "test=http://127.0.0.1:9"), "write provider=http://127.0.0.1:9"),
         (("test=http://127.0.0.1:9", "test=http://127.0.0.1:8"), "test is given twice"),
         (("",), "--base-url is empty"),
+        (("test=",), "there is no address after test=; write test=URL"),
+        (("http://127.0.0.1:9/v1?api_key=secret",), "a key or a query, which would be recorded"),
+        (("127.0.0.1:9/v1?api_key=secret",), "a key or a query, which would be recorded"),
     ],
 )
 def test_a_base_url_that_leaves_doubt_is_refused(
@@ -135,6 +138,7 @@ def test_a_base_url_that_leaves_doubt_is_refused(
     done = shell("run", BRIEF, "-m", "test/slow", *urls)
     assert done.returncode == 2
     assert said in done.stderr
+    assert "secret" not in done.stderr
 
 
 @pytest.mark.parametrize("command", [("run", BRIEF, "-m"), ("certify",), ("models", "--check")])

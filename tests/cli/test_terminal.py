@@ -156,6 +156,33 @@ def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals
     assert row["calls"] == 1
 
 
+def test_a_silent_server_keeps_a_run_that_is_stopped_for_seconds_only(
+    shell: Shell, server: Server
+) -> None:
+    running = shell.start(*slow(server), stderr=subprocess.PIPE)
+    while not server.asked:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGTERM)
+    _, said = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 130
+    assert "waiting at most 10 s for 1 reply" in " ".join(said.split())
+    assert "autoreason resume" in said
+    server.gate.set()
+    assert shell("resume", "-q").returncode == 0
+
+
+def test_nothing_is_waited_for_before_a_run_has_begun(shell: Shell, server: Server) -> None:
+    server.silent = True
+    running = shell.start(*slow(server), stderr=subprocess.PIPE)
+    while not server.visits:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGTERM)
+    _, said = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 130
+    assert "autoreason: interrupted" in said
+    assert not shell.journal.exists()
+
+
 def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("author")

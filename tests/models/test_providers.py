@@ -91,6 +91,13 @@ def test_the_environment_can_name_the_address(
     assert PROVIDERS[name].base("http://other:2/v1") == "http://other:2/v1"
 
 
+@pytest.mark.parametrize("given", ["http://h/v1?key=secret", "http://h/v1#secret"])
+def test_an_address_with_a_query_is_refused_and_not_repeated(given: str) -> None:
+    with pytest.raises(InvalidInput, match="contains a user, a password or a query") as refused:
+        PROVIDERS["openai"].base(given)
+    assert "secret" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     "given", ["ftp://h/v1", "http://", "http://h:port/v1", "http://h:99999/v1"]
 )

@@ -1,7 +1,10 @@
-"""Whole runs on the embedded model: a real language model, inside the process, offline."""
+"""Whole runs on the embedded model: a real language model, inside the process or behind llama.cpp's server, offline."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.models import local
-from autoreason.models.weights import pull
+from autoreason.models.weights import pull, weights_path
 from autoreason.run.advice import advise_async
 from autoreason.run.knowledge_study import measure_knowledge_async
 from autoreason.run.refine import refine_async
@@ -19,6 +22,16 @@ from autoreason.studies.advise import judge_check
 
 BRIEF = "Write one sentence about rain."
 DRAFT = "Rain falls on the roof and sings."
+SERVER = """
+import sys, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path, params.port = sys.argv[1], 0
+params.n_ctx, params.n_parallel, params.verbosity, params.warmup = 4096, 1, -1, False
+params.api_keys = [sys.argv[2]]
+server = xllamacpp.Server(params)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
 pytestmark = pytest.mark.timeout(1200)
 
 
@@ -32,6 +45,22 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> str:
     except InvalidInput as error:
         pytest.skip(f"the embedded model cannot be fetched here: {error}")
     return "local/smollm2"
+
+
+@pytest.fixture
+def llama_server(embedded: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:  # noqa: ARG001
+    """The address of llama.cpp's own server, in a process of its own, with the embedded model's weights and a key."""
+    monkeypatch.setenv("LLAMACPP_API_KEY", "sk-of-this-server")
+    command = [sys.executable, "-c", SERVER, str(weights_path()), "sk-of-this-server"]
+    # Threads that wait would spin, which makes it many times slower beside other work.
+    monkeypatch.setenv("GOMP_SPINCOUNT", "1000")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address, "the server did not start"
+        yield f"{address}/v1"
+        process.kill()
 
 
 @pytest.fixture
@@ -55,7 +84,7 @@ def records(tmp_path: Path) -> Path:
 
 def _skip_unless_all(config: pytest.Config) -> None:
     if not config.getoption("--all"):
-        pytest.skip("long texts take the embedded model half a minute; --all reads them")
+        pytest.skip("this takes the embedded model half a minute or more; --all runs it")
 
 
 async def test_a_whole_run_with_records_on_the_embedded_model(
@@ -101,6 +130,35 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
         assert outcomes.all
         assert all(record.id in text for text in sent for record in outcomes.all)
         assert all("170 days" in text for text in sent)
+    assert (await replay_async(result.run, journal=journal)).same
+
+
+@pytest.mark.slow
+async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_server: str) -> None:
+    result = await refine_async(
+        BRIEF,
+        "llamacpp/smollm2",
+        base_url=llama_server,
+        draft=DRAFT,
+        seed=1,
+        prompts="small",
+        max_tokens=48,
+        journal=journal,
+        passes=1,
+        judges=2,
+        extra_judges=0,
+        playoff=0,
+        confirmation=0,
+    )
+    assert result.status in ("converged", "capped")
+    assert result.text
+    assert result.tokens
+    assert result.cost == 0
+    assert {call.request.role for call in journal.calls(result.run)} >= {
+        "critic",
+        "reviser",
+        "judge",
+    }
     assert (await replay_async(result.run, journal=journal)).same
 
 

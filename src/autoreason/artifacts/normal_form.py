@@ -80,12 +80,9 @@ def _read_value(suffix: str, text: str) -> Any:
         case ".toml":
             return tomllib.loads(text)
         case ".yaml" | ".yml" if _is_plain_yaml(text):
-            import yaml
+            from autoreason.bounded_yaml import load_yaml
 
-            try:
-                return yaml.safe_load(text)
-            except (yaml.YAMLError, AttributeError) as error:
-                raise ValueError from error
+            return load_yaml(text)
     raise ValueError(suffix)
 
 

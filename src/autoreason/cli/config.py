@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec import Struct
 
 from autoreason.cli.fields import LIMITS
 from autoreason.errors import InvalidInput, plainly
+from autoreason.files import open_input
 from autoreason.paths import config_file
 from autoreason.settings import Budget
 
@@ -38,7 +40,8 @@ def read_config() -> Config:
     """What is there; nothing where there is no file."""
     path = config_file()
     try:
-        content = path.read_bytes()
+        with open_input(path) as file:
+            content = file.read().removeprefix(BOM_UTF8)
     except FileNotFoundError:
         return Config()
     except OSError as error:

@@ -19,7 +19,7 @@ Spec = tuple[tuple[str, ...], dict[str, Any]]
 """The names and attributes of an option."""
 FILE = click.Path(path_type=Path)
 FILE.name = "file"
-_NAMED = re.compile(r"([^=:/]+)=(.+)")
+_NAMED = re.compile(r"([^=:/?]+)=(.*)")
 
 
 def group(heading: str, *options: Spec) -> Wrap:
@@ -107,6 +107,8 @@ def _read_servers(
         if not found:
             raise click.BadParameter(f"of several, each says whose it is; write provider={each}")
         name, url = found.groups()
+        if not url:
+            raise click.BadParameter(f"there is no address after {each}; write {each}URL")
         if name in named:
             raise click.BadParameter(f"{name} is given twice; give it once")
         named[name] = url

@@ -20,7 +20,7 @@ from autoreason.cli.help import with_own_flags
 from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
 from autoreason.cli.views.certificates import warn_of_failed_judges
-from autoreason.cli.views.live import Live
+from autoreason.cli.views.live import LAST_WAIT, Live
 from autoreason.cli.views.message import print_message
 from autoreason.cli.views.view import View
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
@@ -198,17 +198,16 @@ async def _drive(
     drive: Drive, view: View, announce: Callable[[], None], warnings: list[str]
 ) -> Result:
     switch = StopSwitch()
-    goes_on = bool(view.live.run)
+    interrupts = Interrupts(view, switch)
 
     def ready() -> None:
-        if switch.stopped and not goes_on:
-            raise KeyboardInterrupt
+        interrupts.begin()
         announce()
 
     ticking = asyncio.create_task(_tick(view))
     collecting = asyncio.get_running_loop().call_later(_STARTED, _collect_garbage)
     try:
-        with Interrupts(view, switch):
+        with interrupts:
             view.open()
             return await drive(
                 on_ready=ready,
@@ -238,13 +237,14 @@ async def _tick(view: View) -> None:
 
 
 class Interrupts:
-    """Ctrl-C once stops the run cleanly, twice ends it at once."""
+    """Ctrl-C once stops the run cleanly, and at once while nothing is asked yet; twice ends it at once."""
 
     def __init__(self, view: View, switch: StopSwitch) -> None:
         self._view = view
         self._switch = switch
         self._loop = asyncio.get_running_loop()
         self._asked = False
+        self._preparing = asyncio.current_task()
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> None:
@@ -260,6 +260,14 @@ class Interrupts:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._asked and kind is asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+    def begin(self) -> None:
+        """From now on there is something to wait for."""
+        if self._asked:
+            raise KeyboardInterrupt
+        self._preparing = None
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         if self._asked:
@@ -268,8 +276,10 @@ class Interrupts:
         self._loop.call_soon_threadsafe(self._stop)
 
     def _stop(self) -> None:
-        self._switch.stop()
+        self._switch.stop(LAST_WAIT)
         self._view.on_stop()
+        if self._preparing:
+            self._preparing.cancel()
 
     def _end_at_once(self) -> None:
         """Leave without tidying up: everything paid for and answered is in the journal already."""

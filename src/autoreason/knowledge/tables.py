@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.files import open_input
 from autoreason.knowledge.encodings import check_encoding, decode_text
 from autoreason.knowledge.values import (
     guess_date_format,
@@ -165,7 +166,8 @@ def read_table(
 def read_table_file(path: Path, given: Columns, better: str = "") -> TableReading:
     """The records of a table that a person names; refused by its name where it cannot be read."""
     try:
-        return read_table(path.name, path.read_bytes(), given, better)
+        with open_input(path) as file:
+            return read_table(path.name, file.read(), given, better)
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except InvalidInput as error:

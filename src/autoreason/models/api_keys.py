@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+from base64 import b64encode
 from collections.abc import Iterable
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from autoreason.errors import InvalidInput
+from autoreason.files import open_input
 from autoreason.paths import config_folder
+
+_HIDDEN = "[key]"
+_SHORTEST = 8
+"""Letters of a key that is one: what is shorter, such as `none`, is part of other words."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+_ALIKE = 0.72
+"""Of the names of two providers none are so much."""
 
 
 class Secret:
@@ -29,8 +40,19 @@ class Secret:
         return self._prefix + self._value
 
     def hide(self, text: str) -> str:
-        """The text without the secret."""
-        return text.replace(self._value, "[key]")
+        """The text without the secret: as it is, percent-encoded, or in base64, whatever surrounds it there."""
+        if len(self._value) < _SHORTEST:
+            return text
+        signs = (f"(?:{re.escape(sign)}|%{ord(sign):02x})" for sign in self._value)
+        text = re.sub("".join(signs), _HIDDEN, text, flags=re.IGNORECASE)
+        ends = [self._value[start:] for start in range(3)]
+        forms = [b64encode(end[: len(end) // 3 * 3].encode()).decode() for end in ends]
+
+        def hide_coded(word: re.Match[str]) -> str:
+            plain = word[0].replace("-", "+").replace("_", "/")
+            return _HIDDEN if any(form in plain for form in forms) else word[0]
+
+        return _BASE64.sub(hide_coded, text)
 
     def __repr__(self) -> str:
         return "Secret(…)"
@@ -54,6 +76,10 @@ def find_key(provider: str, variables: Iterable[str], *, needed: bool) -> Secret
         value = file_values.get(name, "").strip()
         if value:
             return _checked(value, f"{name} in {path}")
+    for name in file_values:
+        stem = name.lower().removesuffix("_api_key")
+        if provider not in stem and SequenceMatcher(None, stem, provider).ratio() >= _ALIKE:
+            raise InvalidInput(f"{path}: unknown name `{name}`; did you mean `{provider}`?")
     if needed:
         raise InvalidInput(
             f"{provider} needs an API key: set {' or '.join(names)},"
@@ -77,7 +103,8 @@ def _read(path: Path) -> dict[str, str]:
     import tomllib
 
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        with open_input(path) as file:
+            content = tomllib.loads(file.read().decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         # The parser's message could quote the line, and the line is a key.
         where = getattr(error, "lineno", None)
@@ -87,7 +114,10 @@ def _read(path: Path) -> dict[str, str]:
         ) from None
     except OSError as error:
         raise _unreadable(path, error) from None
-    return {name: value for name, value in content.items() if isinstance(value, str)}
+    for name, value in content.items():
+        if not isinstance(value, str):
+            raise InvalidInput(f'{path}: `{name}` is no key; each line reads NAME = "key"')
+    return content
 
 
 def _unreadable(path: Path, error: OSError) -> InvalidInput:

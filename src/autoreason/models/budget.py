@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from math import inf
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -115,6 +116,10 @@ class SharedBudget(Protocol):
         """Give back all of it."""
         ...
 
+    def time_reached(self, failure: str = "") -> BudgetReached | None:
+        """Why nothing is waited for any longer; says which failure it was last."""
+        ...
+
 
 class BudgetTracker:
     """What a run may still spend. Every call reserves its upper bound before it is sent."""
@@ -214,6 +219,17 @@ class BudgetTracker:
         self._reserved = self._reserved.plus(reservation.upper, -1)
         self._look_again()
 
+    def time_reached(self, failure: str = "") -> BudgetReached | None:
+        """That the time is over, for this run or all together, and what a provider answered last; None before."""
+        if self.seconds_left > 0:
+            return self._shared.time_reached(failure) if self._shared else None
+        return out_of_time(f"the time limit of {_time(self._budget.seconds or 0)}", failure)
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the time is over."""
+        return inf if self._budget.seconds is None else self._budget.seconds - self._elapsed()
+
     @property
     def used(self) -> CostBound:
         """What counts against the limits."""
@@ -265,8 +281,8 @@ class BudgetTracker:
         budget, spent = self._budget, self.used
         if budget.calls is not None and spent.calls + upper.calls > budget.calls:
             raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached", "calls")
-        if budget.seconds is not None and self._elapsed() >= budget.seconds:
-            raise BudgetReached(f"the time limit of {_time(budget.seconds)} is reached", "seconds")
+        if reached := self.time_reached():
+            raise reached
         if budget.tokens is not None and spent.tokens + upper.tokens > budget.tokens:
             raise BudgetReached(
                 f"{spent.tokens:,} of {budget.tokens:,} tokens are spent and the next call could "
@@ -295,6 +311,11 @@ class BudgetTracker:
         if budget.cost is None:
             return True
         return (spent.cost or 0) + (needed.cost or 0) <= budget.cost
+
+
+def out_of_time(limit: str, failure: str) -> BudgetReached:
+    """A time limit was reached, perhaps while a provider failed."""
+    return BudgetReached(f"{limit} is reached{f'; {failure}' if failure else ''}", "seconds")
 
 
 def _time(seconds: float) -> str:

@@ -86,13 +86,13 @@ def _normal(provider: Provider, url: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-        has_user = "@" in parts.netloc
+        has_user = "@" in parts.netloc or "?" in url or "#" in url
     except ValueError:
         usable = has_user = False
     if has_user or ("@" in url and not usable):
         # Addresses are written down with every run.
         raise InvalidInput(
-            f"the address for {provider.name} contains a user or a password; leave it out and put the"
+            f"the address for {provider.name} contains a user, a password or a query; leave it out and put the"
             f" key into {provider.key_variables[0]} or the key file"
         )
     if not usable:

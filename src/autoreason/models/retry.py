@@ -90,7 +90,7 @@ class RetryingModel(WrapperModel):
             # Outside the handler, so that what ends the wait is not chained to the failure.
             if on_signal:
                 on_signal(CallRetried(request.key, reason, wait))
-            with idle_section():
+            with idle_section(reason):
                 await self._breaker.wait(wait, self._sleep)
 
     def _give_up(self, failed: CallFailed, failures: int) -> str | None:

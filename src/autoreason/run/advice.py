@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Spent
+from autoreason.files import open_input
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import AdviseOptions, JournalPlace, RecordedRun, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
@@ -113,7 +114,7 @@ def _is_problem(path: Path) -> bool:
     from autoreason.programs.problems.formats import format_of
 
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with open_input(path) as file:
             record: Any = json.loads(file.readline() if path.suffix == ".jsonl" else file.read())
     except (OSError, ValueError):
         return False

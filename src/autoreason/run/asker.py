@@ -14,6 +14,7 @@ from autoreason.errors import (
     Accepted,
     BudgetReached,
     CallFailed,
+    Interruption,
     InvalidInput,
     ProviderFailed,
     Stopped,
@@ -109,7 +110,8 @@ class Asker:
             answer = await self._local_answers.answer(query)
         if answer is None:
             self._refuse_second(query.key)
-            answer = await self._interruptible(self._serve(query))
+            asking = self._serve(query)
+            answer = await (asking if query.set_aside else self._interruptible(asking))
         if query.deferred:
             self._journal.send_answer(self._run, query, answer)
         else:
@@ -138,6 +140,8 @@ class Asker:
             self.budget_tracker.bound(request, rates(request.model, batch=self._pool.batch))
         )
         try:
+            # What was reserved may have become free only because the run ends.
+            self._check_commands()
             reply = await self._send(request)
         except BaseException:
             self.budget_tracker.release(reservation)
@@ -179,12 +183,12 @@ class Asker:
         self._journal.record_request(self._run, request)
         try:
             model = self._pool.lend(request.model, self._batches)
-            return await self._interruptible(model.ask(request, self._on_signal))
-        except (ProviderFailed, CallFailed, Stopped) as error:
+            return await self._interruptible(model.ask(request, self._on_signal), timed=True)
+        except (Interruption, CallFailed) as error:
             if self._on_signal:
                 seconds = monotonic() - started
                 self._on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
-            if isinstance(error, Stopped):
+            if not isinstance(error, ProviderFailed | CallFailed):
                 raise
             # Other parts stop at their next call instead of failing one by one.
             self._provider_error = str(error)
@@ -205,23 +209,32 @@ class Asker:
             if self._on_signal:
                 self._on_signal(QueryEnded(query.key))
 
-    async def _interruptible(self, asking: Awaitable[T]) -> T:
-        call = InterruptibleCall()
+    async def _interruptible(self, asking: Awaitable[T], *, timed: bool = False) -> T:
+        call = InterruptibleCall(timed=timed)
         self._calls.add(call)
         try:
             return await call.reply(asking)
         finally:
             self._calls.discard(call)
 
-    async def watch_for_commands(self) -> None:
-        """Look for commands from another terminal, for as long as the run lasts."""
+    async def watch(self) -> None:
+        """Look for commands from another terminal and at the clock, for as long as the run lasts."""
         while True:
             if self._run in self._journal.runs_with_commands():
                 self.look_for_commands()
-            if self._switch.stopped:
-                for call in self._calls:
-                    call.end_if_idle()
+            self._end_calls()
             await asyncio.sleep(_POLL_SECONDS)
+
+    def _end_calls(self) -> None:
+        """End what only waits at a stop or a time limit, and everything once a stop has waited long enough."""
+        failure = next((each.last_failure for each in self._calls if each.last_failure), "")
+        for call in self._calls:
+            if self._switch.overdue:
+                call.end(Stopped(f"{STOPPED}, and what was under way is asked again"), at_once=True)
+            elif self._switch.stopped:
+                call.end(Stopped(STOPPED))
+            elif call.timed and (reached := self.budget_tracker.time_reached(failure)):
+                call.end(reached)
 
     def look_for_commands(self) -> None:
         """Note a stop or an accept; the driver marks them as taken once they are carried out."""

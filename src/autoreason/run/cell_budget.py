@@ -88,3 +88,9 @@ class CellBudget:
     def release(self, reservation: Reservation) -> None:
         """Give back all of it."""
         self._whole.release(reservation)
+
+    def time_reached(self, failure: str = "") -> BudgetReached | None:
+        """That the time for all cells is over; None before."""
+        reached = self._whole.time_reached(failure)
+        self.reached = reached or self.reached
+        return reached

@@ -42,6 +42,8 @@ class StartCell(Message, frozen=True, kw_only=True):
     """Its task and settings, as the journal writes them."""
     limited: bool
     """Whether its calls are paid from a budget that the gate keeps."""
+    seconds_left: float | None
+    """Of the time for all cells."""
 
 
 class StopCells(Message, frozen=True):
@@ -139,7 +141,13 @@ def start_cell(cell: CellRun, *, limited: bool) -> StartCell:
     """A cell for another process."""
     started = RunStarted(task=cell.task, settings=cell.settings, prompts={}, version="")
     written = codec.write(started)
-    return StartCell(run=cell.run, part=cell.part, started=written, limited=limited)
+    return StartCell(
+        run=cell.run,
+        part=cell.part,
+        started=written,
+        limited=limited,
+        seconds_left=cell.seconds_left,
+    )
 
 
 def read_cell(message: StartCell) -> CellRun:

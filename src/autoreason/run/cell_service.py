@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from msgspec import convert
@@ -14,8 +14,9 @@ from autoreason.exchange import OnSignal, Query
 from autoreason.jobs.job import read_options
 from autoreason.journal import Journal
 from autoreason.journal.run_names import cell_name
+from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
-from autoreason.run.cell_budget import open_budget
+from autoreason.run.cell_budget import open_budget, open_tracker
 from autoreason.run.cells import LEFT_OUT, CellOutcome, CellRun, Executor, LocalExecutor
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
@@ -49,11 +50,21 @@ class CellService:
             return known
         task, settings = prepare_cell(self._suite, query, self._settings.seed)
         name = cell_name(self.run, query.cell.number)
-        cell = CellRun(run=name, part=query.cell.part, task=task, settings=settings)
+        cell = CellRun(
+            run=name,
+            part=query.cell.part,
+            task=task,
+            settings=settings,
+            seconds_left=self._clock.seconds_left if self._clock else None,
+        )
         outcome = await self._executor.run(cell)
         if not outcome.result.finished and (interruption := _interruption(outcome)):
             raise interruption
         return outcome.result
+
+    @cached_property
+    def _clock(self) -> BudgetTracker | None:
+        return open_tracker(self._journal, self._settings.budget, self.run)
 
     async def close(self) -> None:
         """Release what runs the cells."""

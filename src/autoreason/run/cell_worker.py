@@ -61,7 +61,8 @@ class CellWorker:
 
     async def run(self, message: StartCell) -> CellEnded:
         """Run a cell to its end or a pause."""
-        budget = CellBudget(RemoteBudget(self._gate, message.run)) if message.limited else None
+        remote = RemoteBudget(self._gate, message.run, message.seconds_left)
+        budget = CellBudget(remote) if message.limited else None
         async with self.journal.lock_async(message.run):
             self.running.add(message.run)
             try:

@@ -40,6 +40,8 @@ class CellRun(Struct, frozen=True, kw_only=True):
     part: str
     task: Task
     settings: Settings
+    seconds_left: float | None = None
+    """Of the time for all cells, when it is sent."""
 
     @property
     def suite(self) -> str:

@@ -257,7 +257,7 @@ class _Drive(Struct, frozen=True):
                 self.task, self.settings, self.prompts, asker, emit, recovery=self.recovery
             )
             job = build_job(job_class(self.settings), context)
-            watcher = asyncio.create_task(asker.watch_for_commands())
+            watcher = asyncio.create_task(asker.watch())
             # While the first reply is awaited there is time to compile the other prompts.
             compiling = asyncio.get_running_loop().call_later(
                 _COMPILE_DELAY, self.prompts.compile_all

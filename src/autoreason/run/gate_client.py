@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import count
+from math import inf
+from time import monotonic
 
 from msgspec.structs import replace
 
 from autoreason.errors import BudgetReached
 from autoreason.exchange import Reply
-from autoreason.models.budget import CostBound, Reservation
+from autoreason.models.budget import CostBound, Reservation, out_of_time
 from autoreason.models.cancellation import idle_section
 from autoreason.run.cell_messages import (
     Enter,
@@ -153,8 +155,9 @@ class RemoteLimiter:
 class RemoteBudget:
     """The budget of all cells, which the gate keeps, as one run draws on it."""
 
-    def __init__(self, client: GateClient, run: str) -> None:
+    def __init__(self, client: GateClient, run: str, seconds_left: float | None = None) -> None:
         self._client, self._run = client, run
+        self._time_ends = inf if seconds_left is None else monotonic() + seconds_left
         self._numbers: dict[Reservation, int] = {}
 
     async def reserve(self, upper: CostBound) -> Reservation:
@@ -174,3 +177,7 @@ class RemoteBudget:
     def release(self, reservation: Reservation) -> None:
         """Give back all of it."""
         self._client.give_back(Release(number=self._numbers.pop(reservation)))
+
+    def time_reached(self, failure: str = "") -> BudgetReached | None:
+        """That the time for all cells is over; None before."""
+        return out_of_time("the time limit", failure) if monotonic() >= self._time_ends else None

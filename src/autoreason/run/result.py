@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import Violation, count_words
@@ -272,7 +274,14 @@ class StopSwitch:
 
     def __init__(self) -> None:
         self.stopped = False
+        self._waits_until = inf
 
-    def stop(self) -> None:
-        """Stop at the next call."""
+    def stop(self, wait: float = inf) -> None:
+        """Stop at the next call; replies are waited for no longer than so many seconds."""
         self.stopped = True
+        self._waits_until = min(self._waits_until, monotonic() + wait)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether replies were waited for long enough."""
+        return monotonic() >= self._waits_until

@@ -55,7 +55,10 @@ WRONG = {
     ),
     "question: Does revising help?": ("", "line 10, column 5: there is no `question`"),
     "  single: {": ("  draft: {", "line 6, column 3: draft begins like the suite's own cells"),
-    "name: tides": ("name: tides\nname: b", "line 2, column 1: `name` is given twice"),
+    "name: tides": (
+        "name: tides\nname: b",
+        "line 2, column 1: this is not valid YAML: `name` is given twice",
+    ),
     "arms: [revised, single]\n": (
         "arms: [revised, single]\n    measure: beauty\n",
         "line 13, column 5: there is no measure beauty; there are preferred, words, calls, ",

@@ -50,7 +50,7 @@ def test_a_world_takes_its_name_from_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("about: [", "line 1 is not YAML"),
+        ("about: [", "not YAML (line 1"),
         ("- about", "has no fields"),
         ("about: x", "kind"),
         ("about: x\nkind: odd", "kind"),

@@ -43,6 +43,8 @@ _TAIL = 240
 CELL = "cell"
 """The kind of query that a cell of a suite is."""
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
+LAST_WAIT = 10.0
+"""Seconds that replies under way are waited for after Ctrl-C."""
 _MAX_PARTS = 12
 _MIN_PARTS = 3
 
@@ -247,7 +249,10 @@ class Live:
             tests = self.researching and "; what was kept is tested; Ctrl-C again ends at once"
             return f"Stopping{tests or ''}"
         replies = numbers.count(calls, "reply", "replies")
-        return f"Stopping: waiting for {replies} already asked for; Ctrl-C again ends at once"
+        wait = f"at most {LAST_WAIT:g} s"
+        return (
+            f"Stopping: waiting {wait} for {replies} already asked for; Ctrl-C again ends at once"
+        )
 
     def steps(self, room: int = _MAX_PARTS) -> list[Step]:
         """The roles of the present stage, in the order they speak; judges are `seats`.

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.files import open_input
 from autoreason.programs.problems.contests import read_contest
 from autoreason.programs.problems.functions import excluded_examples, read_humaneval, read_mbpp
 from autoreason.programs.problems.livecodebench import read_livecodebench
@@ -119,7 +120,7 @@ def _read(source: Path | str, name: str, what: str = "file of problems") -> byte
         data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     else:
         try:
-            with Path(source).expanduser().open("rb") as file:
+            with open_input(Path(source).expanduser()) as file:
                 data = file.read(MAX_FILE_BYTES + 1)
         except (FileNotFoundError, RuntimeError):
             # The latter where a leading ~ names a user that does not exist.

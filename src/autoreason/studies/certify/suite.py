@@ -50,11 +50,11 @@ def pairs() -> tuple[SpoiledPair, ...]:
 def read_pair(path: Path) -> SpoiledPair:
     """One pair from its file: what is asked and what was spoiled, then the two texts."""
     # YAML takes a while to load, and only a certification needs it.
-    import yaml
+    from autoreason.bounded_yaml import load_yaml
 
     match = _FILE.fullmatch(path.read_text("utf-8"))
     assert match, f"{path.name} is a head, a text, a marker and a text"
-    head: dict[str, Any] = yaml.safe_load(match[1])
+    head: dict[str, Any] = load_yaml(match[1])
     facts = [f"- {fact}" for fact in head.get("facts", ())]
     return SpoiledPair(
         name=path.stem,

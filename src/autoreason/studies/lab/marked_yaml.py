@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import msgspec
 import yaml
 
+from autoreason.bounded_yaml import BoundedLoader
 from autoreason.errors import InvalidInput, plainly
 
 Path = tuple[str | int, ...]
@@ -31,7 +32,7 @@ class MarkedYaml:
         self._places: dict[Path, yaml.Mark] = {}
         self._open: list[yaml.Node] = []
         """Collections that are being read, from the outside in."""
-        loader = yaml.SafeLoader(text)
+        loader = BoundedLoader(text)
         try:
             node = loader.get_single_node()
             self.value = self._read(loader, node, ()) if node else {}
@@ -71,8 +72,6 @@ class MarkedYaml:
             self._places[below] = key_node.start_mark
             if merges:
                 raise self.fault(below, "keys cannot be merged with `<<`; write them out")
-            if key in found:
-                raise self.fault(below, f"`{key}` is given twice; remove one of them")
             found[key] = self._read(loader, each, below)
         return found
 

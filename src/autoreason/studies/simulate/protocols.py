@@ -101,7 +101,7 @@ def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[Named
 
 def read_changes(changes_given: Sequence[str]) -> dict[str, Any]:
     """Changes written as NAME=VALUE."""
-    import yaml
+    from autoreason.bounded_yaml import load_yaml
 
     changes = {}
     for change in changes_given:
@@ -109,8 +109,8 @@ def read_changes(changes_given: Sequence[str]) -> dict[str, Any]:
         if not equals or not name or not value:
             raise InvalidInput(f"{change!r} changes nothing; write it like k=3")
         try:
-            changes[name] = yaml.safe_load(value)
-        except yaml.YAMLError:
+            changes[name] = load_yaml(value)
+        except ValueError:
             raise InvalidInput(f"{value!r} is no value for {name}; write it like k=3") from None
         if name == "tie_order":
             changes[name] = tuple(slot.strip().upper() for slot in value.split(">"))

@@ -115,14 +115,12 @@ def load_world(source: str) -> World:
 
 def read_world(text: str, name: str, source: str) -> World:
     """A world from YAML; what is wrong with it is one sentence about `source`."""
-    import yaml
+    from autoreason.bounded_yaml import load_yaml
 
     try:
-        fields = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f" line {where.line + 1}" if where else ""
-        raise InvalidInput(f"{source}{line} is not YAML; fix it") from None
+        fields = load_yaml(text)
+    except ValueError as error:
+        raise InvalidInput(f"{source} is not YAML ({error}); fix it") from None
     if not isinstance(fields, dict):
         raise InvalidInput(f"{source} has no fields; give at least `about` and `kind`")
     try:
