@@ -496,7 +496,11 @@ class Journal:
 
     def _with_reader(self, read: Callable[[Connection], T], run: str | None = None) -> T:
         with self._reader_lock, journal_errors(self._store, run):
-            result = read(self._reader.connection)
+            try:
+                result = read(self._reader.connection)
+            except self._store.Error as error:
+                self._reader.connection.recover(error)
+                result = read(self._reader.connection)
             self._reader.check()
             return result
 

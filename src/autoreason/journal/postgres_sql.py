@@ -89,11 +89,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX commands_pending ON commands (run) WHERE taken_by IS NULL",
         # Under its digest: a writer need not ask for a number.
         f"CREATE TABLE pieces (id {_TEXT} PRIMARY KEY, text TEXT NOT NULL)",
-        # Who has a run locked. Not logged: a server that crashed has released every lock.
+        # Who has a run locked, or had when its session was lost.
         f"CREATE UNLOGGED TABLE locks (run {_TEXT} PRIMARY KEY, key BIGINT NOT NULL, owner TEXT NOT NULL)",
     ),
     # A list of the newest runs need not read past the cells of suites.
     ("CREATE INDEX runs_without_cells ON runs (created, rowid) WHERE id NOT LIKE '%.%'",),
+    # What a session that was lost has committed, and whether its locks were taken by another meanwhile.
+    (
+        "CREATE TABLE writers (id BIGINT PRIMARY KEY, batch BIGINT NOT NULL)",
+        "ALTER TABLE locks SET LOGGED",
+    ),
 )
 """From each schema version to the next; the table `schema_version` counts how many were applied."""
 
@@ -136,12 +141,19 @@ _LOCKED = """
         AND active.objid = (key & 4294967295)::oid
 """
 OWNER = f"SELECT owner {_LOCKED} WHERE run = ?"
+IS_OWNER = "SELECT 1 FROM locks WHERE run = $1 AND owner = $2"
 LOCKED = f"SELECT run {_LOCKED}"
 
 # Writing.
 
 TOUCH = "UPDATE runs SET updated = $1 WHERE id = ANY($2)"
 PIECES = "SELECT id, text FROM pieces WHERE id = ANY($1)"
+MARK = """
+    INSERT INTO writers (id, batch) VALUES ($1, $2)
+    ON CONFLICT (id) DO UPDATE SET batch = excluded.batch
+"""
+MARKED = "SELECT 1 FROM writers WHERE id = $1 AND batch = $2"
+FORGET_WRITER = "DELETE FROM writers WHERE id = $1"
 
 
 class Bulk(NamedTuple):
