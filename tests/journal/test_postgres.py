@@ -189,9 +189,7 @@ async def test_a_full_disk_is_one_sentence_and_the_next_reply_is_kept(
     assert len(journal.replies(RUN)) == 1
 
 
-async def test_a_lost_connection_reaches_everybody_who_waits(
-    postgres: Server, url: str
-) -> None:
+async def test_a_lost_connection_reaches_everybody_who_waits(postgres: Server, url: str) -> None:
     journal = Journal.open(f"{url}&retry=0", create=True)
     create_run(journal, RUN)
     await journal.record_reply(RUN, a_request("before"), a_reply())
@@ -295,7 +293,11 @@ async def test_what_was_under_way_when_the_connection_was_lost_is_applied_once(
         assert journal.lock_owner(RUN) is None
         assert (len(journal.events(RUN)), len(journal.replies(RUN))) == (1, 1)
         assert [each.text for each in journal.pending_commands(RUN)] == ["Be brief."]
-    assert (committed(url, "asked"), committed(url, "locks"), committed(url, "writers")) == (1, 0, 0)
+    assert (committed(url, "asked"), committed(url, "locks"), committed(url, "writers")) == (
+        1,
+        0,
+        0,
+    )
 
 
 async def test_a_server_that_stays_away_is_given_up_after_a_while(

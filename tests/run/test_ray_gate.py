@@ -147,7 +147,7 @@ def place(number: int) -> Enter:
 
 
 def money(number: int) -> Reserve:
-    return Reserve(number=number, run=CELL, tokens=100, cost=None)
+    return Reserve(number=number, run=CELL, upper=CostBound(1, 100, None))
 
 
 async def record(journal: Journal, *, new: bool = True, key: str = "draft/try/0") -> None:
@@ -278,6 +278,6 @@ async def test_a_worker_that_dies_after_its_suite_was_resumed_leaves_the_new_lim
     await one.tell(gate, Settle(number=1, reply=REPLY), Settle(number=2, reply=REPLY))
     other = cluster.worker("other", calls=2)
     await other.declare(gate)
-    await other.tell(gate, Reserve(number=1, run=f"{SUITE}.0002", tokens=100, cost=None))
+    await other.tell(gate, Reserve(number=1, run=f"{SUITE}.0002", upper=CostBound(1, 100, None)))
     (refused,) = await other.granted(gate, 1)
     assert refused.limit == "calls"

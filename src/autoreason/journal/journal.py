@@ -382,6 +382,10 @@ class Journal:
                 for key, role, model, at in rows
             ]
 
+    def cells_in_flight(self, suite: str) -> dict[str, int]:
+        """How many requests of each cell of a suite have no reply."""
+        return {str(run): int(number) for run, number in self._read(sql.CELLS_IN_FLIGHT, (suite,))}
+
     async def record_reply(self, run: str, request: Request, reply: Reply) -> None:
         """Record a reply; it is on the disk when this returns."""
         row = codec.reply_row(run, request, reply)

@@ -47,8 +47,8 @@ class CellWorker:
             limiter=gate.limiter,
         )
         self._switch = StopSwitch()
-        self.running: set[str] = set()
-        """Runs of cells that are under way."""
+        self.running: dict[str, frozenset[str]] = {}
+        """Runs of cells that are under way, and the calls that another process has left in flight."""
 
     @property
     def stopped(self) -> bool:
@@ -59,17 +59,24 @@ class CellWorker:
         """No new calls from now on."""
         self._switch.stop()
 
+    def abandoned(self, run: str) -> int:
+        """How many calls another process has left in flight that are not answered yet."""
+        return len(self.running[run] & self._in_flight(run))
+
+    def _in_flight(self, run: str) -> frozenset[str]:
+        return frozenset(each.key for each in self.journal.in_flight(run))
+
     async def run(self, message: StartCell) -> CellEnded:
         """Run a cell to its end or a pause."""
         budget = CellBudget(RemoteBudget(self._gate, message.run)) if message.limited else None
         async with self.journal.lock_async(message.run):
-            self.running.add(message.run)
+            self.running[message.run] = self._in_flight(message.run)
             try:
                 result = await drive_cell(
                     read_cell(message), self.journal, self._pool, self._switch, None, budget
                 )
             finally:
-                self.running.discard(message.run)
+                del self.running[message.run]
         reached = budget.reached if budget else None
         return CellEnded(
             run=message.run,

@@ -136,8 +136,8 @@ class _SuiteGate:
         self.calls.opened.set()
 
     def _recount(self, run: str) -> None:
-        spent = self._journal.spent(run)
-        self.calls.recount(run, usage(self._journal, self.account.budget, run, spent))
+        in_flight = len(self._journal.in_flight(run))
+        self.calls.recount(run, usage(self._journal, self.account.budget, run, in_flight))
 
 
 class _Mailbox:

@@ -74,7 +74,7 @@ class GateLink:
         self.client.return_spare()
         # Nothing is awaited from here on: what is paid for is recorded, and all else is granted or waiting.
         used = {
-            run: usage(worker.journal, account.budget, run, worker.journal.spent(run))
+            run: usage(worker.journal, account.budget, run, worker.abandoned(run))
             for run in (worker.running if account.limited else ())
         }
         declaration = Declaration(
