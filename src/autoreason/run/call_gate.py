@@ -69,6 +69,12 @@ class CallGate:
             for session in self.sessions:
                 session.send(Recall(provider=provider))
 
+    def pause(self) -> None:
+        """Grant nothing for a while, and ask for all places that no call uses."""
+        self.opened.clear()
+        for provider in list(self._lent):
+            self.recall(provider)
+
     def settle(self, run: str, reservation: Reservation, message: Settle) -> None:
         """Pay for a reply of a run."""
         assert self.budget is not None

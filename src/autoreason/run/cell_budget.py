@@ -65,7 +65,7 @@ def time_worked(suite: RunRow, journal: Journal) -> float:
 def usage(
     journal: Journal, budget: Budget, run: str, in_flight: int, spent: Spent | None = None
 ) -> CostBound:
-    """What a run has used, calls under way included; what is not reported counts as the most that it could have been."""
+    """What a run has used, calls under way included; what is not reported counts as the most it could have been."""
     tracker = BudgetTracker(budget)
     tracker.carry_used(NOTHING_USED._replace(calls=in_flight))
     spent = spent or journal.spent(run)

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO
 
-from autoreason.errors import AutoreasonError, WritingFailed
+from autoreason.errors import AutoreasonError, RunLocked, WritingFailed
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.run.cell_budget import CellBudget
@@ -33,6 +34,9 @@ from autoreason.run.gate_client import GateClient, RemoteBudget
 from autoreason.run.result import StopSwitch
 
 _LONGEST_LINE = 2**30
+_PATIENCE = 60.0
+"""Seconds; a worker whose scheduler was killed ends when it notices that."""
+_PAUSE = 0.2
 
 
 class CellWorker:
@@ -65,6 +69,17 @@ class CellWorker:
 
     def _in_flight(self, run: str) -> frozenset[str]:
         return frozenset(each.key for each in self.journal.in_flight(run))
+
+    async def run_alone(self, message: StartCell, patience: float) -> CellEnded:
+        """Run a cell once no other worker has it; the one before may live on for a while."""
+        deadline = monotonic() + patience
+        while True:
+            try:
+                return await self.run(message)
+            except RunLocked:
+                if monotonic() > deadline:
+                    raise
+                await asyncio.sleep(_PAUSE)
 
     async def run(self, message: StartCell) -> CellEnded:
         """Run a cell to its end or a pause."""
@@ -116,7 +131,7 @@ class _PipeWorker:
 
     async def _run(self, message: StartCell) -> None:
         try:
-            self._send(await self._worker.run(message))
+            self._send(await self._worker.run_alone(message, _PATIENCE))
         except WritingFailed:
             # Its cells go on in the process that replaces this one, with a connection that works.
             os._exit(1)
