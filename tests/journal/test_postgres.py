@@ -23,6 +23,7 @@ from autoreason.journal.databases import open_store
 from autoreason.journal.location import locate
 from autoreason.journal.postgres_connection import DriverError, PostgresConnection
 from autoreason.journal.rows import now
+from autoreason.settings import Models, Settings
 
 
 def database_of(url: str) -> str:
@@ -382,10 +383,11 @@ async def test_a_change_that_is_refused_harms_no_later_one(journal: Journal) -> 
             pass
 
     row, event = (RUN, "A letter", now(), now(), "0", None), PassStarted(number=1, words=1)
+    settings = Settings(models=Models.judging("echo/echo"), seed=1)
     for number in range(8):
         refused, *locked = await asyncio.gather(
             journal._get_writer().commit(
-                RUN, writes.begin_run(row, codec.event_row(RUN, 1, event))
+                RUN, writes.begin_run(row, codec.event_row(RUN, 1, event), settings)
             ),
             *(lock(f"run-{number}-{each}") for each in range(2)),
             return_exceptions=True,

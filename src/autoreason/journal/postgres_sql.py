@@ -98,6 +98,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE writers (id BIGINT PRIMARY KEY, batch BIGINT NOT NULL)",
         "ALTER TABLE locks SET LOGGED",
+        "ALTER TABLE runs ADD COLUMN search TEXT, ADD COLUMN uses TEXT",
+        "CREATE INDEX runs_by_status ON runs (status, created, rowid) WHERE id NOT LIKE '%.%'",
     ),
 )
 """From each schema version to the next; the table `schema_version` counts how many were applied."""
@@ -210,10 +212,7 @@ _RUN_ROWS = f"""
     ORDER BY run.created DESC, run.place DESC
 """
 _DIFFERENT = {
-    sql.RUN: _RUN_ROWS.format(which=sql.THIS_RUN),
-    sql.RUNS: _RUN_ROWS.format(which=sql.RUNS_WITHOUT_CELLS.replace("?1", "?1::text")),
-    sql.RUNS_AND_CELLS: _RUN_ROWS.format(which=sql.ALL_RUNS.replace("?1", "?1::text")),
-    sql.CELLS: _RUN_ROWS.format(which=sql.THESE_CELLS),
+    sql.RUNS: _RUN_ROWS.format(which=sql.THESE_RUNS),
     sql.SPENT: _SPENT.format(which="r.run = ?"),
     sql.CELLS_SPENT: _SPENT.format(which=sql.IS_CELL.format(column="r.run", suite="?1")),
     sql.PIECE: "SELECT decode(id, 'hex'), text FROM pieces WHERE id = ?",
@@ -228,6 +227,8 @@ _PLACEHOLDER = re.compile(r"\?(\d*)")
 def translate(statement: str) -> str:
     """A statement of `sql` as PostgreSQL understands it."""
     numbers = count(1)
+    own = _DIFFERENT.get(statement, statement)
     return _PLACEHOLDER.sub(
-        lambda found: f"${found[1] or next(numbers)}", _DIFFERENT.get(statement, statement)
+        lambda found: f"${found[1] or next(numbers)}",
+        own.replace("value FROM json_each(?)", "json_array_elements_text(?::json)"),
     )

@@ -61,8 +61,6 @@ class Writer:
         """Runs that are noted as written to in this second; once is enough where many are under way."""
         self._bell = threading.Condition(threading.Lock())
         self._failure: AutoreasonError | None = None
-        self.waiting = False
-        """Whether nothing is written, because the connection was lost and is tried again."""
         # A daemon: a program that ends by an exception must not hang here.
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
         self._thread.start()
@@ -153,10 +151,7 @@ class Writer:
         except Repeat:
             return False
         except self._store.Error as error:
-            self.waiting = True
             return self._connection.recover(error)
-        finally:
-            self.waiting = False
         return True
 
     def _apply(self, batch: list[_Work]) -> None:
