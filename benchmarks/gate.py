@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from autoreason.exchange import Outcome, Reply, Usage
-from autoreason.models.budget import BudgetTracker
+from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_messages import Enter, Granted, Release, Reserve, Settle, ToGate
@@ -71,7 +71,8 @@ async def _ask(exchange: Exchange, batch: int, calls: int = _CALLS) -> None:
         numbers = range(2 * first, 2 * (first + batch), 2)
         asked: list[ToGate] = [Enter(number=n, provider="acme") for n in numbers]
         asked += [
-            Reserve(number=n + 1, run="a.1", tokens=1200, cost=Decimal("0.01")) for n in numbers
+            Reserve(number=n + 1, run="a.1", upper=CostBound(1, 1200, Decimal("0.01")))
+            for n in numbers
         ]
         granted = msgspec.json.decode(await exchange(msgspec.json.encode(asked)))
         if len(granted) != len(asked):

@@ -60,6 +60,15 @@ def postgres() -> Server:
 
 
 @pytest.fixture
+def own_server(postgres: Server) -> Iterator[Server]:
+    """A server that no other test uses, and that may be stopped."""
+    server = Server(Path(f"{postgres.folder}-{os.getpid()}"))
+    server.begin()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
 def postgres_url(postgres: Server) -> str:
     """An empty database."""
     return postgres.create()

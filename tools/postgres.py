@@ -74,6 +74,10 @@ class Server:
         """End it, and every connection to it."""
         self._control("stop", "-m", how)
 
+    def restart(self) -> None:
+        """End every connection to it, and start it again."""
+        self._control("restart", "-m", "fast")
+
     def remove(self) -> None:
         """Stop it if it runs, and leave nothing behind."""
         if (self.data / "postmaster.pid").exists():

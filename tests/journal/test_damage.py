@@ -92,7 +92,7 @@ def a_broken_schema(path: Path) -> None:
         (a_missing_table, "has no journal tables; name another"),
         (
             a_newer_schema,
-            "was written by a newer autoreason (schema 99, this one knows 3); upgrade",
+            "was written by a newer autoreason (schema 99, this one knows 4); upgrade",
         ),
         (a_broken_schema, "is damaged ("),
     ],

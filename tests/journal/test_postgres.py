@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ from autoreason.exchange import Spent
 from autoreason.journal import Journal, codec, maintenance, writes
 from autoreason.journal.databases import open_store
 from autoreason.journal.location import locate
+from autoreason.journal.postgres_connection import DriverError, PostgresConnection
 from autoreason.journal.rows import now
+from autoreason.settings import Models, Settings
 
 
 def database_of(url: str) -> str:
@@ -139,7 +142,7 @@ def test_a_newer_schema_asks_for_an_upgrade_and_is_left_as_it_is(url: str) -> No
     Journal.open(url, create=True).close()
     change(url, "UPDATE schema_version SET version = 99")
     for create in (True, False):
-        with pytest.raises(JournalError, match=r"\(schema 99, this one knows 2\); upgrade"):
+        with pytest.raises(JournalError, match=r"\(schema 99, this one knows 3\); upgrade"):
             Journal.open(url, create=create)
 
 
@@ -187,10 +190,8 @@ async def test_a_full_disk_is_one_sentence_and_the_next_reply_is_kept(
     assert len(journal.replies(RUN)) == 1
 
 
-async def test_a_lost_connection_reaches_everybody_who_waits_and_reading_goes_on(
-    postgres: Server, url: str
-) -> None:
-    journal = Journal.open(url, create=True)
+async def test_a_lost_connection_reaches_everybody_who_waits(postgres: Server, url: str) -> None:
+    journal = Journal.open(f"{url}&retry=0", create=True)
     create_run(journal, RUN)
     await journal.record_reply(RUN, a_request("before"), a_reply())
     disconnect(postgres, url)
@@ -203,15 +204,15 @@ async def test_a_lost_connection_reaches_everybody_who_waits_and_reading_goes_on
     assert re.fullmatch(sentence, str(results[0]))
     with pytest.raises(WritingFailed, match=sentence):
         journal.command(RUN, "stop")
-    with pytest.raises(WritingFailed, match="was lost"):
-        journal.runs()
-    assert list(journal.replies(RUN)) == ["before"]
     journal.close()
+    with Journal.open(url, create=False) as journal:
+        assert list(journal.replies(RUN)) == ["before"]
 
 
 def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
-    postgres: Server, url: str
+    postgres: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    never_look(monkeypatch)
     lost, other = Journal.open(url, create=True), Journal.open(url, create=True)
     create_run(lost, RUN)
     with lost.lock(RUN):
@@ -222,11 +223,103 @@ def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
         other.close()
         with Journal.open(url, create=False) as other, other.lock(RUN):
             seen = len(other.events(RUN))
-            with pytest.raises(WritingFailed):
+            with pytest.raises(WritingFailed, match=f"another process went on with {RUN} while"):
                 asyncio.run(lost.record_reply(RUN, a_request(), a_reply()))
             assert len(other.events(RUN)) == seen
             assert other.replies(RUN) == {}
     lost._reader.close()
+
+
+def never_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an idle process not notice that its connection was lost."""
+    monkeypatch.setattr("autoreason.journal.writer._LOOK", 1e6)
+
+
+def test_a_run_that_another_process_had_meanwhile_is_left_to_it(
+    postgres: Server, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never_look(monkeypatch)
+    lost = Journal.open(url, create=True)
+    create_run(lost, RUN)
+    with suppress(WritingFailed), lost.lock(RUN):
+        disconnect(postgres, url)
+        with Journal.open(url, create=False) as other, other.lock(RUN):
+            other.append(RUN, PassStarted(number=1, words=1))
+        for _ in range(2):
+            with pytest.raises(WritingFailed):
+                asyncio.run(lost.record_reply(RUN, a_request(), a_reply()))
+    assert lost.replies(RUN) == {}
+    lost._reader.close()
+
+
+def test_an_idle_process_locks_its_run_again(postgres: Server, url: str) -> None:
+    with Journal.open(url, create=True) as journal:
+        create_run(journal, RUN)
+        with journal.lock(RUN):
+            disconnect(postgres, url)
+            deadline = time.monotonic() + PATIENCE
+            while not journal.lock_owner(RUN):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            with Journal.open(url, create=False) as other, pytest.raises(RunLocked):
+                other.lock(RUN).__enter__()
+        assert journal.lock_owner(RUN) is None
+
+
+@pytest.mark.parametrize("committed_first", [False, True])
+async def test_what_was_under_way_when_the_connection_was_lost_is_applied_once(
+    postgres: Server, url: str, monkeypatch: pytest.MonkeyPatch, committed_first: bool
+) -> None:
+    name = "_leave_pipeline" if committed_first else "_send_rows"
+    usual, cuts = getattr(PostgresConnection, name), iter([True])
+
+    def cut(connection: PostgresConnection) -> None:
+        usual(connection)
+        if next(cuts, False):
+            disconnect(postgres, url)
+            while not connection.lost:
+                time.sleep(0.01)
+            raise DriverError("it was lost")
+
+    with Journal.open(url, create=True) as journal:
+        create_run(journal, RUN)
+        await journal.flush()
+        monkeypatch.setattr(PostgresConnection, name, cut)
+        journal.append(RUN, PassStarted(number=1, words=1))
+        journal.record_request(RUN, a_request())
+        async with journal.lock_async(RUN):
+            journal.command(RUN, "guide", "Be brief.")
+            await journal.record_reply(RUN, a_request(), a_reply())
+            assert journal.lock_owner(RUN)
+        assert journal.lock_owner(RUN) is None
+        assert (len(journal.events(RUN)), len(journal.replies(RUN))) == (1, 1)
+        assert [each.text for each in journal.pending_commands(RUN)] == ["Be brief."]
+    assert (committed(url, "asked"), committed(url, "locks"), committed(url, "writers")) == (
+        1,
+        0,
+        0,
+    )
+
+
+async def test_a_server_that_stays_away_is_given_up_after_a_while(
+    postgres: Server, url: str
+) -> None:
+    journal = Journal.open(f"{url}&retry=1", create=True)
+    create_run(journal, RUN)
+    postgres.execute(f"ALTER DATABASE {database_of(url)} ALLOW_CONNECTIONS false")
+    disconnect(postgres, url)
+    for _ in range(2):
+        with pytest.raises(WritingFailed, match=r"was lost .*when the server can be reached"):
+            await journal.record_reply(RUN, a_request(), a_reply())
+    with pytest.raises(WritingFailed, match="was lost"):
+        journal.runs()
+    journal.close()
+
+
+@pytest.mark.parametrize("retry", ["soon", "-1", "nan", "inf"])
+def test_what_is_no_time_to_try_again_is_one_sentence(retry: str) -> None:
+    with pytest.raises(InvalidInput, match=r"`retry` in .* is not a number of seconds"):
+        Journal.open(f"postgresql://nobody@/none?retry={retry}&host=/none", create=False)
 
 
 async def test_runs_go_on_while_one_waits_for_a_lock(journal: Journal, url: str) -> None:
@@ -290,10 +383,11 @@ async def test_a_change_that_is_refused_harms_no_later_one(journal: Journal) -> 
             pass
 
     row, event = (RUN, "A letter", now(), now(), "0", None), PassStarted(number=1, words=1)
+    settings = Settings(models=Models.judging("echo/echo"), seed=1)
     for number in range(8):
         refused, *locked = await asyncio.gather(
             journal._get_writer().commit(
-                RUN, writes.begin_run(row, codec.event_row(RUN, 1, event))
+                RUN, writes.begin_run(row, codec.event_row(RUN, 1, event), settings)
             ),
             *(lock(f"run-{number}-{each}") for each in range(2)),
             return_exceptions=True,
@@ -387,7 +481,7 @@ def durable(postgres: Server) -> Iterator[Server]:
 
 def test_what_was_awaited_survives_the_servers_crash(durable: Server) -> None:
     url = durable.create()
-    journal = Journal.open(url, create=True)
+    journal = Journal.open(f"{url}&retry=0", create=True)
     create_run(journal, RUN)
 
     async def write() -> int:

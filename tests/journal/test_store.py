@@ -6,6 +6,8 @@ import asyncio
 import re
 import sqlite3
 import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -17,9 +19,10 @@ from msgspec.structs import replace
 from tests.journal.samples import RUN, a_reply, a_request, create_run
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
-from autoreason.events import JobFinished, RunStarted
+from autoreason.events import JobFinished, RunResumed, RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
 from autoreason.journal import Journal, sql
+from autoreason.journal.listing import select_runs
 from autoreason.journal.location import locate
 from autoreason.journal.rows import now
 from autoreason.journal.run_names import new_name
@@ -256,13 +259,71 @@ async def test_cells_belong_to_their_suite_and_are_named_by_their_dot(journal: J
     assert [row.id for row in reversed(journal.runs(None, cells=True))] == others
 
 
+@contextmanager
+def counting(journal: Journal) -> Iterator[list[int]]:
+    """How many rows each look at a journal gives."""
+    read: list[int] = []
+    look = journal._read
+
+    def count(*given: Any) -> list[tuple[Any, ...]]:
+        rows = look(*given)
+        read.append(len(rows))
+        return rows
+
+    with patch.object(journal, "_read", count):
+        yield read
+
+
 def test_listing_runs_never_reads_a_reply(file_journal: Journal) -> None:
     connection = sqlite3.connect(file_journal.path)
     connection.create_aggregate("exact_sum", 1, lambda: None)  # type: ignore[arg-type, return-value]
-    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", (None, 20, 0)).fetchall())
+    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql.RUNS}", ("[]",)).fetchall())
     connection.close()
     assert "USING COVERING INDEX replies_spent" in plan
-    assert "USING INDEX runs_without_cells" in plan
+
+
+@pytest.mark.parametrize(
+    ("conditions", "values", "index"),
+    [
+        ((), (), "runs_without_cells"),
+        ((sql.IN_STATE,), ("[]",), "runs_by_status"),
+        ((sql.OR_LIVE,), ("[]", "[]"), "runs_without_cells"),
+        ((sql.FOUND,), ("%zebra%",), "runs_without_cells"),
+        ((sql.USED,), ("%zzz%",), "runs_without_cells"),
+    ],
+)
+def test_runs_are_looked_for_by_an_index_and_in_no_other_table(
+    file_journal: Journal, conditions: tuple[str, ...], values: tuple[str, ...], index: str
+) -> None:
+    statement = sql.page_of_runs(sql.NO_CELL, *conditions)
+    with closing(sqlite3.connect(file_journal.path)) as connection:
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {statement}", (*values, 20, 0)).fetchall()
+    plan = " ".join(str(detail) for *_, detail in rows)
+    assert f"INDEX {index}" in plan
+    assert not re.search(r"events|replies|asked|pieces|SCAN runs(?! USING)", plan)
+
+
+async def test_what_no_run_matches_is_found_without_reading_any(journal: Journal) -> None:
+    journal.delete_run(RUN)
+    for number in range(30):
+        name = await journal.begin_run(f"Straße {number}", "0", STARTED)
+    journal.append(name, RunResumed(settings=replace(STARTED.settings, strategy="judge")))
+    await journal.flush()
+    with patch.object(journal, "settings", side_effect=AssertionError), counting(journal) as read:
+        searches: list[dict[str, Any]] = [
+            {"model": "zzz"},
+            {"strategy": "lab"},
+            {"search": "qqq"},
+            {"search": "e_2"},
+            {"states": ("converged", "stopped")},
+            {"states": ("live",)},
+        ]
+        for wanted in searches:
+            assert [*select_runs(journal, **wanted)] == []
+    assert sum(read) == 0
+    assert [row.id for row in select_runs(journal, strategy="judge")] == [name]
+    assert len([*select_runs(journal, search="STRASSE 2")]) == 11
+    assert len([*select_runs(journal, model="ho/ec")]) == 30
 
 
 def test_a_list_reads_as_much_as_is_taken_of_it(journal: Journal) -> None:
@@ -276,17 +337,10 @@ def test_a_list_reads_as_much_as_is_taken_of_it(journal: Journal) -> None:
     assert [row.id for row in journal.iter_runs(suite="run-069")] == cells[::-1]
     assert [row.id for row in journal.iter_runs(cells=True)] == [*cells[::-1], *names[::-1], RUN]
     assert [row.has_cells for row in journal.runs(2)] == [True, False]
-    read: list[int] = []
-    look = journal._read
-
-    def count(*given: Any) -> list[tuple[Any, ...]]:
-        rows = look(*given)
-        read.append(len(rows))
-        return rows
-
-    with patch.object(journal, "_read", count):
+    with counting(journal) as read:
         assert [row.id for row in islice(journal.iter_runs(), 20)] == names[:-21:-1]
-    assert sum(read) < 25
+    # Their names, and what is recorded of them.
+    assert sum(read) < 45
 
 
 def test_an_outline_leaves_out_what_came_of_cells(journal: Journal) -> None:

@@ -142,6 +142,27 @@ async def test_what_a_process_had_is_free_again_when_it_is_gone() -> None:
         each.cancel()
 
 
+async def test_what_was_under_way_in_a_process_that_is_gone_counts_until_it_is_asked_again() -> (
+    None
+):
+    gate = CallGate(BudgetTracker(Budget(calls=3)))
+    gone, other = Process(gate), Process(gate)
+    for _ in range(2):
+        await gone.budget.reserve(UPPER)
+    waiting = asyncio.create_task(other.budget.reserve(UPPER))
+    gone.session.abandon()
+    first = await asyncio.wait_for(waiting, 5)
+    again = [await other.budget.reserve(UPPER._replace(calls=0)) for _ in range(2)]
+    other.budget.settle(again[0], REPLY)
+    other.budget.release(again[1])
+    other.budget.settle(first, REPLY)
+    await settle()
+    assert gate.budget
+    assert gate.budget.used.calls == 3
+    with pytest.raises(BudgetReached, match="the limit of 3 calls is reached"):
+        await other.budget.reserve(UPPER)
+
+
 async def test_a_gate_that_replaces_another_counts_what_that_one_had_granted() -> None:
     before = Process(CallGate(BudgetTracker(Budget(calls=3)), small_limiter))
     for _ in range(2):

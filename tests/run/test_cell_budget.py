@@ -25,6 +25,26 @@ async def test_a_limit_counts_every_suite_that_was_added_to(journal: Journal) ->
         assert budget.used.calls == calls
 
 
+async def test_calls_under_way_at_a_kill_count_until_they_are_answered(journal: Journal) -> None:
+    create_run(journal, "one")
+    create_run(journal, "one.0001")
+    for key, replies in (("lost", 0), ("lost", 0), ("also", 0), ("answered", 1)):
+        journal.record_request("one.0001", a_request(key))
+        if replies:
+            await journal.record_reply("one.0001", a_request(key), a_reply())
+    for calls in (3, 3):
+        budget = open_budget(journal, Budget(calls=9), "one")
+        assert budget is not None
+        assert budget.used.calls == calls
+        await journal.flush()
+        journal.record_request("one.0001", a_request("also"))
+    await journal.record_reply("one.0001", a_request("also"), a_reply())
+    await journal.record_reply("one.0001", a_request("lost"), a_reply())
+    budget = open_budget(journal, Budget(calls=9), "one")
+    assert budget is not None
+    assert budget.used.calls == 3
+
+
 async def test_a_time_limit_counts_every_suite_that_was_added_to(journal: Journal) -> None:
     settings = Settings(models=Models.judging("echo/echo"), seed=1)
     started = RunStarted(task=Task(brief="a"), settings=settings, prompts={}, version="")

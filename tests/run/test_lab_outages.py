@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from tests.journal.test_postgres import disconnect
+from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.runs import lend
 from tests.run.suites import SMALL, CountedModel, run_suite
 from tools.postgres import Server
@@ -82,9 +86,32 @@ async def test_a_server_that_goes_away_is_a_pause(
     tmp_path: Path, postgres: Server, postgres_url: str
 ) -> None:
     said = await break_and_go_on(
-        tmp_path, postgres_url, lambda _: disconnect(postgres, postgres_url)
+        tmp_path, f"{postgres_url}&retry=0", lambda _: disconnect(postgres, postgres_url)
     )
     assert "when the server can be reached" in said
+
+
+async def test_a_suite_in_several_processes_outlives_a_restart_of_its_server(
+    tmp_path: Path, own_server: Server
+) -> None:
+    url = own_server.create()
+    async with CountingServer(delay=0).serving() as server:
+        with Journal.open(url, create=True) as journal:
+            whole = await run_suite(tmp_path, journal, model=ADDRESS, base_url=server.url)
+            asked, server.asked = server.asked, Counter()
+            run = run_suite(tmp_path, journal, model=ADDRESS, base_url=server.url, workers=2)
+            running = asyncio.create_task(run)
+            server.answers = whole.calls + 10
+            while server.answered < server.answers:
+                assert not running.done(), running.result()
+                await asyncio.sleep(0.02)
+            await asyncio.to_thread(own_server.restart)
+            server.answers = inf
+            result = await running
+            assert result.status == "done"
+            assert result.report.pairs == whole.report.pairs
+            assert server.asked == asked
+            assert (await replay_async(result.run, journal=journal)).same
 
 
 async def test_a_second_scheduler_on_another_host_is_refused(

@@ -343,6 +343,22 @@ async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(
         assert server.asked == whole.asked
 
 
+def test_rays_own_lines_are_not_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worker = module("ray._private.worker")
+    logging_module = module("ray._private.ray_logging")
+    monkeypatch.setattr(worker, "_worker_logs_enabled", True)
+    # As with RAY_DEDUP_LOGS=0.
+    monkeypatch.setattr(logging_module, "RAY_DEDUP_LOGS", False)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(InvalidInput, match="no Ray cluster"):
+        ray_cells.connect("127.0.0.1:1")
+    line = {"lines": ["Task CellActor.run failed."], "pid": "raylet", "is_err": False}
+    worker.print_to_stdstream(line, ignore_prefix=False)
+    assert capsys.readouterr() == ("", "")
+
+
 async def test_what_cannot_run_on_a_cluster_is_refused_in_one_sentence(
     tmp_path: Path, journal: Journal, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

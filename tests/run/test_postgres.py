@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from autoreason.errors import WritingFailed
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.replay import replay
+from autoreason.run.replay import replay, replay_async
 
 
 class Recorder:
@@ -40,15 +41,16 @@ class Recorder:
 class Severing(Recorder):
     """A model during whose answers the server goes away once."""
 
-    def __init__(self, server: Server, url: str, after: int) -> None:
+    def __init__(self, cut: Callable[[], None], after: int) -> None:
         super().__init__()
-        self._cut = lambda: disconnect(server, url)
+        self._cuts = iter([cut])
         self._after = after
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer; when that reply is to be recorded, the server is gone."""
         if len(self.asked) == self._after:
-            await asyncio.to_thread(self._cut)
+            for cut in self._cuts:
+                await asyncio.to_thread(cut)
         return await super().ask(request, on_signal)
 
 
@@ -77,8 +79,8 @@ async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
         whole = await start_run(journal, scripted())
         story = told(journal, whole.run)
     for after in (0, 3, 7):
-        model = Severing(postgres, postgres_url, after)
-        journal = Journal.open(postgres_url, create=True)
+        model = Severing(lambda: disconnect(postgres, postgres_url), after)
+        journal = Journal.open(f"{postgres_url}&retry=0", create=True)
         with (
             pytest.raises(WritingFailed, match=r"was lost .*; when the server can be reached"),
             journal,
@@ -94,6 +96,21 @@ async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
             assert not before.intersection(again.asked)
             assert result.text == whole.text
             assert told(journal, run) == story
+
+
+async def test_a_run_goes_on_when_its_server_was_restarted_and_asks_nothing_again(
+    own_server: Server,
+) -> None:
+    url = own_server.create()
+    with Journal.open(url, create=True) as journal:
+        whole = await start_run(journal, scripted())
+        model = Severing(own_server.restart, after=5)
+        result = await start_run(journal, model)
+        assert (result.text, result.status) == (whole.text, whole.status)
+        assert told(journal, result.run) == told(journal, whole.run)
+        assert sorted(model.asked) == sorted(journal.replies(whole.run))
+        assert (await replay_async(result.run, journal=journal)).same
+        assert not journal.find(result.run).live
 
 
 async def test_a_recorded_run_replays_and_a_result_knows_its_server(postgres_url: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from decimal import Decimal
 from typing import Any
 
@@ -25,6 +25,7 @@ from autoreason.run.cell_messages import (
     FromGate,
     Granted,
     Opening,
+    Recall,
     Release,
     Reserve,
     Settle,
@@ -66,6 +67,7 @@ class Worker:
         self._lock.__enter__()
         self.epoch = 0
         self._answers: list[Granted] = []
+        self.heard: list[FromGate] = []
 
     def die(self) -> None:
         """Lose the session, and so the lock."""
@@ -90,12 +92,17 @@ class Worker:
         """So many answers."""
         async with asyncio.timeout(PATIENCE):
             while len(self._answers) < number:
-                assert self._hear(await gate.poll(self.name, self.epoch))
+                await self.hear(gate)
         answers, self._answers = self._answers, []
         return answers
 
+    async def hear(self, gate: GateActor) -> None:
+        """What the gate says next."""
+        assert self._hear(await gate.poll(self.name, self.epoch))
+
     def _hear(self, data: bytes | None) -> bool:
         answers = msgspec.json.decode(data or b"[]", type=list[FromGate])
+        self.heard += answers
         self._answers += [each for each in answers if isinstance(each, Granted)]
         return data is not None
 
@@ -107,6 +114,8 @@ class Cluster:
         self._url = url
         self._gates: list[GateActor] = []
         self._workers: list[Worker] = []
+        self.drivers: dict[str, ExitStack] = {}
+        """The locks of suites."""
 
     def worker(self, name: str, suite: str = SUITE, **budget: Any) -> Worker:
         """Another worker."""
@@ -135,11 +144,15 @@ class Cluster:
 async def cluster(postgres_url: str) -> AsyncIterator[Cluster]:
     """On a journal of its own, with two suites."""
     with Journal.open(postgres_url, create=True) as journal:
-        create_run(journal, SUITE)
-        create_run(journal, OTHER_SUITE)
-    cluster = Cluster(postgres_url)
-    yield cluster
-    await cluster.close()
+        cluster = Cluster(postgres_url)
+        for suite in (SUITE, OTHER_SUITE):
+            create_run(journal, suite)
+            cluster.drivers[suite] = ExitStack()
+            cluster.drivers[suite].enter_context(journal.lock(suite))
+        yield cluster
+        await cluster.close()
+        for driver in cluster.drivers.values():
+            driver.close()
 
 
 def place(number: int) -> Enter:
@@ -147,7 +160,7 @@ def place(number: int) -> Enter:
 
 
 def money(number: int) -> Reserve:
-    return Reserve(number=number, run=CELL, tokens=100, cost=None)
+    return Reserve(number=number, run=CELL, upper=CostBound(1, 100, None))
 
 
 async def record(journal: Journal, *, new: bool = True, key: str = "draft/try/0") -> None:
@@ -195,6 +208,27 @@ async def test_a_dead_workers_places_are_free_again_and_what_it_recorded_counts(
     await other.tell(gate, Settle(number=4, reply=REPLY), Settle(number=5, reply=REPLY))
     (refused,) = await other.granted(gate, 1)
     assert refused.limit == "calls"
+
+
+async def test_a_suite_whose_process_is_gone_is_granted_nothing(cluster: Cluster) -> None:
+    one, other = cluster.worker("one"), cluster.worker("other", OTHER_SUITE)
+    gate = cluster.gate()
+    await one.declare(gate)
+    await other.declare(gate)
+    await one.tell(gate, place(1))
+    assert await one.granted(gate, 1) == [Granted(number=1, spare=True)]
+    cluster.drivers[SUITE].close()
+    async with asyncio.timeout(PATIENCE):
+        while Recall(provider="acme") not in one.heard:
+            await one.hear(gate)
+    await one.tell(gate, place(2))
+    polling = asyncio.create_task(one.granted(gate, 1))
+    await other.tell(gate, place(1))
+    assert await other.granted(gate, 1)
+    await asyncio.sleep(0.5)
+    assert not polling.done()
+    with one.journal.lock(SUITE):
+        assert [each.number for each in await polling] == [2]
 
 
 async def test_a_cell_that_goes_on_elsewhere_is_counted_from_the_record(cluster: Cluster) -> None:
@@ -278,6 +312,6 @@ async def test_a_worker_that_dies_after_its_suite_was_resumed_leaves_the_new_lim
     await one.tell(gate, Settle(number=1, reply=REPLY), Settle(number=2, reply=REPLY))
     other = cluster.worker("other", calls=2)
     await other.declare(gate)
-    await other.tell(gate, Reserve(number=1, run=f"{SUITE}.0002", tokens=100, cost=None))
+    await other.tell(gate, Reserve(number=1, run=f"{SUITE}.0002", upper=CostBound(1, 100, None)))
     (refused,) = await other.granted(gate, 1)
     assert refused.limit == "calls"

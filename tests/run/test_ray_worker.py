@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from pathlib import Path
 
 from autoreason.journal import Journal
@@ -10,7 +11,6 @@ from autoreason.run.cell_messages import Opening, start_cell
 from autoreason.run.cell_worker import CellWorker
 from autoreason.run.cells import CellRun
 from autoreason.run.gate_client import GateClient
-from autoreason.run.ray_worker import run_alone
 from autoreason.settings import Models, Settings
 from autoreason.task import Task
 
@@ -25,7 +25,7 @@ async def test_a_cell_that_two_workers_are_sent_is_run_once(tmp_path: Path) -> N
     message = start_cell(cell, limited=False)
     opening = Opening(journal=url, base_url=None, allow_http=False)
     workers = [CellWorker(opening, GateClient(lambda _: None)) for _ in range(3)]
-    ended = await asyncio.gather(*(run_alone(worker, message) for worker in workers))
+    ended = await asyncio.gather(*(worker.run_alone(message, inf) for worker in workers))
     assert ended[0].result
     assert ended[0].result.finished
     assert ended[1:] == ended[:1] * 2

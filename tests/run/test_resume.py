@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.journal.samples import a_request
 from tests.run.runs import scripted
 
 from autoreason.errors import InvalidInput, UnknownRun
@@ -37,6 +38,19 @@ async def test_a_paused_run_goes_on_from_a_file_by_a_part_of_its_name(tmp_path: 
     assert result.calls > 2
     assert isinstance(events[1], RunResumed)
     assert (await replay_async(paused.run, journal=file)).same
+
+
+async def test_a_call_under_way_at_a_kill_counts_until_it_is_asked_again(tmp_path: Path) -> None:
+    with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
+        paused = await refine_async("Write.", "echo/echo", journal=journal, **SHORT)
+        for key in ("pass/9/critic/0/try/0", "pass/1/reviser/try/0"):
+            journal.record_request(paused.run, a_request(key))
+        await journal.flush()
+        # The first is never asked again, the second as the next call.
+        for limit, calls in ((3, 2), (4, 3), (5, 4)):
+            budget = Budget(calls=limit)
+            result = await resume_async(paused.run, journal=journal, budget=budget)
+            assert (result.status, result.calls) == ("budget", calls)
 
 
 async def test_a_model_given_as_an_object_takes_over(tmp_path: Path) -> None:

@@ -41,6 +41,16 @@ class Connection(Protocol):
     def stream(self, statement: str) -> Iterable[Row]:
         """Rows of a whole table, a few at a time."""
 
+    @property
+    def lost(self) -> bool:
+        """Whether it was lost, as far as that shows without asking the server."""
+
+    def recover(self, error: Exception) -> bool:
+        """Connect again where the connection was lost; returns whether the last transaction was committed.
+
+        Raises any other error, and `RunLocked` where another process has taken one of its locks.
+        """
+
     def begin(self) -> None: ...
     def commit(self) -> None: ...
     def roll_back(self) -> None: ...

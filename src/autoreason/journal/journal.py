@@ -14,13 +14,14 @@ from contextlib import (
 )
 from datetime import datetime
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
@@ -150,7 +151,7 @@ class Journal:
         run, at = name or self.new_run_id(), now()
         row = (run, codec.write_text(title), at, at, version, started.forked_from)
         first = codec.event_row(run, 1, started)
-        await self._get_writer().commit(run, writes.begin_run(row, first))
+        await self._get_writer().commit(run, writes.begin_run(row, first, started.settings))
         self._last_seq[run] = 1
         return run
 
@@ -158,14 +159,14 @@ class Journal:
         """The run named by a whole name, its beginning, its last words, `last` or `@2`; a cell only by its dot."""
         if self.has(name):
             return self.row(name)
-        which = sql.NEWEST_IDS_AND_CELLS if run_names.is_cell(name) else sql.NEWEST_IDS
-        newest = self._read(which, (run_names.age_of(name) or _MAX_INTEGER,))
+        which = () if run_names.is_cell(name) else (sql.NO_CELL,)
+        newest = self._read(sql.page_of_runs(*which), (run_names.age_of(name) or _MAX_INTEGER, 0))
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
     def row(self, run: str) -> RunRow:
         """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
-        (row,) = self._read(sql.RUN, (run,))
+        (row,) = self._read(sql.RUNS, (_list([run]),))
         with journal_errors(self._store, run):
             return self._with_cells(run_from(row, live))
 
@@ -229,29 +230,49 @@ class Journal:
         self, limit: int | None = 20, status: Status | None = None, *, cells: bool = False
     ) -> list[RunRow]:
         """The newest runs first, all of them where `limit` is None; cells of suites only if asked for."""
-        return list(islice(self.iter_runs(status, cells=cells, page=limit), limit))
+        states = (status,) if status else ()
+        return list(islice(self.iter_runs(states, cells=cells, page=limit), limit))
 
     def iter_runs(
         self,
-        status: Status | None = None,
+        states: Collection[str] = (),
         *,
+        search: str | None = None,
+        uses: Collection[str] = (),
         cells: bool = False,
         suite: str | None = None,
         page: int | None = None,
     ) -> Iterator[RunRow]:
-        """The newest runs first, or the cells of a suite; no more is read than is used, give or take a page."""
-        statement = sql.CELLS if suite else sql.RUNS_AND_CELLS if cells else sql.RUNS
+        """The newest runs first, or the cells of a suite; no more is read than is used, give or take a page.
+
+        Of what is searched for, and of states, there may be others among them.
+        """
         live = self.locked_runs()
+        where: dict[str, tuple[str, ...]] = {}
+        if suite or not cells:
+            where |= {sql.A_CELL: (suite, suite)} if suite else {sql.NO_CELL: ()}
+        if states:
+            statuses = {"running" if state == "killed" else state for state in states}
+            where |= (
+                {sql.OR_LIVE: (_list(statuses), _list(live))}
+                if "live" in states
+                else {sql.IN_STATE: (_list(statuses),)}
+            )
+        if search:
+            where[sql.FOUND] = (_within(search.casefold()),)
+        if uses:
+            where[sql.USED] = (_within(*uses),)
+        statement, values = sql.page_of_runs(*where), [*chain(*where.values())]
         seen: set[str] = set()
         size, offset = min(page or _FIRST_PAGE, _MAX_PAGE), 0
-        while rows := self._read(statement, (suite or status, size, offset)):
+        while names := [run for (run,) in self._read(statement, (*values, size, offset))]:
             with journal_errors(self._store):
-                found = [run_from(row, live) for row in rows]
+                found = [run_from(row, live) for row in self._read(sql.RUNS, (_list(names),))]
             # A run that began meanwhile moves the others on.
             yield from (self._with_cells(row) for row in found if row.id not in seen)
-            if len(rows) < size:
+            if len(names) < size:
                 return
-            seen.update(row.id for row in found)
+            seen.update(names)
             size, offset = min(2 * size, _MAX_PAGE), offset + size
 
     def _with_cells(self, row: RunRow) -> RunRow:
@@ -327,6 +348,8 @@ class Journal:
                 ((self._last_seq[run],),) = self._read(sql.LAST_SEQ, (run,))
             seq = self._last_seq[run] + 1
             writer.send(run, writes.add_event(codec.event_row(run, seq, event)))
+            if isinstance(event, RunResumed):
+                writer.send(run, writes.describe_run(run, event.settings))
             self._last_seq[run] = seq
         return seq
 
@@ -381,6 +404,10 @@ class Journal:
                 PendingRequest(key, role, model, datetime.fromisoformat(at))
                 for key, role, model, at in rows
             ]
+
+    def cells_in_flight(self, suite: str) -> dict[str, int]:
+        """How many requests of each cell of a suite have no reply."""
+        return {str(run): int(number) for run, number in self._read(sql.CELLS_IN_FLIGHT, (suite,))}
 
     async def record_reply(self, run: str, request: Request, reply: Reply) -> None:
         """Record a reply; it is on the disk when this returns."""
@@ -496,7 +523,11 @@ class Journal:
 
     def _with_reader(self, read: Callable[[Connection], T], run: str | None = None) -> T:
         with self._reader_lock, journal_errors(self._store, run):
-            result = read(self._reader.connection)
+            try:
+                result = read(self._reader.connection)
+            except self._store.Error as error:
+                self._reader.connection.recover(error)
+                result = read(self._reader.connection)
             self._reader.check()
             return result
 
@@ -508,3 +539,12 @@ class Journal:
                         raise InvalidInput(f"there is no journal at {self.place} to write to yet")
                     self._writer = Writer(self._store.open_writer(), self._store)
         return self._writer
+
+
+def _list(names: Collection[str]) -> str:
+    return msgspec.json.encode(list(names)).decode()
+
+
+def _within(*texts: str) -> str:
+    """A pattern of texts that contain these in turn."""
+    return "%{}%".format("%".join(re.sub(r"([\\%_])", r"\\\1", text) for text in texts))

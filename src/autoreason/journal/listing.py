@@ -37,7 +37,14 @@ def select_runs(
     unknown = set(states) - set(STATES)
     if unknown:
         raise InvalidInput(f"no status {min(unknown)!r}; it is one of {', '.join(STATES)}")
-    rows = journal.iter_runs(cells=cells, suite=find_suite(journal, suite).id if suite else None)
+    rows = journal.iter_runs(
+        # Only a run that cannot be read is damaged, and that is recorded nowhere.
+        () if "damaged" in states else states,
+        search=search,
+        uses=[each for each in (strategy, model) if each],
+        cells=cells,
+        suite=find_suite(journal, suite).id if suite else None,
+    )
     return (
         row
         for row in takewhile(lambda row: since is None or row.created >= since, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from hashlib import blake2b
 
@@ -39,29 +39,6 @@ _MIGRATING = _lock_key("autoreason: migrating")
 _WRITING = _lock_key("autoreason: writing")
 
 
-class _PostgresReader:
-    """A connection that only reads; it is opened again after it was lost."""
-
-    def __init__(self, reconnect: Callable[[], PostgresConnection]) -> None:
-        self._reconnect: Callable[[], PostgresConnection] | None = reconnect
-        self._connection = reconnect()
-
-    @property
-    def connection(self) -> Connection:
-        """As it is, or a new one."""
-        if self._connection.closed and self._reconnect:
-            self._connection = self._reconnect()
-        return self._connection
-
-    def check(self) -> None:
-        """Nothing to check: the server shows what is committed."""
-
-    def close(self) -> None:
-        """End the session."""
-        self._reconnect = None
-        self._connection.close()
-
-
 class PostgresStore:
     """A database of PostgreSQL."""
 
@@ -91,14 +68,20 @@ class PostgresStore:
     def open_reader(self) -> Source:
         """Read it; one that is not there is empty."""
         self._empty = not self.exists()
-        return Reader(None) if self._empty else _PostgresReader(self._reconnect)
-
-    def _reconnect(self) -> PostgresConnection:
+        if self._empty:
+            return Reader(None)
         with self._errors():
             return self._connect_checked()
 
     def open_writer(self, *, alone: bool = False) -> PostgresConnection:
         """A connection whose commits reach the disk; alone, while no other process writes."""
+        connection = self._open_writer(alone=alone)
+        connection.reopen = self._open_writer
+        with self._errors():
+            connection.identify()
+        return connection
+
+    def _open_writer(self, *, alone: bool = False) -> PostgresConnection:
         with self._errors():
             connection = self._connect_checked()
             try:
@@ -169,6 +152,7 @@ class PostgresStore:
     def _connect_checked(self) -> PostgresConnection:
         """A connection to a database with a journal, without migrating it."""
         connection = connect(self.place)
+        connection.reopen = self._connect_checked
         try:
             if not self._find(connection):
                 raise JournalError(f"{self.place} has no journal any more; {NAME_ANOTHER}")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import select
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from math import inf, nan
+from secrets import randbits
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 import msgspec
 
-from autoreason.errors import InvalidInput, JournalError, WritingFailed
+from autoreason.errors import InvalidInput, JournalError, RunLocked, WritingFailed
 from autoreason.journal import postgres_sql as sql
 from autoreason.journal.connections import Repeat, Row, Violation
 from autoreason.journal.error_messages import NAME_ANOTHER, closed_error, damage_error
@@ -44,6 +48,10 @@ _OPTIONS = (
     " -c tcp_user_timeout=10000"
     " -c synchronous_commit=on -c lock_timeout=60s"
 )
+_RETRY = re.compile(r"([?&])retry=([^&]*)(&|$)")
+_PATIENCE = 120.0
+"""Seconds for which a lost connection is tried again, unless the URL says otherwise."""
+_RETRY_PAUSE = 0.25
 _MAX_ROWS = 1000
 """Rows that are sent together."""
 _encode = msgspec.json.Encoder().encode
@@ -61,9 +69,10 @@ class PostgresConnection(PieceWriter):
     again carefully: each change waits for its statements, and is undone alone if it fails.
     """
 
-    def __init__(self, raw: psycopg.Connection[Row]) -> None:
+    def __init__(self, raw: psycopg.Connection[Row], patience: float) -> None:
         super().__init__()
         self._raw = raw
+        self._patience = patience
         self._pipeline: AbstractContextManager[psycopg.Pipeline] | None = None
         self._careful = False
         self._pieces: dict[str, str] = {}
@@ -71,6 +80,15 @@ class PostgresConnection(PieceWriter):
         """New in this transaction, by the statement that inserts them; sent before it is committed, as pieces are."""
         self._unlocks: list[Row] = []
         """Locks to release when this transaction has ended."""
+        self._locking: list[tuple[Row, psycopg.Cursor[Row]]] = []
+        """Locks that this transaction asks for."""
+        self._locks: dict[int, Row] = {}
+        """Locks of this session, by key."""
+        self._writer = self._batch = 0
+        self.reopen: Callable[[], PostgresConnection] | None = None
+        """Opens another session in place of one that was lost."""
+        self._lost_at: float | None = None
+        """None again after the next commit."""
         self._nothing = raw.cursor()
 
     @property
@@ -83,6 +101,76 @@ class PostgresConnection(PieceWriter):
         """Whether it was closed, or lost."""
         return self._raw.closed
 
+    @property
+    def lost(self) -> bool:
+        """Whether the session was lost, as far as that shows without asking the server."""
+        with suppress(psycopg.Error):
+            while not self.closed and select.select([self._raw], [], [], 0)[0]:
+                self._raw.pgconn.consume_input()
+        return self.closed
+
+    @property
+    def connection(self) -> PostgresConnection:
+        """To read with."""
+        return self
+
+    def check(self) -> None:
+        """Nothing to check: the server shows what is committed."""
+
+    def identify(self) -> None:
+        """Note every commit under a number, which this session has locked."""
+        self._writer = randbits(62)
+        self._take(self._writer)
+
+    def _take(self, key: int) -> bool:
+        ((taken,),) = self.send(sql.ALONE, (key,)).fetchall()
+        return bool(taken)
+
+    def recover(self, error: Exception) -> bool:
+        """Go on in another session after this one was lost; returns whether its last transaction was committed."""
+        since = self._lost_at = self._lost_at or monotonic()
+        reopen = self.reopen if self._was_lost(error) else None
+        if reopen is None or monotonic() >= since + self._patience:
+            raise error
+        # Once given up it stays so: what was to be written is lost to its callers.
+        self.reopen = None
+        with suppress(psycopg.Error):
+            self.roll_back()
+        while True:
+            try:
+                committed = self._take_over(reopen())
+            except (JournalError, psycopg.Error):
+                if monotonic() + _RETRY_PAUSE >= since + self._patience:
+                    raise error from None
+                sleep(_RETRY_PAUSE)
+            else:
+                self.reopen, self._lost_at = reopen, since if self._writer else None
+                return committed
+
+    def _was_lost(self, error: Exception) -> bool:
+        # A server that ends says so, and is gone a moment later.
+        return self.lost or str(getattr(error, "sqlstate", "")).startswith("57P")
+
+    def _take_over(self, other: PostgresConnection) -> bool:
+        """Go on in this session, with the same locks."""
+        with ExitStack() as exits:
+            exits.callback(other._raw.close)
+            # Until then the server works on what it was sent.
+            if self._writer and not other._take(self._writer):
+                raise psycopg.OperationalError("the server has not noticed yet that it was lost")
+            marked = other.send(sql.MARKED, (self._writer, self._batch)).fetchall()
+            if marked:
+                self._note_locks()
+            for run, key, owner in self._locks.values():
+                # Another process may have had it until this moment.
+                if not (other._take(key) and other.send(sql.IS_OWNER, (run, owner)).fetchall()):
+                    raise RunLocked(
+                        f"another process went on with {run} while the connection was lost; wait for it"
+                    )
+            exits.pop_all()
+        self._raw = other._raw
+        return bool(marked)
+
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
         """Send a statement of `sql`."""
         if statement == sql.UNLOCK_AT_END:
@@ -94,7 +182,10 @@ class PostgresConnection(PieceWriter):
             if len(rows) == _MAX_ROWS:
                 self._send_rows()
             return self._nothing
-        return self.send(sql.translate(statement), values)
+        cursor = self.send(sql.translate(statement), values)
+        if statement == sql.LOCK:
+            self._locking.append((tuple(values), cursor))
+        return cursor
 
     def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Row]:
         """Send a statement as it is."""
@@ -118,6 +209,8 @@ class PostgresConnection(PieceWriter):
         self._pieces.clear()
         self._rows.clear()
         self._unlocks.clear()
+        self._locking.clear()
+        self._batch += 1
         if self._raw.broken:
             raise psycopg.OperationalError("the server is gone")
         if not self._careful:
@@ -149,13 +242,24 @@ class PostgresConnection(PieceWriter):
         """Commit a transaction; on the server's disk when this returns."""
         with self._repeating():
             self._send_rows()
+            if self._writer:
+                self.send(sql.MARK, (self._writer, self._batch))
             committed = self.send("COMMIT")
             self._unlock()
             self._leave_pipeline()
             # A transaction that has failed is undone, and that is no error.
             if committed.statusmessage != "COMMIT":
                 raise psycopg.OperationalError("the transaction was undone")
+        self._note_locks()
         self._careful = False
+        self._lost_at = None
+
+    def _note_locks(self) -> None:
+        for values, cursor in self._locking:
+            if cursor.rowcount == 1:
+                self._locks[values[1]] = values
+        for (key,) in self._unlocks:
+            self._locks.pop(key, None)
 
     def _send_rows(self) -> None:
         for statement, rows in self._rows.items():
@@ -224,6 +328,10 @@ class PostgresConnection(PieceWriter):
 
     def close(self) -> None:
         """End the session, and with it every lock of its runs."""
+        self.reopen = None
+        if self._writer:
+            with suppress(psycopg.Error):
+                self.send(sql.FORGET_WRITER, (self._writer,))
         self._raw.close()
 
     @contextmanager
@@ -232,8 +340,8 @@ class PostgresConnection(PieceWriter):
         careful = self._pipeline is None
         try:
             yield
-        except psycopg.Error:
-            if careful or self.closed:
+        except psycopg.Error as error:
+            if careful or self._was_lost(error):
                 raise
             self._undo()
             self._careful = True
@@ -252,8 +360,16 @@ class PostgresConnection(PieceWriter):
 
 def connect(place: ServerUrl) -> PostgresConnection:
     """A new session, or a sentence on why there is none."""
+    retry = _RETRY.search(place.url)
     try:
-        given = psycopg.conninfo.conninfo_to_dict(place.url)
+        patience = float(retry[2]) if retry else _PATIENCE
+    except ValueError:
+        patience = nan
+    if not 0 <= patience < inf:
+        raise InvalidInput(f"`retry` in {place} is not a number of seconds; write `retry=120`")
+    url = _RETRY.sub(lambda found: found[1] if found[3] else "", place.url)
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         raise InvalidInput(
             f"{place} is not a URL of PostgreSQL; write postgresql://user@host/database"
@@ -265,7 +381,7 @@ def connect(place: ServerUrl) -> PostgresConnection:
     except psycopg.Error as error:
         raise _explain_refusal(place, str(error)) from None
     raw.server_cursor_factory = psycopg.RawServerCursor
-    return PostgresConnection(raw)
+    return PostgresConnection(raw, patience)
 
 
 def explain_postgres_error(

@@ -89,11 +89,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX commands_pending ON commands (run) WHERE taken_by IS NULL",
         # Under its digest: a writer need not ask for a number.
         f"CREATE TABLE pieces (id {_TEXT} PRIMARY KEY, text TEXT NOT NULL)",
-        # Who has a run locked. Not logged: a server that crashed has released every lock.
+        # Who has a run locked, or had when its session was lost.
         f"CREATE UNLOGGED TABLE locks (run {_TEXT} PRIMARY KEY, key BIGINT NOT NULL, owner TEXT NOT NULL)",
     ),
     # A list of the newest runs need not read past the cells of suites.
     ("CREATE INDEX runs_without_cells ON runs (created, rowid) WHERE id NOT LIKE '%.%'",),
+    # What a session that was lost has committed, and whether its locks were taken by another meanwhile.
+    (
+        "CREATE TABLE writers (id BIGINT PRIMARY KEY, batch BIGINT NOT NULL)",
+        "ALTER TABLE locks SET LOGGED",
+        "ALTER TABLE runs ADD COLUMN search TEXT, ADD COLUMN uses TEXT",
+        "CREATE INDEX runs_by_status ON runs (status, created, rowid) WHERE id NOT LIKE '%.%'",
+    ),
 )
 """From each schema version to the next; the table `schema_version` counts how many were applied."""
 
@@ -136,12 +143,19 @@ _LOCKED = """
         AND active.objid = (key & 4294967295)::oid
 """
 OWNER = f"SELECT owner {_LOCKED} WHERE run = ?"
+IS_OWNER = "SELECT 1 FROM locks WHERE run = $1 AND owner = $2"
 LOCKED = f"SELECT run {_LOCKED}"
 
 # Writing.
 
 TOUCH = "UPDATE runs SET updated = $1 WHERE id = ANY($2)"
 PIECES = "SELECT id, text FROM pieces WHERE id = ANY($1)"
+MARK = """
+    INSERT INTO writers (id, batch) VALUES ($1, $2)
+    ON CONFLICT (id) DO UPDATE SET batch = excluded.batch
+"""
+MARKED = "SELECT 1 FROM writers WHERE id = $1 AND batch = $2"
+FORGET_WRITER = "DELETE FROM writers WHERE id = $1"
 
 
 class Bulk(NamedTuple):
@@ -198,10 +212,7 @@ _RUN_ROWS = f"""
     ORDER BY run.created DESC, run.place DESC
 """
 _DIFFERENT = {
-    sql.RUN: _RUN_ROWS.format(which=sql.THIS_RUN),
-    sql.RUNS: _RUN_ROWS.format(which=sql.RUNS_WITHOUT_CELLS.replace("?1", "?1::text")),
-    sql.RUNS_AND_CELLS: _RUN_ROWS.format(which=sql.ALL_RUNS.replace("?1", "?1::text")),
-    sql.CELLS: _RUN_ROWS.format(which=sql.THESE_CELLS),
+    sql.RUNS: _RUN_ROWS.format(which=sql.THESE_RUNS),
     sql.SPENT: _SPENT.format(which="r.run = ?"),
     sql.CELLS_SPENT: _SPENT.format(which=sql.IS_CELL.format(column="r.run", suite="?1")),
     sql.PIECE: "SELECT decode(id, 'hex'), text FROM pieces WHERE id = ?",
@@ -216,6 +227,8 @@ _PLACEHOLDER = re.compile(r"\?(\d*)")
 def translate(statement: str) -> str:
     """A statement of `sql` as PostgreSQL understands it."""
     numbers = count(1)
+    own = _DIFFERENT.get(statement, statement)
     return _PLACEHOLDER.sub(
-        lambda found: f"${found[1] or next(numbers)}", _DIFFERENT.get(statement, statement)
+        lambda found: f"${found[1] or next(numbers)}",
+        own.replace("value FROM json_each(?)", "json_array_elements_text(?::json)"),
     )

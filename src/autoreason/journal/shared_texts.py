@@ -74,7 +74,12 @@ class PieceWriter:
 class JournalConnection(PieceWriter, sqlite3.Connection):
     """A connection to a file; it remembers the numbers of pieces until pieces are dropped."""
 
+    lost = False
     _generation: int | None = None
+
+    def recover(self, error: Exception) -> bool:
+        """A file is never lost."""
+        raise error
 
     def begin(self) -> None:
         """Begin a transaction; remembered numbers are forgotten if another process has dropped pieces."""

@@ -107,6 +107,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     # A list of the newest runs need not read past the cells of suites.
     ("CREATE INDEX runs_without_cells ON runs (created) WHERE id NOT LIKE '%.%'",),
+    # What lists look for, so that they need not read settings; NULL in rows that were written before.
+    (
+        "ALTER TABLE runs ADD COLUMN search TEXT",
+        "ALTER TABLE runs ADD COLUMN uses TEXT",
+        "CREATE INDEX runs_by_status ON runs (status, created) WHERE id NOT LIKE '%.%'",
+    ),
 )
 """From each schema version to the next; `user_version` counts how many were applied."""
 
@@ -157,18 +163,26 @@ _RUN_ROWS = f"""
 INSERT_RUN = f"INSERT INTO runs ({RUN_COLUMNS}) VALUES (?, ?, 'running', ?, ?, ?, ?)"
 SET_STATUS = "UPDATE runs SET status = ? WHERE id = ?"
 TOUCH_RUN = "UPDATE runs SET updated = ? WHERE id = ?"
-THIS_RUN = "WHERE id = ?"
-_PAGE = "ORDER BY created DESC, rowid DESC LIMIT ?2 OFFSET ?3"
-ALL_RUNS = f"WHERE (?1 IS NULL OR status = ?1) {_PAGE}"
-RUNS_WITHOUT_CELLS = f"WHERE id NOT LIKE '%.%' AND (?1 IS NULL OR status = ?1) {_PAGE}"
+DESCRIBE_RUN = "UPDATE runs SET search = coalesce(?, search), uses = ? WHERE id = ?"
+THESE_RUNS = "WHERE id IN (SELECT value FROM json_each(?))"
 IS_CELL = "{column} > {suite} || '.' AND {column} < {suite} || '/'"
 """Names that begin with a suite's and a dot; the slash comes next after the dot, in order of their bytes."""
 CELLS_OF_RUN = IS_CELL.format(column="id", suite="run.id")
-THESE_CELLS = f"WHERE {IS_CELL.format(column='id', suite='?1')} {_PAGE}"
-RUN = _RUN_ROWS.format(which=THIS_RUN, cells=CELLS_OF_RUN)
-RUNS_AND_CELLS = _RUN_ROWS.format(which=ALL_RUNS, cells=CELLS_OF_RUN)
-RUNS = _RUN_ROWS.format(which=RUNS_WITHOUT_CELLS, cells=CELLS_OF_RUN)
-CELLS = _RUN_ROWS.format(which=THESE_CELLS, cells=CELLS_OF_RUN)
+RUNS = _RUN_ROWS.format(which=THESE_RUNS, cells=CELLS_OF_RUN)
+NO_CELL = "id NOT LIKE '%.%'"
+A_CELL = IS_CELL.format(column="id", suite="?")
+IN_STATE = "status IN (SELECT value FROM json_each(?))"
+OR_LIVE = f"({IN_STATE} OR id IN (SELECT value FROM json_each(?)))"
+FOUND = r"(search IS NULL OR search LIKE ? ESCAPE '\')"
+USED = r"(uses IS NULL OR uses LIKE ? ESCAPE '\')"
+
+
+def page_of_runs(*conditions: str) -> str:
+    """The names of runs to which all of this applies, the newest first."""
+    wanted = " AND ".join(conditions) or "true"
+    return f"SELECT id FROM runs WHERE {wanted} ORDER BY created DESC, rowid DESC LIMIT ? OFFSET ?"
+
+
 SETTINGS = """
     SELECT version, payload FROM events
     WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
@@ -180,10 +194,6 @@ DELETE_RUN = (
     "DELETE FROM runs WHERE id = ?",
 )
 RUN_IDS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC"
-NEWEST_IDS_AND_CELLS = "SELECT id FROM runs ORDER BY created DESC, rowid DESC LIMIT ?"
-NEWEST_IDS = """
-    SELECT id FROM runs WHERE id NOT LIKE '%.%' ORDER BY created DESC, rowid DESC LIMIT ?
-"""
 HAS_RUN = "SELECT 1 FROM runs WHERE id = ?"
 FORKS = "SELECT id FROM runs WHERE forked_from = ? ORDER BY created, rowid"
 STAMPS = """
@@ -227,6 +237,13 @@ IN_FLIGHT = """
         GROUP BY a.key
     )
     ORDER BY id
+"""
+CELLS_IN_FLIGHT = f"""
+    SELECT run, count(DISTINCT key) FROM asked AS a
+    WHERE {IS_CELL.format(column="run", suite="?1")} AND NOT EXISTS (
+        SELECT 1 FROM replies AS r WHERE r.run = a.run AND r.key = a.key
+    )
+    GROUP BY run
 """
 INSERT_REPLY = """
     INSERT INTO replies (

@@ -17,6 +17,7 @@ from autoreason.journal.maintenance import OnProgress, pack
 from autoreason.journal.rows import escape, unescape
 from autoreason.journal.run_names import suite_name
 from autoreason.journal.store import Source, Store, journal_errors
+from autoreason.settings import Settings
 
 
 class Copied(NamedTuple):
@@ -131,7 +132,7 @@ class _Transfer:
         try:
             sent = _digest(self._origin, run)
             with journal_errors(self._arrived.store, run):
-                _write_run(self._connection, self._origin, run)
+                _write_run(self._connection, self._origin, run, self._source.settings(run))
         except RecordDamaged as error:
             self.result.damaged[run] = f"{_not_copied(run)}: {error}"
             return False
@@ -155,12 +156,14 @@ def _not_copied(run: str) -> str:
     return f"{run} is not copied, and {suite} lacks this cell" if suite else f"{run} is not copied"
 
 
-def _write_run(connection: Connection, origin: _Side, run: str) -> None:
+def _write_run(connection: Connection, origin: _Side, run: str, settings: Settings | None) -> None:
     """Write a run with everything recorded of it, as it was, in one transaction."""
 
     def change(connection: Connection) -> None:
         ((name, title, *rest),) = _run_row(origin, run)
         connection.execute(sql.COPY_RUN, (name, _stored(title), *rest))
+        if settings:
+            writes.describe_run(run, settings, str(_stored(title)))(connection)
         for table in sql.COPIED_TABLES:
             for _, *values in _rows(origin, run, table):
                 plain = len(values) - table.packed

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LINGER = 0.02
 """Seconds to wait for more work before writing what no caller waits for."""
+_LOOK = 2.0
+"""Seconds between two looks at whether an idle connection was lost, and with it the locks of runs."""
 _LARGE, _GATHER = 16, 0.012
 """After a batch as large as that many runs are under way: seconds to wait for more, for fewer and larger commits."""
 
@@ -111,7 +113,7 @@ class Writer:
         running = True
         while running:
             batch, running = self._take()
-            if batch:
+            if batch or self._connection.lost:
                 self._commit(batch)
                 self._wake(batch)
         with suppress(self._store.Error):
@@ -120,7 +122,8 @@ class Writer:
     def _take(self) -> tuple[list[_Work], bool]:
         """Everything queued, and whether more may come."""
         with self._bell:
-            self._bell.wait_for(lambda: self._queue or self._closed)
+            if not self._bell.wait_for(lambda: self._queue or self._closed, timeout=_LOOK):
+                return [], True
             self._bell.wait_for(lambda: self._hurry, timeout=_LINGER)
             if self._gathers:
                 self._bell.wait_for(lambda: self._closed, timeout=_GATHER)
@@ -131,15 +134,25 @@ class Writer:
 
     def _commit(self, batch: list[_Work]) -> None:
         try:
-            try:
-                self._apply(batch)
-            except Repeat:
-                self._apply(batch)
+            while not self._try(batch):
+                pass
         except self._store.Error as error:
             self._fail(batch, WritingFailed(str(self._store.explain(error))))
+        except AutoreasonError as error:
+            self._fail(batch, WritingFailed(str(error)))
         except Exception as error:
             # A bug must reach the waiters, too: they would wait for ever.
             self._fail(batch, WritingFailed(f"cannot write to {self._store.place}: {error!r}"))
+
+    def _try(self, batch: list[_Work]) -> bool:
+        """Whether it is written; else it can be tried again."""
+        try:
+            self._apply(batch)
+        except Repeat:
+            return False
+        except self._store.Error as error:
+            return self._connection.recover(error)
+        return True
 
     def _apply(self, batch: list[_Work]) -> None:
         connection = self._connection

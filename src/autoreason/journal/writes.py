@@ -11,11 +11,12 @@ from autoreason.journal import sql
 from autoreason.journal.codec import answer_row
 from autoreason.journal.connections import Change, Connection, Row
 from autoreason.journal.rows import Command, CommandKind, unescape
+from autoreason.settings import Settings
 
 GUIDE: tuple[CommandKind, ...] = ("guide",)
 
 
-def begin_run(row: Row, first_event: Row) -> Change[None]:
+def begin_run(row: Row, first_event: Row, settings: Settings) -> Change[None]:
     """A new run and its first event, in one transaction."""
 
     def change(connection: Connection) -> None:
@@ -24,6 +25,18 @@ def begin_run(row: Row, first_event: Row) -> Change[None]:
         except connection.IntegrityError:
             raise InvalidInput(f"run {row[0]} exists already; choose another name") from None
         add_event(first_event)(connection)
+        describe_run(row[0], settings, row[1])(connection)
+
+    return change
+
+
+def describe_run(run: str, settings: Settings, title: str | None = None) -> Change[None]:
+    """What lists look for: the title, casefolded, with the name; the strategy and the models."""
+    search = None if title is None else f"{title}\n{run}".casefold()
+    uses = "\n".join((settings.strategy, *settings.models.all()))
+
+    def change(connection: Connection) -> None:
+        connection.execute(sql.DESCRIBE_RUN, (search, uses, run))
 
     return change
 

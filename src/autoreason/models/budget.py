@@ -198,7 +198,8 @@ class BudgetTracker:
         )
         tokens = 0 if reply.usage.metered else max(0, upper.tokens - reply.usage.total)
         cost = upper.cost if reply.cost is None else None
-        self._assumed = self._assumed.plus(CostBound(0, tokens, cost))
+        # A call that was under way at a kill is counted already, and reserved as none.
+        self._assumed = self._assumed.plus(CostBound(upper.calls - 1, tokens, cost))
 
     def carry_used(self, used: CostBound) -> None:
         """Count what other runs have used; less than nothing where too much was counted."""

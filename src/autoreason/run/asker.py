@@ -36,7 +36,7 @@ from autoreason.exchange import (
 from autoreason.journal import CommandKind, Journal
 from autoreason.keys import Key
 from autoreason.models.batch_log import BatchLog, BatchNote
-from autoreason.models.budget import BudgetTracker
+from autoreason.models.budget import NOTHING_USED, BudgetTracker
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -84,6 +84,9 @@ class Asker:
         """Why nothing is asked any more but what was set aside for the end."""
         self.accepted = False
         self.budget_tracker = budget_tracker
+        self._abandoned = {each.key for each in journal.in_flight(run)}
+        """Under way when the run was killed: they count as calls until they are asked again."""
+        budget_tracker.carry_used(NOTHING_USED._replace(calls=len(self._abandoned)))
         self._batches = BatchLog(
             run, memory.questions(BatchNote), lambda note: journal.record_answer(run, note, "")
         )
@@ -136,9 +139,10 @@ class Asker:
             return known
         self._check_commands()
         self._refuse_second(request.key)
-        reservation = await self.budget_tracker.reserve(
-            self.budget_tracker.bound(request, rates(request.model, batch=self._pool.batch))
-        )
+        upper = self.budget_tracker.bound(request, rates(request.model, batch=self._pool.batch))
+        if request.key in self._abandoned:
+            upper = upper._replace(calls=0)
+        reservation = await self.budget_tracker.reserve(upper)
         try:
             # What was reserved may have become free only because the run ends.
             self._check_commands()

@@ -69,6 +69,12 @@ class CallGate:
             for session in self.sessions:
                 session.send(Recall(provider=provider))
 
+    def pause(self) -> None:
+        """Grant nothing for a while, and ask for all places that no call uses."""
+        self.opened.clear()
+        for provider in list(self._lent):
+            self.recall(provider)
+
     def settle(self, run: str, reservation: Reservation, message: Settle) -> None:
         """Pay for a reply of a run."""
         assert self.budget is not None
@@ -104,11 +110,11 @@ class _Money:
     """What is reserved for a call of a run."""
 
     def __init__(self, budget: BudgetTracker, run: str, reservation: Reservation) -> None:
-        self._budget = budget
+        self.budget = budget
         self.run, self.reservation = run, reservation
 
     def give_back(self, _message: Release) -> None:
-        self._budget.release(self.reservation)
+        self.budget.release(self.reservation)
 
 
 class GateSession:
@@ -147,6 +153,14 @@ class GateSession:
                 assert self._gate.budget is not None
                 reservation = self._gate.budget.restore(each.upper)
                 self._granted[each.number] = _Money(self._gate.budget, each.run, reservation)
+
+    def abandon(self) -> None:
+        """Give back everything; calls that were under way count until they are asked again."""
+        for granted in self._granted.values():
+            if isinstance(granted, _Money):
+                calls = granted.reservation.upper.calls
+                granted.budget.carry_used(NOTHING_USED._replace(calls=calls))
+        self.close()
 
     def close(self) -> None:
         """Give back everything: the process is gone."""

@@ -8,7 +8,13 @@ from time import monotonic
 from autoreason.errors import BudgetReached
 from autoreason.exchange import Reply, Spent
 from autoreason.journal import Journal, RunRow
-from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
+from autoreason.models.budget import (
+    NOTHING_USED,
+    BudgetTracker,
+    CostBound,
+    Reservation,
+    SharedBudget,
+)
 from autoreason.models.prices import rates
 from autoreason.run.working_time import working_time
 from autoreason.settings import Budget
@@ -35,8 +41,9 @@ def open_budget(journal: Journal, budget: Budget, suite: str) -> BudgetTracker |
 def usage_by_cell(journal: Journal, budget: Budget, suite: str) -> dict[str, CostBound]:
     """What the record says the cells of a suite have used, and of those that it adds to, by their runs."""
     return {
-        row.id: usage(journal, budget, row.id, row.spent)
+        row.id: usage(journal, budget, row.id, in_flight.get(row.id, 0), row.spent)
         for each in with_bases(journal.row(suite), journal)
+        for in_flight in (journal.cells_in_flight(each.id),)
         for row in journal.cells(each.id)
     }
 
@@ -55,11 +62,16 @@ def time_worked(suite: RunRow, journal: Journal) -> float:
     return sum(working_time(each.id, journal=journal).seconds for each in chain)
 
 
-def usage(journal: Journal, budget: Budget, run: str, spent: Spent) -> CostBound:
-    """What a run has used; what is not reported counts as the most that it could have been."""
-    if not (spent.unmetered or spent.unpriced):
-        return CostBound(spent.calls, spent.known_tokens, spent.known_cost)
+def usage(
+    journal: Journal, budget: Budget, run: str, in_flight: int, spent: Spent | None = None
+) -> CostBound:
+    """What a run has used, calls under way included; what is not reported counts as the most it could have been."""
     tracker = BudgetTracker(budget)
+    tracker.carry_used(NOTHING_USED._replace(calls=in_flight))
+    spent = spent or journal.spent(run)
+    if not (spent.unmetered or spent.unpriced):
+        tracker.spent = spent
+        return tracker.used
     for request, reply in journal.replies(run).values():
         tracker.carry(reply, tracker.bound(request, rates(request.model)))
     return tracker.used

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Literal
 
 import msgspec
@@ -74,13 +73,7 @@ class Reserve(Message, frozen=True, kw_only=True):
 
     number: int
     run: str
-    tokens: int
-    cost: Decimal | None
-
-    @property
-    def upper(self) -> CostBound:
-        """What is to be reserved."""
-        return CostBound(1, self.tokens, self.cost)
+    upper: CostBound
 
 
 class Settle(Message, frozen=True, kw_only=True):

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO
 
-from autoreason.errors import AutoreasonError, WritingFailed
+from autoreason.errors import AutoreasonError, RunLocked, WritingFailed
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.run.cell_budget import CellBudget
@@ -33,6 +34,9 @@ from autoreason.run.gate_client import GateClient, RemoteBudget
 from autoreason.run.result import StopSwitch
 
 _LONGEST_LINE = 2**30
+_PATIENCE = 60.0
+"""Seconds; a worker whose scheduler was killed ends when it notices that."""
+_PAUSE = 0.2
 
 
 class CellWorker:
@@ -47,8 +51,8 @@ class CellWorker:
             limiter=gate.limiter,
         )
         self._switch = StopSwitch()
-        self.running: set[str] = set()
-        """Runs of cells that are under way."""
+        self.running: dict[str, frozenset[str]] = {}
+        """Runs of cells that are under way, and the calls that another process has left in flight."""
 
     @property
     def stopped(self) -> bool:
@@ -59,18 +63,36 @@ class CellWorker:
         """No new calls from now on."""
         self._switch.stop()
 
+    def abandoned(self, run: str) -> int:
+        """How many calls another process has left in flight that are not answered yet."""
+        return len(self.running[run] & self._in_flight(run))
+
+    def _in_flight(self, run: str) -> frozenset[str]:
+        return frozenset(each.key for each in self.journal.in_flight(run))
+
+    async def run_alone(self, message: StartCell, patience: float) -> CellEnded:
+        """Run a cell once no other worker has it; the one before may live on for a while."""
+        deadline = monotonic() + patience
+        while True:
+            try:
+                return await self.run(message)
+            except RunLocked:
+                if monotonic() > deadline:
+                    raise
+                await asyncio.sleep(_PAUSE)
+
     async def run(self, message: StartCell) -> CellEnded:
         """Run a cell to its end or a pause."""
         remote = RemoteBudget(self._gate, message.run, message.seconds_left)
         budget = CellBudget(remote) if message.limited else None
         async with self.journal.lock_async(message.run):
-            self.running.add(message.run)
+            self.running[message.run] = self._in_flight(message.run)
             try:
                 result = await drive_cell(
                     read_cell(message), self.journal, self._pool, self._switch, None, budget
                 )
             finally:
-                self.running.discard(message.run)
+                del self.running[message.run]
         reached = budget.reached if budget else None
         return CellEnded(
             run=message.run,
@@ -110,7 +132,7 @@ class _PipeWorker:
 
     async def _run(self, message: StartCell) -> None:
         try:
-            self._send(await self._worker.run(message))
+            self._send(await self._worker.run_alone(message, _PATIENCE))
         except WritingFailed:
             # Its cells go on in the process that replaces this one, with a connection that works.
             os._exit(1)

@@ -94,7 +94,7 @@ class _WorkerProcess:
         finally:
             # Else it would go on with the cells that another is sent.
             await self._kill()
-            self._session.close()
+            self._session.abandon()
             for ended in self.cells.values():
                 if not ended.done():
                     ended.set_exception(_Died())

@@ -163,9 +163,7 @@ class RemoteBudget:
     async def reserve(self, upper: CostBound) -> Reservation:
         """Ask for a reservation and wait for it."""
         number, reservation = self._client.number(), Reservation(upper)
-        await self._client.ask(
-            Reserve(number=number, run=self._run, tokens=upper.tokens, cost=upper.cost)
-        )
+        await self._client.ask(Reserve(number=number, run=self._run, upper=upper))
         self._numbers[reservation] = number
         return reservation
 

@@ -170,8 +170,6 @@ def _processors() -> int:
 
 def connect(address: str) -> bool:
     """Connect this process to a cluster; false where it is connected already."""
-    # Read when Ray is imported: else it prints what its own logs have of workers that died, on standard output.
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     ray = _ray()
     if address.startswith("ray://"):
         raise InvalidInput(
@@ -181,6 +179,8 @@ def connect(address: str) -> bool:
     if ray.is_initialized():
         return False
     logging.getLogger("ray").setLevel(logging.ERROR)
+    # Else it prints what its own logs have of workers that died, on standard output.
+    import_module("ray._private.worker")._worker_logs_enabled = False  # type: ignore[attr-defined]
     # Ray would report to its makers.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Else it warns of what concerns GPUs only.

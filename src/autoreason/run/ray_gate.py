@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -101,6 +101,7 @@ class _SuiteGate:
         """Which worker last reserved money for a run."""
         self._declared: set[str] = set()
         """Runs of which a worker said what they have used."""
+        self.counted = False
 
     def declare(self, worker: str, used: Mapping[str, CostBound]) -> None:
         """Count what the cells of a worker have used."""
@@ -124,7 +125,7 @@ class _SuiteGate:
             del self._owners[run]
 
     async def open(self) -> None:
-        """Count the cells that no worker has declared; then there are grants."""
+        """Count the cells that no worker has declared; then there are grants, while a process drives the suite."""
         account = self.account
         if account.limited:
             found = await asyncio.to_thread(
@@ -133,11 +134,18 @@ class _SuiteGate:
             for run, used in found.items():
                 if run not in self._declared:
                     self.calls.recount(run, used)
-        self.calls.opened.set()
+        self.counted = True
+
+    def allow(self, locked: Collection[str]) -> None:
+        """Grant while the suite is locked, so that its workers stop asking when its process is gone."""
+        if self.account.suite not in locked:
+            self.calls.pause()
+        elif self.counted:
+            self.calls.opened.set()
 
     def _recount(self, run: str) -> None:
-        spent = self._journal.spent(run)
-        self.calls.recount(run, usage(self._journal, self.account.budget, run, spent))
+        in_flight = len(self._journal.in_flight(run))
+        self.calls.recount(run, usage(self._journal, self.account.budget, run, in_flight))
 
 
 class _Mailbox:
@@ -245,20 +253,19 @@ class GateActor:
         while True:
             with suppress(JournalError):
                 known = set(self._mailboxes)
-                alive = await asyncio.to_thread(self._live_workers)
+                locked = await asyncio.to_thread(self._journal.locked_runs)
+                alive = {name for name in locked if name.startswith(self._opening.lock_prefix)}
                 if alive <= known:
                     for suite in self._unopened():
                         await suite.open()
+                for suite in self._suites.values():
+                    suite.allow(locked)
                 for worker in known - alive:
                     self._close(worker)
             await asyncio.sleep(PAUSE if self._unopened() else _WATCH_SECONDS)
 
     def _unopened(self) -> list[_SuiteGate]:
-        return [each for each in self._suites.values() if not each.calls.opened.is_set()]
-
-    def _live_workers(self) -> set[str]:
-        prefix = self._opening.lock_prefix
-        return {name for name in self._journal.locked_runs() if name.startswith(prefix)}
+        return [each for each in self._suites.values() if not each.counted]
 
     def _close(self, worker: str) -> None:
         suite = self._mailboxes[worker].suite

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,7 +15,7 @@ import msgspec
 
 from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
 from autoreason.artifacts.research_task import research_of
-from autoreason.errors import AutoreasonError, RunLocked, WritingFailed
+from autoreason.errors import AutoreasonError, WritingFailed
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder
 from autoreason.programs.examiner.store import set_path
@@ -74,7 +75,7 @@ class GateLink:
         self.client.return_spare()
         # Nothing is awaited from here on: what is paid for is recorded, and all else is granted or waiting.
         used = {
-            run: usage(worker.journal, account.budget, run, worker.journal.spent(run))
+            run: usage(worker.journal, account.budget, run, worker.abandoned(run))
             for run in (worker.running if account.limited else ())
         }
         declaration = Declaration(
@@ -132,15 +133,6 @@ def save_here(files: Mapping[str, bytes]) -> None:
             write_atomically(path, body, private=True)
 
 
-async def run_alone(worker: CellWorker, message: StartCell) -> CellEnded:
-    """Run a cell once no other worker has it; the one before may live on for a while without its node."""
-    while True:
-        try:
-            return await worker.run(message)
-        except RunLocked:
-            await asyncio.sleep(PAUSE)
-
-
 class CellActor:
     """A worker: runs cells side by side, over its own journal and models."""
 
@@ -159,7 +151,7 @@ class CellActor:
         for files in self._files:
             save_here(await files)
         try:
-            return await run_alone(self._open(), message)
+            return await self._open().run_alone(message, inf)
         except WritingFailed:
             leave()
         except AutoreasonError as error:
