@@ -48,6 +48,7 @@ async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None
     best = result.story.parts["repeat/1/pilot"].text
     assert (forked.task.draft, forked.settings.strategy) == (best, "autoreason")
     assert (forked.settings.k, forked.settings.strategy_options) == (2, {})
+    assert forked.settings.budget.calls is None, "that limit was for the advice"
     assert result.text == best
     assert result.origin.startswith("pilot 1: pass ")
     model = cast(by_grade)

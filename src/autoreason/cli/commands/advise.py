@@ -16,12 +16,12 @@ _EPILOG = """\
 \b
 What is measured, and what it may end in:
   rules   a number or tests exist: research; a fact is asked for: one draft
-  judge   4 to 18 questions: planted defects, both orders; a judge that fails by
+  judge   4 to 18 questions: planted defects, both orders; one that fails by
           the rules of `certify`: another judge
   pilots  3 to 6 drafts, each revised once; 2 fresh judges compare the two:
           run it, one draft or undecided
-It takes at most a third of the calls that the run takes. Of a run so short that
-pilots would not fit in that, it says so at once and calls nothing.
+It takes at most a third of the calls that the run takes. Where pilots do not
+fit in that, it says so at once and calls nothing.
 
 \b
 Exit status: as for `autoreason run`; 0 whatever is advised.

@@ -21,11 +21,11 @@ What is measured, and where the 95 % interval of its share lies to pass:
   repeatability    asked again, it is the same        all of it 50 % or more
   swapped order    in the other order it is the same  all of it 50 % or more
   valid ballots    read at the first try              all of it 80 % or more
-It fails where none of the interval lies there; anything else is not shown, with
-the number of further questions that would decide it. The judge fails if one
-of these does, and passes with planted defects and valid ballots if none does.
-Of position, length, injection and records nothing is shown with fewer than 16
-of 24 pairs answered.
+It fails where none of the interval lies there; anything else is not shown,
+with the number of further questions that would decide it. The judge fails if
+one of these does; it passes if all do but repeatability and swapped order,
+which may be open. Nothing is shown of position, length, injection and records
+with fewer than 16 of 24 pairs answered.
 
 \b
 Exit status: as for `autoreason run`; 0 whether the judge passed or failed.

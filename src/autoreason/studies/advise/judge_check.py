@@ -59,7 +59,8 @@ class JudgeCheck(Certification):
     async def _is_short(self, at: int) -> bool:
         calls = 2 * seat_calls(self.settings).most
         key = sub_key(sub_key("question", at), "budget")
-        return bool(await self.context.ask(BudgetQuery(key=key, calls=calls, after=0)))
+        shortage: str = await self.context.ask(BudgetQuery(key=key, calls=calls, after=0))
+        return bool(shortage)
 
 
 def check_questions(settings: Settings) -> list[Question]:

@@ -19,7 +19,7 @@ from autoreason.settings import Settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.strategies.iteration import CritiqueRevise
 from autoreason.tournament.confirmation import confirm
-from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
+from autoreason.tournament.judges import seat_calls
 
 JUDGES = 2
 """Judges who compare a revision with its draft, one in either order: as they share tastes, more say little more."""
@@ -51,7 +51,6 @@ class PilotRun(CritiqueRevise):
     """A draft and one revision, which judges compare who chose nothing."""
 
     summary = "a draft, a critique and a revision, compared by fresh judges"
-    prompts = (*CritiqueRevise.prompts, *JUDGE_PROMPTS)
 
     async def run(self) -> Delivered:
         """Write, revise and compare."""
