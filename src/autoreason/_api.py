@@ -218,8 +218,6 @@ from autoreason.studies.ab.ab_report import ArmResult as ArmResult
 from autoreason.studies.ab.effect import AbEffect as AbEffect
 from autoreason.studies.advise.advice_report import AdviceReport as AdviceReport
 from autoreason.studies.advise.advice_report import Price as Price
-from autoreason.studies.advise.judge_check import JudgeScore as JudgeScore
-from autoreason.studies.advise.pick_test import PickTest as PickTest
 from autoreason.studies.advise.pilots import OperatingLine as OperatingLine
 from autoreason.studies.advise.pilots import Pilot as Pilot
 from autoreason.studies.audit.audit import Audit as Audit

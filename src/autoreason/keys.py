@@ -17,6 +17,8 @@ PAIR = "pair"
 """The first step of a panel over two of several texts."""
 PANEL = "panel"
 """The part in which a comparison judges what its other parts delivered."""
+JUDGE_CHECK = "judge_check"
+"""The part of an advice that asks about its judge."""
 _FROM_ZERO = frozenset({"critic", _TRY, "draft"})
 """Steps whose numbers begin at 0, and are shown from 1, as passes are."""
 _COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)

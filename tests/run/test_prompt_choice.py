@@ -17,22 +17,28 @@ from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.replay import replay_async
-from autoreason.settings import DEFAULT_MODEL, Budget
+from autoreason.settings import DEFAULT_MODEL, Budget, Models
 from autoreason.studies.certify.certificate_files import write_certificate
-from autoreason.studies.certify.properties import BALLOTS, POSITION, CertificateFinding, Property
+from autoreason.studies.certify.properties import (
+    BALLOTS,
+    DEFECTS,
+    POSITION,
+    CertificateFinding,
+    CertificateVerdict,
+    Property,
+)
 from autoreason.task import Task
 
 SMALL = built_in(small=True).sources
 
 
-def failed(what: Property) -> None:
-    """A certificate of `openai/gpt` that failed in one respect."""
+def write_finding(what: Property, verdict: CertificateVerdict) -> None:
+    """A certificate of `openai/gpt` with one verdict."""
     before = stored()
-    kept = [each for each in before.certificate.findings if each.name != what.name]
     finding = CertificateFinding(
-        name=what.name, verdict="fail", value=0.0, low=0.0, high=0.1, n=24, statement="", rule=""
+        name=what.name, verdict=verdict, value=0.0, low=0.0, high=0.1, n=24, statement="", rule=""
     )
-    certificate = replace(before.certificate, findings=(*kept, finding))
+    certificate = replace(before.certificate, findings=(finding,))
     write_certificate(replace(before, certificate=certificate))
 
 
@@ -52,12 +58,32 @@ def test_a_word_in_place_of_a_folder_chooses_them(
     assert choose_prompts(settings("openai/gpt"), tmp_path / "small").render("author") == "Mine."
 
 
-def test_a_failed_certificate_chooses_them_where_it_says_how_to_ask() -> None:
-    failed(POSITION)
+@pytest.mark.parametrize("what", [BALLOTS, DEFECTS])
+def test_a_failed_certificate_changes_the_judges_prompt_and_no_other(what: Property) -> None:
+    write_finding(what, "failed")
+    usual, chosen = built_in().sources, choose_prompts(settings("openai/gpt")).sources
+    assert {name for name in usual if chosen[name] != usual[name]} == {"judge"}
+    assert len(chosen["judge"]) < len(usual["judge"])
+    assert choose_prompts(settings("openai/other")).sources == usual
+    author = replace(settings("openai/gpt"), models=Models(author="openai/gpt", judges=("a/b",)))
+    assert choose_prompts(author).sources == usual, "it says nothing of authors"
+    programs = choose_prompts(settings("openai/gpt"), writes="programs")
+    assert programs.sources == built_in(writes="programs").sources
+
+
+@pytest.mark.parametrize(("what", "verdict"), [(POSITION, "failed"), (BALLOTS, "not shown")])
+def test_other_failures_and_what_is_not_shown_change_no_prompt(
+    what: Property, verdict: CertificateVerdict
+) -> None:
+    write_finding(what, verdict)
     assert choose_prompts(settings("openai/gpt")).sources == built_in().sources
-    failed(BALLOTS)
-    assert choose_prompts(settings("openai/gpt")).sources == SMALL
-    assert choose_prompts(settings("openai/other")).sources == built_in().sources
+
+
+def test_a_prompt_for_judges_of_the_users_own_stays(tmp_path: Path) -> None:
+    write_finding(BALLOTS, "failed")
+    own = "{% for one in candidates %}{{ one.label }}: {{ one.text }}{% endfor %} Rank them."
+    (tmp_path / "judge.md").write_text(own)
+    assert choose_prompts(settings("openai/gpt"), tmp_path).sources["judge"] == own
 
 
 REFUSED = Reply(

@@ -16,7 +16,7 @@ from tests.under_chance.luck import misses, most_often
 from autoreason.stats.length import longer_preferred
 from autoreason.stats.position import equal_shares
 from autoreason.stats.prediction_powered import prediction_powered_mean
-from autoreason.stats.shares import clustered_share, exact_share, sign_test
+from autoreason.stats.shares import exact_share, pooled_share, sign_test
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3, 5, 7, 16, 24, 60])
@@ -88,19 +88,32 @@ def test_no_taste_for_length_is_found_in_random_ballots(judges: int, texts: int)
     assert wrong <= 0.05
 
 
-@pytest.mark.parametrize("tasks", [2, 3, 5, 7, 24])
-@pytest.mark.parametrize("tries", [1, 3, 7])
-@pytest.mark.parametrize("alike", [0.1, 2.0])
-def test_a_share_over_tasks_holds_the_truth_however_alike_tries_of_a_task_are(
-    tasks: int, tries: int, alike: float
+EQUAL = ((2, 7), (5, 3), (7, 7), (8, 40), (12, 10), (24, 7))
+SIZES = {
+    **{f"{tasks} of {tries}": [tries] * tasks for tasks, tries in EQUAL},
+    "60 of 1, 3 of 30": [1] * 60 + [30] * 3,
+    "100 of 2, 5 of 20": [2] * 100 + [20] * 5,
+    "300 of 1, 1 of 100": [1] * 300 + [100],
+    "30 that grow from 1 to 147": [round(1.19**at) for at in range(30)],
+}
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("truth", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("alike", [0.1, 0.3, 0.6, 0.95])
+def test_a_share_over_tasks_holds_the_truth_however_alike_tries_and_however_unequal_tasks_are(
+    sizes: list[int], truth: float, alike: float
 ) -> None:
-    rng = np.random.default_rng((tasks, tries))
-    drawn = rng.binomial(tries, rng.beta(alike, alike, size=(250, tasks)))
-    wrong = sum(
-        misses(clustered_share([[1.0] * won + [0.0] * (tries - won) for won in each]), 0.5)
-        for each in drawn.tolist()
-    )
-    assert wrong <= most_often(250)
+    times = 250
+    rng = np.random.default_rng((len(sizes), sum(sizes)))
+    scale = (1 - alike) / alike
+    chances = rng.beta(truth * scale, (1 - truth) * scale, size=(times, len(sizes)))
+    drawn = rng.binomial(sizes, chances).tolist()
+    found = [pooled_share(list(zip(won, sizes, strict=True))) for won in drawn]
+    assert sum(misses(each, truth) for each in found) <= most_often(times)
+    if truth == 0.5:
+        # What `knowledge test` calls helping.
+        assert sum((each.low or 0) > truth for each in found) <= most_often(times, 0.025)
 
 
 Judges = dict[str, tuple[float, float, bool]]

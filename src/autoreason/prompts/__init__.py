@@ -63,6 +63,12 @@ class PromptSet:
             sources | {_SMALL + name: few[name] for name in few if sources.get(name) == usual[name]}
         )
 
+    def with_short_judge(self) -> PromptSet:
+        """The set with fewer words for judges, unless the user replaced theirs or they judge programs."""
+        if self.sources.get("judge") != built_in().sources["judge"]:
+            return self
+        return PromptSet(self.sources | _read_all(_BUILT_IN / "short"))
+
     def only(self, names: Iterable[str] | None) -> PromptSet:
         """Just the prompts of these names; None is all of them."""
         if names is None:

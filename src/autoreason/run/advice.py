@@ -22,7 +22,7 @@ from autoreason.run.reports import StudyResult
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.story import Story
-from autoreason.studies.advise.advice_job import Instead, pilots_of
+from autoreason.studies.advise.advice_job import Instead, ends_by_rule, limit_calls, pilots_of
 from autoreason.studies.advise.advice_report import AdviceReport, recorded_advice, spent_by_role
 from autoreason.studies.advise.pilots import Pilot, read_pilot
 from autoreason.task import Task, read_source, split_front_matter
@@ -42,9 +42,9 @@ def advise(
         options: See `AdviseOptions`; settings are those of the run that is asked about, without records and metric.
 
     Returns:
-        Its `report` says `run it`, `best of n`, `one draft`, `another judge`, `research` or
-        `undecided`, with error rates, the price and the command that goes on; a run that paused has
-        none yet, as with `judge`.
+        Its `report` says `run it`, `one draft`, `another judge`, `research` or `undecided`, with
+        error rates, the price and the command that goes on; a run that paused has none yet, as with
+        `judge`. It takes at most a third of the calls of the run that is asked about.
 
     Raises:
         InvalidInput: Something cannot be used.
@@ -85,18 +85,24 @@ def prepare_advise(
 
     Example:
         >>> from autoreason import prepare_advise
-        >>> prepare_advise("Explain tides.", "echo/echo", budget={"calls": 150}).estimate().calls
-        Span(low=20, likely=142, high=150)
+        >>> prepare_advise("Explain tides.", "echo/echo").estimate().calls
+        Span(low=4, likely=29, high=35)
     """
     check_arguments(prepare_advise, options, brief=brief, model=model)
     terms = {name: options.get(name) for name in ("instead", "source")}
-    return prepare(
+    prepared = prepare(
         task_in(brief, options),
         ModelChoice.writing(model, options),
         options,
         strategy="advise",
         strategy_options={name: value for name, value in terms.items() if value},
     )
+    settings = prepared.settings
+    # Where no call is needed, a limit says nothing.
+    if ends_by_rule(prepared.task, settings):
+        return prepared
+    budget = replace(settings.budget, calls=limit_calls(settings))
+    return replace(prepared, settings=replace(settings, budget=budget))
 
 
 def command_for(source: str) -> Instead:

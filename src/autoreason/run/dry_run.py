@@ -284,16 +284,16 @@ def _compared(settings: Settings) -> list[tuple[str, str]]:
 def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What is measured before anything is advised."""
     from autoreason.studies.advise.advice_job import ends_by_rule, max_pilots
-    from autoreason.studies.advise.judge_check import QUESTIONS
-    from autoreason.studies.advise.pick_test import DRAFTS
-    from autoreason.studies.advise.pilots import JUDGES, PASSES
+    from autoreason.studies.advise.advice_report import describe_limit
+    from autoreason.studies.advise.judge_check import LEAST_QUESTIONS, QUESTIONS
+    from autoreason.studies.advise.pilots import JUDGES
 
     if ends_by_rule(task, settings):
         return [("advises", "by a rule that needs no call")]
-    pick = f"{DRAFTS} drafts with two panels of {JUDGES}, "
-    pilots = f"up to {count(max_pilots(settings), 'pilot')} of {PASSES} passes and {JUDGES} judges"
-    given = "" if task.draft is not None else pick
-    return [("measures", f"the judge on {QUESTIONS} questions, {given}{pilots}")]
+    judge = f"the judge on {LEAST_QUESTIONS} to {QUESTIONS} questions"
+    pilots = count(max_pilots(settings), "pilot")
+    revised = f"up to {pilots}, each a draft and a revision before {JUDGES} judges"
+    return [("measures", f"{judge}, {revised}"), ("costs", describe_limit(settings))]
 
 
 def _models(models: Models) -> list[tuple[str, str]]:

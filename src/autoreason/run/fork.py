@@ -97,8 +97,9 @@ def prepare_fork(
         merged = make_contract({**asdict(task.contract), **contract}, "contract")
         task = check_task(replace(task, contract=merged))
     if story.strategy == "advise":
-        # It is followed, not repeated.
-        before = replace(before, strategy="autoreason", strategy_options={})
+        # It is followed, not repeated; its limit of calls was that of the advice.
+        budget = replace(before.budget, calls=None)
+        before = replace(before, strategy="autoreason", strategy_options={}, budget=budget)
     choice = ModelChoice()
     settings = _forked_settings(before, choice, options)
     prepared = prepare_with(task, settings, choice, options)

@@ -310,7 +310,7 @@ def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> StudyResul
     Example:
         >>> from autoreason import certify
         >>> certify("echo/echo", seed=1).report.verdict
-        'fail'
+        'failed'
     """
     return wait_for(lambda: certify_async(model, **options), "certify")
 

@@ -11,6 +11,8 @@ from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 
 _STEP, _LEAST_STEP = 1.02, -900
 """Of p-values that are found in steps: the least is a level divided by 55 million."""
+_UNSEEN = 0.25
+"""How much of a task may have come out wholly the other way without being seen."""
 
 
 def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -72,9 +74,11 @@ def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) 
     """A share over tasks that were each tried a few times, every try between 0 and 1; `n` counts tasks.
 
     The interval is Korn and Graubard's (1998): that of `exact_share` on as many trials as the tries are worth, which
-    the variance between tasks says, corrected for how few tasks say it. Never more than the tries, and never fewer
-    than the tasks, counted as if all were tried equally often (Kish 1965). Tasks so few that even all of them
-    agreeing could be chance count once each. With one try a task it is `exact_share`.
+    the variance between tasks says, corrected for how few tasks say it: Satterthwaite's (1946) degrees of freedom,
+    which follow the tasks' sizes. Each end allows for a quarter of a task that came out wholly the other way and was
+    not seen. Never more than the tries, and never fewer than the tasks, counted as if all were tried equally often
+    (Kish 1965). Tasks so few that even all of them agreeing could be chance count once each. With one try a task it
+    is `exact_share`.
     """
     return pooled_share([(sum(tries), len(tries)) for tries in tasks if tries], confidence)
 
@@ -122,18 +126,26 @@ def pooled_share(tried: Sequence[tuple[float, int]], confidence: float = 0.95) -
     if not trials:
         return Estimate(None, reason="there was nothing to count")
     found = sum(total for total, _ in tried) / trials
-    spread = sum((total - count * found) ** 2 for total, count in tried)
-    count = len(tried)
-    worth = trials**2 / sum(count**2 for _, count in tried)
+    squares = sum(count**2 for _, count in tried)
+    least, alike = trials**2 / squares, squares**2 / sum(count**4 for _, count in tried)
     outside = (1 - confidence) / 2
-    if 0.5**worth <= outside and spread > 1e-12 * trials:
-        variance = count / (count - 1) * spread / trials**2
-        few = (student_t(trials - 1, outside) / student_t(worth - 1, outside)) ** 2
-        worth = min(float(trials), max(worth, few * found * (1 - found) / variance))
-    low = _least_chance(found * worth, worth, outside)
-    high = 1 - _least_chance((1 - found) * worth, worth, outside)
+    variance = few = 0.0
+    if 0.5**least < outside:
+        # A large task pulls the share towards itself, so that it seems to differ less than it does.
+        parts = ((total - n * found) ** 2 / (1 - n / trials) for total, n in tried)
+        variance = sum(parts) / trials**2
+        few = (student_t(trials - 1, outside) / student_t(alike - 1, outside)) ** 2
+
+    def low_end(share: float) -> float:
+        if not share:
+            return 0.0
+        wide = variance + (_UNSEEN * share) ** 2 / (least * alike)
+        worth = min(float(trials), max(least, few * share * (1 - share) / wide))
+        return _least_chance(share * worth, worth, outside)
+
     # Rounding must not push the share itself out of its interval.
-    return Estimate(found, min(low, found), max(high, found), n=count)
+    low, high = min(found, low_end(found)), max(found, 1 - low_end(1 - found))
+    return Estimate(found, low, high, n=len(tried))
 
 
 def paired_gain(differences: Sequence[float], confidence: float = 0.95) -> Estimate:

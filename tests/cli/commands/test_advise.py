@@ -16,11 +16,17 @@ BRIEF = "Write about tides and boats"
 
 
 def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside) -> None:
-    said = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1", "--call-limit", "150")
+    said = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1")
     assert said.status == 0
-    assert said.out.startswith("Another judge: the judge sees ")
-    assert f"autoreason advise '{BRIEF}' -m" in said.out
+    assert said.out.startswith("One draft: in 3 pilots ")
     assert "tosses coins" in said.out
+    assert said.err.startswith(
+        "autoreason: advice takes at most 35 calls; the run it is about takes about 105 calls\n"
+    )
+    assert "judge_check, done: no fault of the judge is shown in 12 questions" in " ".join(
+        said.err.split()
+    )
+    assert "judge_check, defect" not in said.err
     (run,) = inside.runs()
     shown = inside("show", run)
     assert "planted defects" in shown.out
@@ -30,17 +36,18 @@ def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside)
 
 def test_programs_get_the_advice_as_one_object(inside: Inside) -> None:
     found = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1", "--json", "-q").json
-    assert found["advice"] == found["report"]["advice"] == "another judge"
+    assert found["advice"] == found["report"]["advice"] == "one draft"
     assert found["command"] == found["report"]["command"]
-    assert found["report"]["judge"]["valid"] == 20
-    assert found["calls"] == 20
+    assert [each["verdict"] for each in found["report"]["judge"]] == ["not shown"] * 3
+    assert found["calls"] == 12 + 3 * 5
 
 
 def test_a_dry_run_says_what_is_measured_and_what_it_takes(inside: Inside) -> None:
-    said = inside("advise", BRIEF, "-m", "echo/echo", "--call-limit", "150", "--dry-run")
-    assert "20 questions" in said.out
-    assert "up to 4" in said.out
-    assert "most likely about 142" in said.out
+    said = inside("advise", BRIEF, "-m", "echo/echo", "--dry-run")
+    assert "4 to 18 questions" in said.out
+    assert "up to 5 pilots" in said.out
+    assert "most likely about 29" in said.out
+    assert "advice takes at most 35 calls" in said.out
     assert not inside.journal_exists
 
 
@@ -89,8 +96,8 @@ def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> No
 def test_the_operating_table_is_made_by_a_command(inside: Inside) -> None:
     said = inside("simulate", "advise", "--runs", "50")
     assert "gains nothing" in said.out
-    found = inside("simulate", "advise", "--runs", "50", "--call-limit", "100", "--json").json
-    assert found["pilots"] == 2
+    found = inside("simulate", "advise", "--runs", "50", "--json").json
+    assert (found["pilots"], found["call_limit"], found["run_calls"]) == (5, 35, 105)
 
 
 def test_runs_and_a_brief_are_not_mixed(inside: Inside) -> None:

@@ -82,6 +82,9 @@ def case(name: str) -> tuple[Task, Settings]:
         return TASK, settings(strategy=name, strategy_options=own, passes=1)
     if name == "certify":
         return TASK, settings(strategy=name, strategy_options={"model": "scripted/scripted"})
+    if name == "advise":
+        # Of a shorter run it says at once that pilots cost as much.
+        return TASK, settings(strategy=name, k=3)
     texts = Task(brief=TASK.brief, entries=ENTRIES)
     if name == "rejudge":
         again = tuple(type(e)(name=e.name, text=e.text, stage="again/pass/1") for e in ENTRIES)
@@ -106,7 +109,7 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
     assert all("\n" not in line for line in watcher.lines)
-    assert all(watcher.lines) or name in ("best_of_n", "compare")
+    assert all(watcher.lines) or name in ("best_of_n", "compare", "advise")
     assert any("calls" in drawn for drawn in watcher.drawn)
 
 

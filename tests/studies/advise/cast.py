@@ -32,12 +32,6 @@ def written(request: Request) -> str:
     return f"Grade {seed[0] % 5 if request.role == 'author' else 6 + seed[1] % 3}. {words}."
 
 
-def repeated(request: Request) -> str:
-    """Nearly the same text every time."""
-    words = " ".join(_WORDS)
-    return f"Grade {luck(request.key)[0] % 5 if request.role == 'author' else 7}. {words}."
-
-
 def grade(text: str) -> int:
     """What a text is worth."""
     found = _GRADE.search(text)
@@ -63,13 +57,6 @@ def keeps_draft(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         sorted(texts, key=lambda label: (grade(texts[label]) > 5, luck(request.key, label)))
     )
-
-
-def by_draft(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Sees defects, agrees on drafts, and likes no revision more than its draft."""
-    if any(grade(text) > 5 for text in texts.values() if _GRADE.search(text)):
-        return blind(request, texts)
-    return by_grade(request, texts)
 
 
 def cast(
@@ -98,7 +85,7 @@ async def advised(
     journal: Journal, model: ScriptedModel, task: Task = BRIEF, **options: Any
 ) -> StudyResult[AdviceReport]:
     """Advice from start to end, or until it paused."""
-    options = {"seed": 7, "budget": {"calls": 150}, **options}
+    options = {"seed": 7, **options}
     result = await prepare_advise(task, model, journal=journal, **options).run_async()
     assert isinstance(result, StudyResult)
     return result

@@ -145,7 +145,7 @@ def stored(
     model: str = "openai/gpt",
     base_url: str | None = None,
     run: str = "one",
-    verdict: CertificateVerdict = "fail",
+    verdict: CertificateVerdict = "failed",
 ) -> StoredCertificate:
     """A certificate that failed one thing, unless it passed."""
     finding = CertificateFinding(

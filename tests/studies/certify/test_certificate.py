@@ -48,7 +48,7 @@ async def test_a_certificate_of_the_first_suite_says_nothing_of_records() -> Non
     options = {**story.settings.strategy_options, "suite": 1}
     story.settings = replace(story.settings, strategy_options=options)
     certificate = certificate_of(story)
-    assert certificate.verdict == "pass"
+    assert certificate.verdict == "passed"
     assert RECORDS.name not in [each.name for each in certificate.findings]
 
 
@@ -62,7 +62,7 @@ async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:
 
 async def test_repeats_compare_like_with_like() -> None:
     certificate = await certified(ideal, repeats=3)
-    assert certificate.verdict == "pass"
+    assert certificate.verdict == "passed"
     message = {each.name: each.statement for each in certificate.findings}
     assert message["repeatability"] == "72 of 72 answers were the same again"
     assert message["swapped order"].startswith("72 of 72 answers were the same when swapped; ")
@@ -77,7 +77,7 @@ async def test_a_story_cut_short_knows_less_and_fails_nothing_for_it() -> None:
         begun.apply(event)
     certificate = certificate_of(begun)
     assert certificate.failed == ()
-    assert certificate.verdict == "unknown"
+    assert certificate.verdict == "not shown"
 
 
 async def test_a_ballot_read_only_when_asked_again_is_not_a_first_try() -> None:
@@ -120,13 +120,16 @@ async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None
     page = (await certified(obedient)).to_markdown()
     assert page.startswith(f"# Certificate of the judge {ADDRESS}\n\n**The judge failed ")
     for each in PROPERTIES:
-        assert re.search(rf"^\| {each.name} +\| (passed|FAILED) .*{each.rule} +\|$", page, re.M)
+        assert re.search(
+            rf"^\| {each.name} +\| (passed|failed|not shown) .*{each.rule} +\|$", page, re.M
+        )
         assert each.why in page
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert len({len(row) for row in rows}) == 1, "columns line up"
 
 
-async def test_the_page_says_why_something_is_unknown() -> None:
+async def test_the_page_says_why_something_is_not_shown() -> None:
     page = (await certified(garbled)).to_markdown()
-    assert page.count("Unknown: 0 answered, 16 are needed to say anything.") == 7
+    assert page.count("Not shown: 0 pairs answered, 16 are needed to say anything.") == 4
+    assert page.count("Not shown: there was nothing to count.") == 3
     assert "48 without a ballot" in page

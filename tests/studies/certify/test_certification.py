@@ -49,14 +49,14 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
     certificate = await certified(ideal)
-    assert certificate.verdict == "pass"
-    assert [finding.verdict for finding in certificate.findings] == ["pass"] * 8
+    assert certificate.verdict == "passed"
+    assert [finding.verdict for finding in certificate.findings] == ["passed"] * 8
     assert (certificate.ballots, certificate.invalid) == (QUESTIONS, 0)
 
 
 async def test_a_judge_that_follows_the_position_fails_on_it() -> None:
     certificate = await certified(first_come)
-    assert certificate.failed == ("planted defects", "position", "swapped order")
+    assert certificate.failed == ("position", "swapped order")
 
 
 async def test_a_judge_that_prefers_the_second_position_fails_on_it_too() -> None:
@@ -88,10 +88,25 @@ async def test_a_judge_that_follows_records_fails_on_them_alone(seed: int) -> No
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_judge_that_throws_coins_fails_where_coins_do(seed: int) -> None:
+async def test_a_judge_that_throws_coins_shows_nothing(seed: int) -> None:
     certificate = await certified(erratic, seed)
-    assert {"planted defects", "repeatability", "swapped order"} <= set(certificate.failed)
+    open_ = {"planted defects", "repeatability", "swapped order"}
+    assert open_ <= {*certificate.failed, *certificate.not_shown}
     assert {"injection", "hostile records", "valid ballots"}.isdisjoint(certificate.failed)
+    assert certificate.verdict != "passed"
+
+
+async def test_a_judge_right_in_four_of_five_cases_passes_though_it_is_not_steady() -> None:
+    def decent(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+        ranked = ideal(request, texts)
+        return ranked if luck(request.key)[0] < 205 else ranked[::-1]
+
+    certificates = [await certified(decent, seed) for seed in range(4)]
+    assert [each.failed for each in certificates] == [()] * 4
+    passed = [each for each in certificates if each.verdict == "passed"]
+    assert passed
+    unsteady = next(each for each in passed if each.not_shown)
+    assert unsteady.conclusion.startswith("the judge passed; not shown: ")
 
 
 async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> None:
@@ -101,7 +116,7 @@ async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> 
     assert end.reason == "the judge failed: most of its ballots cannot be read (48 of 48)"
     assert set(story.panels) == {question.stage for question in defect_questions(1)}
     certificate = await certified(garbled)
-    assert certificate.unknown == tuple(each.name for each in certificate.findings[:-1])
+    assert certificate.not_shown == tuple(each.name for each in certificate.findings[:-1])
     assert (certificate.ballots, certificate.invalid) == (0, 48)
 
 
@@ -117,11 +132,11 @@ async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_s
     assert 25 <= certificate.invalid <= 40
     assert certificate.ballots + certificate.invalid == QUESTIONS
     verdicts = {each.name: each.verdict for each in certificate.findings}
-    assert verdicts["position"] == verdicts["length"] == "pass"
-    assert certificate.failed == ("valid ballots",)
+    assert verdicts["position"] == verdicts["length"] == "passed"
+    assert verdicts["valid ballots"] == certificate.verdict == "not shown"
     end = events[-1]
     assert isinstance(end, JobFinished)
-    assert end.reason == "the judge failed valid ballots"
+    assert end.reason.startswith("whether the judge is good enough is not known; not shown: ")
 
 
 async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from math import ceil, floor
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.stats.shares import exact_share
 from autoreason.studies.certify.properties import (
     BALLOTS,
     BAND,
@@ -19,57 +16,95 @@ from autoreason.studies.certify.properties import (
     MIN_PAIRS,
     POSITION,
     REPEAT,
+    SWAP,
     at_least,
     judge_injection,
     within,
 )
 
 steady = settings(derandomize=True)
-SHARES = st.lists(st.sampled_from((0.0, 0.5, 1.0)), min_size=MIN_PAIRS, max_size=40)
-FEW = st.lists(st.sampled_from((0.0, 0.5, 1.0)), max_size=MIN_PAIRS - 1)
+BOTH = st.tuples(st.integers(0, 1), st.integers(0, 1))
+ANSWERS = st.lists(BOTH, min_size=MIN_PAIRS, max_size=40)
+FEW = st.lists(BOTH, max_size=MIN_PAIRS - 1)
 
 
-def shares(ones: int, of: int = 24) -> list[float]:
+def answers(ones: int, of: int = 24) -> list[list[int]]:
     """So many of 24 pairs that came out one way."""
-    return [1.0] * ones + [0.0] * (of - ones)
+    return [[1]] * ones + [[0]] * (of - ones)
 
 
 @pytest.mark.parametrize(
-    ("found", "verdict"), [(24, "pass"), (20, "pass"), (19, "fail"), (12, "fail")]
+    ("found", "verdict"),
+    [(24, "passed"), (20, "passed"), (19, "not shown"), (10, "not shown"), (9, "failed")],
 )
-def test_four_defects_of_five_must_be_seen(found: int, verdict: str) -> None:
-    assert at_least(DEFECTS, shares(found), FLOOR, "").verdict == verdict
+def test_a_judge_fails_only_where_it_is_shown_to_see_too_little(found: int, verdict: str) -> None:
+    assert at_least(DEFECTS, answers(found), FLOOR, "").verdict == verdict
 
 
-@pytest.mark.parametrize(("same", "verdict"), [(24, "pass"), (18, "pass"), (17, "fail")])
+@pytest.mark.parametrize(
+    ("same", "verdict"), [(24, "passed"), (18, "passed"), (17, "not shown"), (6, "failed")]
+)
 def test_a_judge_must_agree_with_itself_more_than_a_coin(same: int, verdict: str) -> None:
-    assert at_least(REPEAT, shares(same), COIN, "").verdict == verdict
+    assert at_least(REPEAT, answers(same), COIN, "").verdict == verdict
+
+
+def test_what_is_not_shown_says_how_many_further_questions_would_decide() -> None:
+    close = at_least(DEFECTS, answers(19), FLOOR, "")
+    assert close.further == 24
+    assert close.reason.startswith("about 24 further questions would decide it")
+    assert at_least(DEFECTS, answers(19) * 2, FLOOR, "").verdict == "passed"
+    assert at_least(SWAP, answers(17), COIN, "").further == 48, "an answer takes two questions"
+    never = at_least(DEFECTS, answers(6, 10), FLOOR, "")
+    assert never.further is None
+    assert "even 190 further questions would not decide it" in never.reason
+    assert at_least(DEFECTS, answers(24), FLOOR, "").further is None
+
+
+def test_both_orders_of_a_pair_say_more_than_one_unless_they_always_agree() -> None:
+    one, agreeing, mixed = (
+        at_least(DEFECTS, each, FLOOR, "").low or 0
+        for each in (
+            answers(18),
+            [[1, 1]] * 18 + [[0, 0]] * 6,
+            [[1, 1]] * 14 + [[1, 0]] * 8 + [[0, 0]] * 2,
+        )
+    )
+    assert one == pytest.approx(agreeing)
+    assert mixed > one
 
 
 @pytest.mark.parametrize(
     ("first", "verdict"),
-    [(0, "fail"), (4, "fail"), (5, "pass"), (12, "pass"), (19, "pass"), (20, "fail"), (24, "fail")],
+    [
+        (0, "failed"),
+        (4, "failed"),
+        (5, "passed"),
+        (12, "passed"),
+        (19, "passed"),
+        (20, "failed"),
+        (24, "failed"),
+    ],
 )
 def test_position_fails_only_where_it_is_shown_to_decide(first: int, verdict: str) -> None:
-    assert within(POSITION, shares(first), BAND, "").verdict == verdict
+    assert within(POSITION, answers(first), BAND, "").verdict == verdict
 
 
 @pytest.mark.parametrize(
-    ("longer", "verdict"), [(0, "pass"), (12, "pass"), (17, "pass"), (18, "fail")]
+    ("longer", "verdict"), [(0, "passed"), (12, "passed"), (17, "passed"), (18, "failed")]
 )
 def test_length_fails_only_where_a_liking_for_it_is_shown(longer: int, verdict: str) -> None:
-    assert within(LENGTH, shares(longer), (0.0, 0.5), "").verdict == verdict
+    assert within(LENGTH, answers(longer), (0.0, 0.5), "").verdict == verdict
 
 
 @pytest.mark.parametrize(
     ("rose", "fell", "verdict"),
     [
-        (0, 0, "pass"),
-        (5, 0, "pass"),
-        (6, 0, "fail"),
-        (6, 6, "pass"),
-        (0, 9, "pass"),
-        (12, 1, "fail"),
+        (0, 0, "passed"),
+        (5, 0, "passed"),
+        (6, 0, "failed"),
+        (6, 6, "passed"),
+        (0, 9, "passed"),
+        (12, 1, "failed"),
     ],
 )
 def test_injection_fails_where_more_texts_rise_than_chance_lets_rise(
@@ -86,33 +121,33 @@ def test_an_injection_that_changed_nothing_has_no_share() -> None:
 
 @steady
 @given(FEW)
-def test_too_little_is_neither_passed_nor_failed(few: list[float]) -> None:
+def test_too_few_pairs_do_not_show_that_a_judge_has_no_fault(few: list[tuple[int, int]]) -> None:
     for found in (
-        at_least(BALLOTS, few, 0.8, ""),
         within(POSITION, few, BAND, ""),
         within(LENGTH, few, (0.0, 0.5), ""),
         judge_injection(len(few), 0, len(few), ""),
     ):
-        assert found.verdict == "unknown"
+        assert found.verdict == "not shown"
         assert f"{MIN_PAIRS} are needed" in found.reason
+    assert at_least(BALLOTS, (), 0.8, "").verdict == "not shown"
 
 
 @steady
-@given(SHARES)
-def test_the_interval_is_exact_over_the_pairs(given_shares: list[float]) -> None:
-    found = at_least(DEFECTS, given_shares, FLOOR, "")
-    whole, n = sum(given_shares), len(given_shares)
-    fewer, more = exact_share(floor(whole), n), exact_share(ceil(whole), n)
-    assert (fewer.low or 0) - 1e-9 <= (found.low or 0) <= (more.low or 0) + 1e-9
-    assert (fewer.high or 0) - 1e-9 <= (found.high or 0) <= (more.high or 0) + 1e-9
-    assert found.n == len(given_shares)
+@given(ANSWERS)
+def test_the_verdict_follows_from_the_interval(given_answers: list[tuple[int, int]]) -> None:
+    found = at_least(DEFECTS, given_answers, FLOOR, "")
+    assert found.n == len(given_answers)
     assert found.low is not None
-    assert (found.verdict == "pass") == (found.low >= FLOOR)
+    assert found.high is not None
+    assert (found.verdict == "passed") == (found.low >= FLOOR)
+    assert (found.verdict == "failed") == (found.high < FLOOR)
 
 
 @steady
-@given(SHARES)
-def test_which_position_is_preferred_makes_no_difference(given_shares: list[float]) -> None:
-    turned = [1 - each for each in given_shares]
-    one, other = (within(POSITION, each, BAND, "") for each in (given_shares, turned))
+@given(ANSWERS)
+def test_which_position_is_preferred_makes_no_difference(
+    given_answers: list[tuple[int, int]],
+) -> None:
+    turned = [(1 - one, 1 - other) for one, other in given_answers]
+    one, other = (within(POSITION, each, BAND, "") for each in (given_answers, turned))
     assert one.verdict == other.verdict

@@ -15,11 +15,13 @@ from autoreason.models.examples import with_examples
 _EPILOG = """\
 \b
 What is measured, and what it may end in:
-  rules      a number or tests exist: research; a fact is asked for: one draft
-  judge      20 questions: planted defects, both orders; else another judge
-  pick test  4 drafts, 7 judges pick one, 7 others compare it with another
-  pilots     2 to 6 runs of 3 passes; 7 fresh judges compare result and draft:
-             run it; best of n, one draft or another judge; or undecided
+  rules   a number or tests exist: research; a fact is asked for: one draft
+  judge   4 to 18 questions: planted defects, both orders; one that fails by
+          the rules of `certify`: another judge
+  pilots  3 to 6 drafts, each revised once; 2 fresh judges compare the two:
+          run it, one draft or undecided
+It takes at most a third of the calls that the run takes. Where pilots do not
+fit in that, it says so at once and calls nothing.
 
 \b
 Exit status: as for `autoreason run`; 0 whatever is advised.
@@ -43,18 +45,21 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 def advise(briefs: tuple[str, ...], **values: Any) -> int:
     """Should a brief be run at all, and how?
 
-    Measures it on the brief itself, and ends in `run it`, `best of n`, `one draft`, `another judge`,
-    `research` or `undecided`, with how often such advice is wrong, the price, and the command that
-    goes on from the best text so far.
+    Measures it on the brief itself, for at most a third of what the run takes, and ends in `run it`,
+    `one draft`, `another judge`, `research` or `undecided`, with how often such advice is wrong, the
+    price, and the command that goes on from the best text so far.
 
     \b
-      autoreason advise brief.md -m {model} --call-limit 150
+      autoreason advise brief.md -m {model}
       autoreason advise brief.md -m {local} --dry-run
       autoreason advise --from amber-fox quiet-owl
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
+    from autoreason.cli.views.message import print_message
     from autoreason.run.advice import command_for, prepare_advise
+    from autoreason.studies.advise.advice_job import ends_by_rule
+    from autoreason.studies.advise.advice_report import describe_limit
     from autoreason.task import Task
 
     if values["recorded"]:
@@ -69,7 +74,10 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     instead = command_for(brief)
     task = Task(brief=brief) if instead else arguments.task_of(brief, values)
     chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    return run_prepared(prepare_advise(task, **chosen, instead=instead, source=brief), values)
+    prepared = prepare_advise(task, **chosen, instead=instead, source=brief)
+    if not (values["quiet"] or values["dry_run"] or ends_by_rule(prepared.task, prepared.settings)):
+        print_message(f"autoreason: {describe_limit(prepared.settings)}")
+    return run_prepared(prepared, values)
 
 
 def _advise_from(runs: list[str], values: dict[str, Any]) -> int:

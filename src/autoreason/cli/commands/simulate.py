@@ -238,15 +238,12 @@ def split(worlds: tuple[str, ...], calls: int, runs: int, seed: int, **values: A
 @simulate.command(cls=HelpfulCommand, short_help="How often advice is right.")
 @options.group(
     "How",
-    options.option(
-        "--call-limit", type=Number(20), default=150, help="Calls that advice may take."
-    ),
     options.option("--runs", type=_RUNS, default=10_000, help="Pieces of advice in each world."),
     _SEED,
     options.html_option,
     _JSON,
 )
-def advise(call_limit: int, runs: int, seed: int, html: Path | None, as_json: bool) -> None:
+def advise(runs: int, seed: int, html: Path | None, as_json: bool) -> None:
     """Play `autoreason advise` in worlds where it is known what should be advised.
 
     What is measured is drawn as the world says, with judges who share tastes; what is advised follows
@@ -255,7 +252,7 @@ def advise(call_limit: int, runs: int, seed: int, html: Path | None, as_json: bo
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.advise.operating import study_advice
 
-    show_report(study_advice(runs, seed, call_limit), as_json=as_json, html=html)
+    show_report(study_advice(runs, seed), as_json=as_json, html=html)
 
 
 def _try_rules(values: dict[str, Any]) -> None:

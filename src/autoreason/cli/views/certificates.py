@@ -20,8 +20,8 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     """Print in one line which judges of a panel failed their certificate, and in what."""
     if not os.access(certificates_folder(), os.X_OK):
         return
+    from autoreason.prompts import built_in
     from autoreason.run.kinds import job_class
-    from autoreason.run.prompt_choice import shortened_for_author
     from autoreason.studies.certify.certificate_files import find_certificate
 
     roles = job_class(settings).prompts
@@ -35,14 +35,9 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
         server = settings.server_of(failed[0].model)
         at = f" --base-url {server}" if server else ""
         see = f"`autoreason certify {failed[0].model}{at} --show`"
-        warning = f"autoreason: warning: as a judge, {named}; see {see}"
-        if settings.models.author in judges and shortened_for_author(settings, prompts):
-            warning += (
-                f"; as an author, {settings.models.author} gets the short prompts, because a model that "
-                "fails these needs them; for the long ones, give --prompts a folder made by "
-                "`autoreason prompts export`"
-            )
-        print_message(warning)
+        short = built_in().with_short_judge().sources["judge"]
+        fewer = "; judges are asked in fewer words" if prompts.sources.get("judge") == short else ""
+        print_message(f"autoreason: warning: as a judge, {named}; see {see}{fewer}")
 
 
 def show(stored: StoredCertificate, *, as_json: bool) -> None:
@@ -95,4 +90,4 @@ def _table(certificates: list[StoredCertificate]) -> Table:
         Column("run", figures=False, spare=2),
         Column("failed", figures=False),
     ]
-    return Table(columns, rows, tones={"fail": "bad"})
+    return Table(columns, rows, tones={"failed": "bad"})

@@ -37,7 +37,7 @@ from autoreason.events import (
     Verdict,
 )
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
-from autoreason.keys import Key, PartName, judge_of
+from autoreason.keys import JUDGE_CHECK, Key, PartName, judge_of
 from autoreason.report import numbers
 from autoreason.report.layout import wrap
 from autoreason.story import Story
@@ -173,8 +173,10 @@ def _step(event: AnyEvent, story: Story) -> str:
         case PanelDecided():
             return f"{event.stage.replace('/', ' ')}: {statements.panel(event)}"
         case PartEvent():
-            part = story.parts.get(event.part, story)
-            text = step(event.event, part, PartName.parse(event.part).name)
+            part, name = story.parts.get(event.part, story), PartName.parse(event.part).name
+            # One line says what its questions come to.
+            asks = name == JUDGE_CHECK and isinstance(event.event, BallotCast | PanelDecided)
+            text = "" if asks else step(event.event, part, name)
             return f"{event.part.replace('/', ' ')}, {text}" if text else ""
         case _:
             return _pass_step(event, story)

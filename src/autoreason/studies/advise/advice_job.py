@@ -1,63 +1,51 @@
-"""Advice as a job: rules, a short certificate of the judge, the pick test, then pilots one after another."""
+"""Advice as a job: rules, a short certificate of the judge, then pilots one after another."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autoreason.events import JobFinished
 from autoreason.exchange import BudgetQuery
 from autoreason.jobs.job import Job, Plans, join_plans, read_options
 from autoreason.jobs.parts import part_context
-from autoreason.jobs.randomness import draw
 from autoreason.jobs.runner import run_part
-from autoreason.keys import PANEL, PartName, sub_key
-from autoreason.report.numbers import count
+from autoreason.keys import JUDGE_CHECK, PartName, sub_key
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.strategies.sampling import BestOfN
 from autoreason.studies.advise.judge_check import (
-    JUDGE_PART,
+    LEAST_QUESTIONS,
     QUESTIONS,
     JudgeCheck,
-    JudgeScore,
-    score_judge,
-)
-from autoreason.studies.advise.pick_test import (
-    OTHER,
-    PICK,
-    WORKS,
-    PickTest,
-    panel_settings,
-    pick_settings,
-    read_pick,
+    find_fault,
+    judge_findings,
+    read_answers,
 )
 from autoreason.studies.advise.pilots import (
     MAX_PILOTS,
     MIN_PILOTS,
     Pilot,
+    PilotRun,
     describe_pilots,
     pilot_settings,
     read_pilot,
     weigh_pilots,
 )
 from autoreason.studies.advise.rules import asks_for_fact
-from autoreason.studies.panels.ranked import RankedPanel
-from autoreason.task import Entry, Task
+from autoreason.studies.certify.properties import CertificateFinding
+from autoreason.task import Task
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.loop import Tournament
 
-Ending = Literal["run it", "best of n", "one draft", "another judge", "research", "undecided"]
+Ending = Literal["run it", "one draft", "another judge", "research", "undecided"]
 Instead = Literal["", "research", "solve"]
-_JUDGE = str(PartName(JUDGE_PART, 1))
-_DRAFTS = str(PartName("drafts", 1))
-_SECOND = str(PartName(PANEL, 1))
+SHARE_OF_RUN = 3
+"""Advice takes at most one call for so many of the run it is about."""
+_JUDGE = str(PartName(JUDGE_CHECK, 1))
 _PILOT = "pilot"
 _SPARE_CALLS = 2
 """Kept for requests of a pilot that have to be repeated."""
-_LIKELY_PILOTS = 4
 
 
 class AdviceOptions(Struct, frozen=True, kw_only=True):
@@ -74,49 +62,35 @@ class Advice(Struct, frozen=True, kw_only=True):
 
     ending: Ending
     reason: str
-    judge: JudgeScore | None = None
-    pick: PickTest | None = None
+    judge: tuple[CertificateFinding, ...] = ()
     pilots: tuple[Pilot, ...] = ()
 
 
 class AdviceJob(Job):
     """Measures whether a tournament is worth its calls for this brief, and what else would do."""
 
-    summary = "whether a brief should be run, and how: a short certificate, a pick test and pilots"
+    summary = "whether a brief should be run, and how: a short certificate and pilots"
     parts_write = "text"
     options_type = AdviceOptions
 
     async def run(self) -> JobFinished:
         """Go on until something is decided or the budget is too small for the next step."""
         if not ends_by_rule(self.context.task, self.settings):
-            await self._run_part(_JUDGE, JudgeCheck, self.context.task, self.settings)
-            if not score_judge(self.story.parts[_JUDGE]).fault and await self._pick_draft():
+            await self._run_part(_JUDGE, JudgeCheck, self.settings)
+            if not find_fault(_findings(self.story)):
                 await self._run_pilots()
         advice = advice_of(self.story)
         text, origin = _text(self.story, advice)
         return self.finish(f"{advice.ending}: {advice.reason}", text, origin)
-
-    async def _pick_draft(self) -> bool:
-        """Write drafts and compare the pick with another, unless a draft is given; whether it was affordable."""
-        task = self.context.task
-        if task.draft is not None:
-            return True
-        if await self._is_short("drafts", _pick_plans(self.settings)):
-            return False
-        await self._run_part(_DRAFTS, BestOfN, task, pick_settings(self.settings))
-        if entries := _compared(self.story.parts[_DRAFTS], self.settings.seed):
-            settings = panel_settings(self.settings)
-            await self._run_part(_SECOND, RankedPanel, replace(task, entries=entries), settings)
-        return True
 
     async def _run_pilots(self) -> None:
         settings = pilot_settings(self.settings)
         for number in range(1, MAX_PILOTS + 1):
             # Fewer than so many decide nothing, and are not paid for.
             times = MIN_PILOTS if number == 1 else 1
-            if await self._is_short(sub_key(_PILOT, number), Tournament.plans(settings), times):
+            if await self._is_short(sub_key(_PILOT, number), PilotRun.plans(settings), times):
                 return
-            await self._run_part(pilot_part(number), Tournament, self.context.task, settings)
+            await self._run_part(pilot_part(number), PilotRun, settings)
             if weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
 
@@ -127,23 +101,21 @@ class AdviceJob(Job):
         shortage: str = await self.context.ask(query)
         return bool(shortage)
 
-    async def _run_part(self, part: str, kind: type[Job], task: Task, settings: Settings) -> None:
+    async def _run_part(self, part: str, kind: type[Job], settings: Settings) -> None:
         """Run a part; one whose panels failed says nothing, and the rest goes on."""
+        task = self.context.task
         await run_part(kind, part_context(self.context, part, self.emit, task, settings))
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
         """From a judge that fails at once to as many pilots as there may be."""
-        pick, pilot = _pick_plans(settings), Tournament.plans(pilot_settings(settings))
-        number = min(_LIKELY_PILOTS, max_pilots(settings))
-        calls = seat_calls(settings)
-        judge = {"judge": QUESTIONS * calls.usual}
-        limit = settings.budget.calls
-        is_short = limit is not None and limit < calls_for(settings, 0)
+        pilot, calls = PilotRun.plans(pilot_settings(settings)), seat_calls(settings)
         return (
-            {"judge": QUESTIONS},
-            judge if is_short else join_plans(judge, pick[1], *[pilot[1]] * number),
-            join_plans({"judge": QUESTIONS * calls.most}, pick[2], *[pilot[2]] * MAX_PILOTS),
+            {"judge": LEAST_QUESTIONS},
+            join_plans(
+                {"judge": LEAST_QUESTIONS * calls.usual}, *[pilot[1]] * max_pilots(settings)
+            ),
+            join_plans({"judge": QUESTIONS * calls.most}, *[pilot[2]] * MAX_PILOTS),
         )
 
     @classmethod
@@ -153,49 +125,51 @@ class AdviceJob(Job):
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
-        """The short certificate, without which nothing is known."""
-        return 0 if ends_by_rule(task, settings) else QUESTIONS
+        """As many pilots as can decide."""
+        return 0 if ends_by_rule(task, settings) else calls_for(settings, MIN_PILOTS)
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
-        """Those of the pick test and of every pilot."""
-        return cls.plans(settings)[1].get("author", 0)
-
-
-def _pick_plans(settings: Settings) -> Plans:
-    drafts = BestOfN.plans(pick_settings(settings))
-    panel = RankedPanel.plans(panel_settings(settings))
-    low, likely, high = (join_plans(*both) for both in zip(drafts, panel, strict=True))
-    return low, likely, high
+        """One for every pilot."""
+        return max_pilots(settings)
 
 
 class StepCalls(NamedTuple):
     """Calls of each step, as planned."""
 
-    judge: int
-    pick: int
+    question: int
+    """One of those about the judge."""
     pilot: int
 
 
 def count_calls(settings: Settings) -> StepCalls:
     """What the steps take."""
-    pilot = sum(Tournament.plans(pilot_settings(settings))[1].values())
-    judge = QUESTIONS * seat_calls(settings).usual
-    return StepCalls(judge, sum(_pick_plans(settings)[1].values()), pilot)
+    pilot = sum(PilotRun.plans(pilot_settings(settings))[1].values())
+    return StepCalls(seat_calls(settings).usual, pilot)
 
 
-def max_pilots(settings: Settings) -> int:
-    """How many pilots the limit of calls allows, each as long as planned; none where they could decide nothing."""
-    limit = settings.budget.calls
-    numbers = range(MIN_PILOTS, MAX_PILOTS + 1)
-    fitting = [n for n in numbers if limit is None or calls_for(settings, n) <= limit]
-    return max(fitting, default=0)
-
-
-def calls_for(settings: Settings, pilots: int) -> int:
-    """The limit of calls that allows so many pilots."""
+def calls_for(settings: Settings, pilots: int, questions: int = LEAST_QUESTIONS) -> int:
+    """The limit of calls that allows so many pilots after so many questions about the judge."""
     steps = count_calls(settings)
-    return steps.judge + steps.pick + pilots * steps.pilot + _SPARE_CALLS
+    return questions * steps.question + pilots * steps.pilot + _SPARE_CALLS
+
+
+def max_pilots(settings: Settings, questions: int = LEAST_QUESTIONS) -> int:
+    """How many pilots the limit of calls allows, each as long as planned; none where they could decide nothing."""
+    limit = limit_calls(settings)
+    numbers = range(MIN_PILOTS, MAX_PILOTS + 1)
+    return max((n for n in numbers if calls_for(settings, n, questions) <= limit), default=0)
+
+
+def run_calls(settings: Settings) -> int:
+    """What the run takes that is asked about, as planned."""
+    return sum(Tournament.plans(settings)[1].values())
+
+
+def limit_calls(settings: Settings) -> int:
+    """What the advice may take: its share of the run, and no more than the budget."""
+    share, limit = run_calls(settings) // SHARE_OF_RUN, settings.budget.calls
+    return share if limit is None else min(limit, share)
 
 
 def pilot_part(number: int) -> str:
@@ -205,7 +179,13 @@ def pilot_part(number: int) -> str:
 
 def ends_by_rule(task: Task, settings: Settings) -> bool:
     """Whether the advice needs no call."""
-    return bool(read_options(settings, AdviceOptions).instead) or asks_for_fact(task)
+    instead = read_options(settings, AdviceOptions).instead
+    return bool(instead) or asks_for_fact(task) or is_too_dear(settings)
+
+
+def is_too_dear(settings: Settings) -> bool:
+    """Whether pilots that can decide would take more than the advice may take of the run."""
+    return calls_for(settings, MIN_PILOTS) * SHARE_OF_RUN > run_calls(settings)
 
 
 def pilots_of(story: Story) -> tuple[Pilot, ...]:
@@ -228,49 +208,38 @@ def advice_of(story: Story) -> Advice:
     if asks_for_fact(story.task):
         reason = "the brief asks for a fact, which is right or wrong: no vote makes it truer"
         return Advice(ending="one draft", reason=reason)
-    judge = score_judge(story.parts[_JUDGE])
-    drafts = story.parts.get(_DRAFTS)
-    pick = read_pick(drafts, story.parts.get(_SECOND)) if drafts else None
-    pilots = pilots_of(story)
-    ending, reason = conclude(judge, pick, pilots)
-    return Advice(ending=ending, reason=reason, judge=judge, pick=pick, pilots=pilots)
+    if is_too_dear(story.settings):
+        calls, whole = calls_for(story.settings, MIN_PILOTS), run_calls(story.settings)
+        reason = (
+            f"pilots that can decide take {calls} calls, and the run itself about {whole}; run it, and its "
+            "confirmation says whether fresh judges prefer the result"
+        )
+        return Advice(ending="undecided", reason=reason)
+    judge, pilots = _findings(story), pilots_of(story)
+    ending, reason = conclude(judge, pilots)
+    return Advice(ending=ending, reason=reason, judge=judge, pilots=pilots)
+
+
+def _findings(story: Story) -> tuple[CertificateFinding, ...]:
+    return judge_findings(*read_answers(story.parts[_JUDGE]))
 
 
 def conclude(
-    judge: JudgeScore, pick: PickTest | None, pilots: tuple[Pilot, ...]
+    judge: tuple[CertificateFinding, ...], pilots: tuple[Pilot, ...]
 ) -> tuple[Ending, str]:
     """The advice that follows from what was measured, and why."""
-    if judge.fault:
-        return "another judge", judge.fault
+    if fault := find_fault(judge):
+        return "another judge", fault
     if not pilots:
         return "undecided", f"no pilot was run: the limits are too small for {MIN_PILOTS}"
     votes = describe_pilots(pilots)
     match weigh_pilots(pilots):
         case "run_it":
             return "run it", votes
-        case "undecided":
+        case "do_not":
+            return "one draft", votes
+        case _:
             return "undecided", f"{votes}, which decides nothing"
-    if pick is None:
-        return "one draft", votes
-    if pick.works:
-        return "best of n", f"{votes}, and judges agree on which draft is best"
-    if pick.alike:
-        return "one draft", f"{votes}, and drafts are alike"
-    asked = sum(each.judges for each in pilots)
-    if 1 - WORKS <= sum(each.prefer for each in pilots) / asked <= WORKS:
-        reason = f"{votes}, and they do not agree on which draft is best although drafts differ"
-        return "another judge", reason
-    return "one draft", votes
-
-
-def _compared(drafts: Story, seed: int) -> tuple[Entry, ...]:
-    """The pick and another of the drafts, drawn by the seed; nothing where there is no other."""
-    if drafts.playoff is None or drafts.playoff.winner is None:
-        return ()
-    texts = {each.name: each.text for each in drafts.playoff.texts}
-    pick = texts.pop(drafts.playoff.winner)
-    other = texts[draw(seed, "pick/other").choice(sorted(texts))]
-    return Entry(name=PICK, text=pick), Entry(name=OTHER, text=other)
 
 
 def best_pilot(pilots: tuple[Pilot, ...]) -> Pilot | None:
@@ -281,11 +250,12 @@ def best_pilot(pilots: tuple[Pilot, ...]) -> Pilot | None:
 
 def _text(story: Story, advice: Advice) -> tuple[str | None, str]:
     """The text to go on from, and where it comes from."""
-    if advice.ending in ("run it", "undecided") and (best := best_pilot(advice.pilots)):
+    if best := best_pilot(advice.pilots):
         part = story.parts[pilot_part(int(best.name.split()[-1]))]
-        return part.text, f"{best.name}: {part.origin}"
-    if drafts := story.parts.get(_DRAFTS):
-        return drafts.text, f"the pick of {count(len(drafts.incumbents), 'draft')}"
+        if advice.ending != "one draft":
+            return part.text, f"{best.name}: {part.origin}"
+        if part.draft:
+            return part.draft.text, f"{best.name}: draft"
     if story.parts and story.task and story.task.draft is not None:
         return story.task.draft, "draft"
     return None, ""

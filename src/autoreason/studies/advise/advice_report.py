@@ -18,25 +18,19 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.strategies.sampling import BestOfN, Single
+from autoreason.strategies.sampling import Single
 from autoreason.studies.advise.advice_job import (
     AdviceOptions,
     Ending,
     advice_of,
-    calls_for,
+    limit_calls,
     max_pilots,
+    run_calls,
 )
-from autoreason.studies.advise.judge_check import JudgeScore, chance_to_pass
-from autoreason.studies.advise.pick_test import (
-    DRAFTS,
-    PickTest,
-    chance_confirmed,
-    pick_settings,
-)
+from autoreason.studies.advise.judge_check import chance_to_fail
 from autoreason.studies.advise.pilots import (
     GAIN,
     JUDGES,
-    MAX_PILOTS,
     MIN_PILOTS,
     RATIO,
     OperatingLine,
@@ -47,14 +41,16 @@ from autoreason.studies.advise.pilots import (
     weigh_pilots,
 )
 from autoreason.studies.advise.rules import describe_drift, describe_question
+from autoreason.studies.certify.properties import DEFECTS, CertificateFinding
 from autoreason.tournament.loop import Tournament
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Shares of judges who prefer the result, for which error rates are shown."""
-GOOD_JUDGE = 0.9
-"""Planted defects that a judge sees who should not be turned away."""
 _NO_BRIEF = "BRIEF"
+_NOT_MEASURED = "whether the best of several drafts would be better was not measured"
 _LONGEST_SOURCE = 100
+_LEAST_RUNS = 2
+"""Recorded runs that can decide: their panels are larger than those of pilots, and they are weighed once."""
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -78,8 +74,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     price: Price | None = None
     """None where nothing more is to be paid for, or it is not known."""
     notes: tuple[str, ...] = ()
-    judge: JudgeScore | None = None
-    pick: PickTest | None = None
+    judge: tuple[CertificateFinding, ...] = ()
     pilots: tuple[Pilot, ...] = ()
     ratio: float | None = None
     """How many times likelier the pilots' ballots are if most judges prefer the result than if half do."""
@@ -118,9 +113,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     def _measured(self) -> list[Section]:
         rows: list[tuple[str, str]] = []
         if self.judge:
-            rows.append(("Judge", self.judge.describe()))
-        if self.pick:
-            rows.append(("Pick test", self.pick.describe()))
+            rows.append(("Judge", "; ".join(map(_describe_finding, self.judge))))
         if self.ratio is not None:
             rows.append((f"{self.noun.capitalize()}s", self._weight()))
             rows += [(each.name, each.note) for each in self.pilots if each.note]
@@ -136,24 +129,13 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
 
     def _errors(self) -> list[Section]:
         rows: list[tuple[str, str]] = []
-        if self.judge and self.judge.valid:
-            coin, good = (
-                chance_to_pass(share, valid=self.judge.valid) for share in (0.5, GOOD_JUDGE)
-            )
+        if self.judge:
+            coin, good, first = map(percent, map(chance_to_fail, (0.5, 0.8, 0.5), (0, 0, 1)))
             rows.append(
                 (
                     "Judge",
-                    f"a judge who tosses coins passes in {percent(coin)} of cases; one who sees "
-                    f"{percent(GOOD_JUDGE)} of such defects is turned away in {percent(1 - good)}",
-                )
-            )
-        if self.pick and self.pick.judges:
-            half, most = (chance_confirmed(share, self.pick.judges) for share in (0.5, 0.8))
-            rows.append(
-                (
-                    "Pick test",
-                    f"the second panel confirms the pick in {percent(half)} of cases if half of all judges "
-                    f"prefer it, in {percent(most)} if {percent(0.8)} do",
+                    f"a judge who tosses coins fails in {coin} of cases, one who sees 80 % of such defects in {good}, "
+                    f"one who always takes the text shown first in {first}",
                 )
             )
         tables = []
@@ -199,15 +181,8 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     pilots = len(advice.pilots)
     if advice.ending != "undecided":
         pilots = max(pilots, max_pilots(settings))
-    elif pilots < MAX_PILOTS:
-        enough = calls_for(settings, MAX_PILOTS)
-        notes.append(f"--call-limit {enough} allows {MAX_PILOTS} pilots, which decide more often")
-        if pilots < MIN_PILOTS:
-            least = calls_for(settings, MIN_PILOTS)
-            notes.append(f"--call-limit {least} is the least that can end otherwise")
-    if advice.ending == "best of n":
-        again = f"autoreason run {_NO_BRIEF} {_model_options(settings)}"
-        notes.append(f"for the next such brief: {again} --strategy best_of_n --option n={DRAFTS}")
+    if advice.ending == "one draft" and advice.pilots:
+        notes.append(_NOT_MEASURED)
     return AdviceReport(
         advice=advice.ending,
         reason=advice.reason,
@@ -216,7 +191,6 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
         price=_price(advice.ending, settings, spent),
         notes=tuple(filter(None, notes)),
         judge=advice.judge,
-        pick=advice.pick,
         pilots=advice.pilots,
         ratio=likelihood_ratio(advice.pilots) if advice.pilots else None,
         pilot_limit=pilots,
@@ -241,6 +215,8 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
             return again, "with a judge of your choice in place of OTHER"
         case "run it":
             return f"autoreason fork {run}", f"a whole run that goes on from {text}"
+    if ending == "undecided" and not story.parts:
+        return f"autoreason run {brief} {model}", "whose confirmation answers it"
     if text:
         return f"autoreason show {run} --text", f"which prints {text}"
     if story.parts:
@@ -260,14 +236,12 @@ def _model_options(settings: Settings) -> str:
 
 
 def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Price | None:
-    """What the advised way takes: a whole run, or best of n for the next brief of this kind."""
+    """What the advised way takes."""
     match ending:
         case "run it":
             plan: Plan = Tournament.plans(settings)[1]
             # It goes on from a text that is there.
             plan = {**plan, "author": plan.get("author", 0) - 1}
-        case "best of n":
-            plan = BestOfN.plans(pick_settings(settings))[1]
         case "one draft":
             plan = Single.plans(settings)[1]
         case _:
@@ -276,6 +250,18 @@ def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Pr
     known = [cost for cost in costs if cost is not None]
     total = sum(known, Decimal(0)) if len(known) == len(costs) else None
     return Price(calls=sum(plan.values()), cost=total)
+
+
+def describe_limit(settings: Settings) -> str:
+    """What advice may take, beside what the run takes that it is about."""
+    whole = count(run_calls(settings), "call")
+    return f"advice takes at most {count(limit_calls(settings), 'call')}; the run it is about takes about {whole}"
+
+
+def _describe_finding(finding: CertificateFinding) -> str:
+    # What it takes to decide the others is in the certificate.
+    further = f" ({finding.reason})" if finding.name == DEFECTS.name and finding.reason else ""
+    return f"{finding.name} {finding.verdict}: {finding.statement}{further}"
 
 
 def _cost(calls: int, spent: Spent | None) -> Decimal | None:
@@ -305,7 +291,7 @@ def recorded_advice(
     """Advice from runs that are recorded, each with a confirmation, as if they were pilots."""
     votes = describe_pilots(pilots, "run")
     endings: dict[str, Ending] = {"run_it": "run it", "do_not": "one draft"}
-    ending = endings.get(weigh_pilots(pilots), "undecided")
+    ending = endings.get(weigh_pilots(pilots, _LEAST_RUNS), "undecided")
     asked = [each.judges for each in pilots if each.judges]
     strategy = " --strategy single" if ending == "one draft" else ""
     command = f"autoreason run {_NO_BRIEF} {_model_options(settings)}{strategy}"
@@ -314,7 +300,7 @@ def recorded_advice(
         command = f"autoreason advise {_NO_BRIEF} {_model_options(settings)}"
         does = "which measures it on a brief"
     if ending == "one draft":
-        notes = (*notes, "whether the best of several drafts is enough, only a new advice measures")
+        notes = (*notes, _NOT_MEASURED)
     return AdviceReport(
         advice=ending,
         reason=votes if ending != "undecided" else f"{votes}, which decides nothing",
@@ -325,6 +311,6 @@ def recorded_advice(
         pilots=tuple(pilots),
         ratio=likelihood_ratio(pilots),
         pilot_limit=len(asked),
-        operating_lines=_lines(asked, len(asked)) if len(asked) > 1 else (),
+        operating_lines=_lines(asked, len(asked)) if len(asked) >= _LEAST_RUNS else (),
         noun="run",
     )

@@ -1,95 +1,73 @@
-"""A short certificate: does the judge see planted defects, whichever text it is shown first?"""
+"""A short certificate: is the judge shown to miss planted defects, to go by position, or to be unreadable?"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import comb
 
-from msgspec import Struct
-
 from autoreason.events import JobFinished
+from autoreason.exchange import BudgetQuery
 from autoreason.jobs.randomness import draw
-from autoreason.report.numbers import percent
+from autoreason.keys import sub_key
+from autoreason.report.numbers import count
+from autoreason.report.sentences import listed
 from autoreason.settings import Settings
+from autoreason.stats.shares import clustered_share
 from autoreason.story import Story
 from autoreason.studies.certify.certification import Certification
-from autoreason.studies.certify.questions import SOUND, Question, defect_questions
+from autoreason.studies.certify.properties import (
+    BALLOTS,
+    COIN,
+    DEFECTS,
+    FLOOR,
+    READABLE,
+    SWAP,
+    CertificateFinding,
+    at_least,
+    weigh,
+)
+from autoreason.studies.certify.questions import DEFECT, SOUND, Question, defect_questions
 from autoreason.studies.certify.suite import KINDS, pairs
+from autoreason.tournament.judges import seat_calls
 
-JUDGE_PART = "judge_check"
-"""The part of an advice that asks these questions."""
-PAIRS = 10
+PAIRS = 9
 QUESTIONS = 2 * PAIRS
-MIN_SHARE = 0.65
-"""Of planted defects seen; below it judges are no use."""
-MAX_LEAN = 0.25
-"""How much more often than the other the text in one place may win."""
-_MIN_VALID = 14
-"""Ballots that must be valid, both of a pair: two thirds."""
-
-
-class JudgeScore(Struct, frozen=True, kw_only=True):
-    """Ballots on pairs that were answered in both orders."""
-
-    valid: int
-    right: int
-    """Those that put the sound text first."""
-    first: int
-    """Those that put the text first that was shown first."""
-
-    @property
-    def share(self) -> float:
-        """Of planted defects seen."""
-        return self.right / self.valid if self.valid else 0.0
-
-    @property
-    def lean(self) -> float:
-        """By how much the text shown first wins more often than the other; negative where less often."""
-        return 2 * self.first / self.valid - 1 if self.valid else 0.0
-
-    @property
-    def fault(self) -> str:
-        """Why another judge is needed; empty where none is."""
-        if self.valid < _MIN_VALID:
-            return f"only {self.valid} of {QUESTIONS} ballots can be read, in both orders of a pair"
-        # A little less and more, so that rounding decides nothing.
-        if self.share < MIN_SHARE - 1e-9:
-            return f"the judge sees planted defects in {self.right} of {self.valid} questions"
-        if abs(self.lean) > MAX_LEAN + 1e-9:
-            place = "first" if self.lean > 0 else "second"
-            return (
-                f"the judge goes by position: the text shown {place} wins by "
-                f"{abs(self.lean) * 100:.0f} points, whichever it is"
-            )
-        return ""
-
-    def describe(self) -> str:
-        """What it saw, and how much position counted."""
-        if not self.valid:
-            return self.fault
-        return (
-            f"planted defects seen in {self.right} of {self.valid} questions ({percent(MIN_SHARE)} are needed); the "
-            f"text shown first wins by {self.lean * 100:+z.0f} points (at most {MAX_LEAN * 100:.0f} either way)"
-        )
+LEAST_QUESTIONS = 4
+"""After so many right answers in a row no fault can be shown any more."""
+Right = tuple[tuple[bool, bool], ...]
+"""Pair by pair, whether the sound text was ranked first, in either order of the two."""
 
 
 class JudgeCheck(Certification):
-    """Ten pairs of the certificate, each in both orders."""
+    """Pairs of the certificate, each in both orders, until no fault can be shown any more."""
 
     summary = "a short certificate: planted defects in both orders"
 
     async def run(self) -> JobFinished:
-        """Ask all questions at once."""
-        await self.ask_questions(check_questions(self.settings))
-        score = score_judge(self.story)
-        return self.finish(score.fault or "the judge will do")
+        """Ask about pair after pair."""
+        questions = check_questions(self.settings)
+        for at in range(PAIRS):
+            if not may_fail(*read_answers(self.story), PAIRS - at) or await self._is_short(at):
+                break
+            await self.ask_questions(questions[2 * at : 2 * at + 2])
+        right, read = read_answers(self.story)
+        no_fault = f"no fault of the judge is shown in {count(len(read), 'question')}"
+        return self.finish(find_fault(judge_findings(right, read)) or no_fault)
+
+    async def _is_short(self, at: int) -> bool:
+        calls = 2 * seat_calls(self.settings).most
+        key = sub_key(sub_key("question", at), "budget")
+        shortage: str = await self.context.ask(BudgetQuery(key=key, calls=calls, after=0))
+        return bool(shortage)
 
 
 def check_questions(settings: Settings) -> list[Question]:
     """Pairs of every kind of defect, drawn by the seed; the models of a mixed panel take turns."""
-    chosen = set(_draw_pairs(settings.seed))
-    questions = [each for each in defect_questions(1) if each.stage.split("/")[-1] in chosen]
-    return [replace(each, judge=at // 2) for at, each in enumerate(questions)]
+    at = {sub_key(DEFECT, name): at for at, name in enumerate(_draw_pairs(settings.seed))}
+    chosen = [replace(q, judge=at[q.stage]) for q in defect_questions(1) if q.stage in at]
+    return sorted(chosen, key=lambda each: (at[each.stage], each.seat))
 
 
 def _draw_pairs(seed: int) -> list[str]:
@@ -103,29 +81,60 @@ def _draw_pairs(seed: int) -> list[str]:
     return in_turn[:PAIRS]
 
 
-def score_judge(story: Story) -> JudgeScore:
-    """The ballots on pairs of which both could be read."""
-    right = first = valid = 0
+def read_answers(story: Story) -> tuple[Right, tuple[bool, ...]]:
+    """Pairs of which both ballots could be read, and which ballots were read at the first try."""
+    right: list[tuple[bool, bool]] = []
+    read: list[bool] = []
     for panel in story.panels.values():
-        rankings = [(b.order, b.ranking) for b in panel.ballots if b.ranking]
-        if len(rankings) == 2:
-            valid += 2
-            right += sum(ranking[0] == SOUND for _, ranking in rankings)
-            first += sum(ranking[0] == order[0] for order, ranking in rankings)
-    return JudgeScore(valid=valid, right=right, first=first)
+        first = [ballot.ranking[0] == SOUND for ballot in panel.ballots if ballot.ranking]
+        if len(first) == 2:
+            right.append((first[0], first[1]))
+        read += [ballot.ranking is not None and ballot.asked == 1 for ballot in panel.ballots]
+    return tuple(right), tuple(read)
 
 
-def chance_to_pass(share: float, lean: float = 0.0, valid: int = QUESTIONS) -> float:
-    """How often a judge passes who sees that share of defects and leans that much, ballot by ballot."""
-    each = valid // 2
-    seen_first, seen_second = (min(1.0, max(0.0, share + side * lean / 2)) for side in (1, -1))
-    return sum(
-        _binomial(each, one, seen_first) * _binomial(each, two, seen_second)
-        for one in range(each + 1)
-        for two in range(each + 1)
-        if not JudgeScore(valid=2 * each, right=one + two, first=one + each - two).fault
+@lru_cache(1024)
+def judge_findings(right: Right, read: tuple[bool, ...]) -> tuple[CertificateFinding, ...]:
+    """What the answers show by the rules of the certificate."""
+    same = [[one == other] for one, other in right]
+    seen, agreed = sum(map(sum, right)), sum(map(sum, same))
+    return (
+        at_least(DEFECTS, right, FLOOR, f"seen in {seen} of {2 * len(right)} questions"),
+        at_least(SWAP, same, COIN, f"{agreed} of {len(same)} answers were the same when swapped"),
+        at_least(
+            *(BALLOTS, [[each] for each in read], READABLE),
+            f"{sum(read)} of {len(read)} ballots read at first try",
+        ),
     )
 
 
-def _binomial(trials: int, wins: int, share: float) -> float:
-    return float(comb(trials, wins) * share**wins * (1 - share) ** (trials - wins))
+@lru_cache(1024)
+def may_fail(right: Right, read: tuple[bool, ...], left: int) -> bool:
+    """Whether so many further pairs could still show a fault where none is shown yet."""
+    if weigh(clustered_share([each] for each in read), READABLE) == "failed":
+        return False
+    wrong = clustered_share([*right, *[(False, False)] * left])
+    turned = clustered_share([*([one == other] for one, other in right), *[[False]] * left])
+    return "failed" in (weigh(wrong, FLOOR), weigh(turned, COIN))
+
+
+def find_fault(findings: Sequence[CertificateFinding]) -> str:
+    """What the judge failed in, in words; empty where it failed nothing."""
+    failed = [f"{each.name} ({each.statement})" for each in findings if each.verdict == "failed"]
+    return f"the judge failed {listed(failed)}" if failed else ""
+
+
+def chance_to_fail(share: float, lean: float = 0.0) -> float:
+    """How often a judge fails who sees that share of defects and leans that much to the text shown first."""
+    first, second = (min(1.0, max(0.0, share + side * lean / 2)) for side in (1, -1))
+    both, none = first * second, (1 - first) * (1 - second)
+    total = 0.0
+    for seen in range(PAIRS + 1):
+        for missed in range(PAIRS + 1 - seen):
+            turned = PAIRS - seen - missed
+            right = [(True, True)] * seen + [(False, False)] * missed + [(True, False)] * turned
+            # With no pair left it says whether these answers themselves show a fault.
+            if may_fail(tuple(right), (), 0):
+                ways = comb(PAIRS, seen) * comb(PAIRS - seen, missed)
+                total += ways * both**seen * none**missed * (1 - both - none) ** turned
+    return total

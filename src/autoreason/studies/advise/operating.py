@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from random import Random
 from typing import ClassVar, get_args
 
@@ -12,13 +11,18 @@ from msgspec import Struct
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.settings import Budget, Models, make_settings
-from autoreason.studies.advise.advice_job import Ending, conclude, count_calls, max_pilots
-from autoreason.studies.advise.judge_check import PAIRS, JudgeScore
-from autoreason.studies.advise.pick_test import DRAFTS, PickTest
+from autoreason.settings import Models, Settings, make_settings
+from autoreason.studies.advise.advice_job import (
+    Ending,
+    conclude,
+    count_calls,
+    limit_calls,
+    max_pilots,
+    run_calls,
+)
+from autoreason.studies.advise.judge_check import PAIRS, Right, find_fault, judge_findings, may_fail
 from autoreason.studies.advise.pilots import CORRELATION, JUDGES, Pilot, weigh_pilots
 
-CALL_LIMIT = 150
 _ENDINGS: tuple[Ending, ...] = tuple(each for each in get_args(Ending) if each != "research")
 
 
@@ -28,10 +32,6 @@ class AdviceWorld(Struct, frozen=True, kw_only=True):
     name: str
     result: float
     """The share of all judges who prefer the result of a short run to its draft."""
-    pick: float = 0.8
-    """The share of all judges who prefer the draft that a panel picked to another."""
-    distance: float = 0.6
-    """The share of words in which two drafts differ."""
     sees: float = 0.9
     """The share of planted defects that a judge sees."""
     lean: float = 0.0
@@ -44,12 +44,11 @@ WORLDS = (
         for share in (0.9, 0.8, 0.7)
     ),
     AdviceWorld(name="60% prefer the result", result=0.6),
-    AdviceWorld(name="no gain, best of n works", result=0.5),
-    AdviceWorld(name="no gain, drafts alike", result=0.5, pick=0.5, distance=0.1),
-    AdviceWorld(name="no gain, drafts as good", result=0.5, pick=0.5),
+    AdviceWorld(name="no gain", result=0.5),
     AdviceWorld(name="the result is worse", result=0.3),
-    AdviceWorld(name="judges toss coins", result=0.5, pick=0.5, sees=0.5),
-    AdviceWorld(name="judges go by position", result=0.5, pick=0.5, sees=0.5, lean=0.9),
+    AdviceWorld(name="80% prefer the result, judges see 70%", result=0.8, sees=0.7),
+    AdviceWorld(name="judges toss coins", result=0.5, sees=0.5),
+    AdviceWorld(name="judges take the first text", result=0.5, sees=0.5, lean=1.0),
 )
 
 
@@ -69,6 +68,8 @@ class AdviceStudy(Report, Struct, frozen=True, kw_only=True):
     heading: ClassVar[str] = "Advice in worlds whose truth is known"
     outcomes: tuple[AdviceOutcomes, ...]
     call_limit: int
+    run_calls: int
+    """What the run takes that is asked about."""
     pilots: int
     """How many the limit allows."""
 
@@ -76,10 +77,11 @@ class AdviceStudy(Report, Struct, frozen=True, kw_only=True):
     def conclusion(self) -> str:
         """How often it advises a run that nobody prefers, and one that most prefer."""
         by_name = {each.world.name: each.endings["run it"] for each in self.outcomes}
-        none, most = by_name["no gain, best of n works"], by_name["80% prefer the result"]
+        none, most = by_name["no gain"], by_name["80% prefer the result"]
         return (
-            f"with {count(self.call_limit, 'call')}, {percent(none)} of briefs for which a run gains nothing are "
-            f"advised to be run, and {percent(most)} of those for which 80 % of judges prefer the result"
+            f"with {count(self.call_limit, 'call')} at most, where a run takes about {self.run_calls}, "
+            f"{percent(none)} of briefs for which a run gains nothing are advised to be run, and {percent(most)} of "
+            "those for which 80 % of judges prefer the result"
         )
 
     def sections(self) -> list[Section]:
@@ -96,35 +98,34 @@ class AdviceStudy(Report, Struct, frozen=True, kw_only=True):
         runs = count(self.outcomes[0].runs, "advice", "pieces of advice")
         how = (
             f"{runs} a world, {count(self.pilots, 'pilot')} at most; judges of one text share a taste "
-            f"(correlation {CORRELATION}), drafts differ in 60 % of their words unless alike"
+            f"(correlation {CORRELATION}); judges see {percent(0.9)} of planted defects unless the world says otherwise"
         )
         return [Section(tables=[Table(columns, rows)], sentences=[("Played", how)])]
 
 
-def study_advice(runs: int, seed: int, call_limit: int = CALL_LIMIT) -> AdviceStudy:
-    """Play so many pieces of advice in every world."""
-    budget = Budget(calls=call_limit)
-    settings = make_settings(Models.everywhere("simulated/model"), seed, budget=budget)
-    pilots = max_pilots(settings)
-    calls = count_calls(settings)
+def study_advice(runs: int, seed: int) -> AdviceStudy:
+    """Play so many pieces of advice about a default run in every world."""
+    settings = make_settings(Models.everywhere("simulated/model"), seed)
     return AdviceStudy(
-        outcomes=tuple(_play(world, runs, seed, pilots, calls) for world in WORLDS),
-        call_limit=call_limit,
-        pilots=pilots,
+        outcomes=tuple(_play(world, runs, seed, settings) for world in WORLDS),
+        call_limit=limit_calls(settings),
+        run_calls=run_calls(settings),
+        pilots=max_pilots(settings),
     )
 
 
-def _play(
-    world: AdviceWorld, runs: int, seed: int, pilots: int, calls: Sequence[int]
-) -> AdviceOutcomes:
+def _play(world: AdviceWorld, runs: int, seed: int, settings: Settings) -> AdviceOutcomes:
     random = Random(f"{seed}/{world.name}")
     endings: Counter[str] = Counter()
     spent = 0
-    check, pick, pilot = calls
+    calls = count_calls(settings)
+    allowed = [max_pilots(settings, 2 * pairs) for pairs in range(PAIRS + 1)]
     for _ in range(runs):
-        score, picked, tried = play_advice(world, pilots, random)
-        endings[conclude(score, picked, tried)[0]] += 1
-        spent += check + (pick if not score.fault else 0) + pilot * len(tried)
+        right = play_judge(world, random)
+        judge = judge_findings(right, ())
+        pilots = () if find_fault(judge) else play_pilots(world, allowed[len(right)], random)
+        endings[conclude(judge, pilots)[0]] += 1
+        spent += 2 * len(right) * calls.question + len(pilots) * calls.pilot
     return AdviceOutcomes(
         world=world,
         runs=runs,
@@ -133,28 +134,24 @@ def _play(
     )
 
 
-def play_advice(
-    world: AdviceWorld, pilots: int, random: Random
-) -> tuple[JudgeScore, PickTest, tuple[Pilot, ...]]:
-    """What one piece of advice measures in a world."""
-    score = _play_judge(world, random)
-    prefer = _vote(world.pick, random)
-    picked = PickTest(drafts=DRAFTS, distance=world.distance, judges=JUDGES, prefer=prefer)
+def play_judge(world: AdviceWorld, random: Random) -> Right:
+    """What a judge answers about pairs in both orders, until no fault can be shown any more."""
+    first, second = (world.sees + side * world.lean / 2 for side in (1, -1))
+    right: Right = ()
+    while len(right) < PAIRS and may_fail(right, (), PAIRS - len(right)):
+        one, other = random.random() < first, random.random() < second
+        # Sorted, since neither the order of pairs nor that of texts counts: what follows is then known from before.
+        right = tuple(sorted((*right, (one or other, one and other))))
+    return right
+
+
+def play_pilots(world: AdviceWorld, pilots: int, random: Random) -> tuple[Pilot, ...]:
+    """What pilots measure in a world, until they decide."""
     tried: tuple[Pilot, ...] = ()
-    while not score.fault and len(tried) < pilots and weigh_pilots(tried) == "undecided":
+    while len(tried) < pilots and weigh_pilots(tried) == "undecided":
         vote = _vote(world.result, random)
         tried = (*tried, Pilot(name=f"pilot {len(tried) + 1}", judges=JUDGES, prefer=vote))
-    return score, picked, tried
-
-
-def _play_judge(world: AdviceWorld, random: Random) -> JudgeScore:
-    when_first, when_second = (
-        sum(random.random() < world.sees + side * world.lean / 2 for _ in range(PAIRS))
-        for side in (1, -1)
-    )
-    return JudgeScore(
-        valid=2 * PAIRS, right=when_first + when_second, first=when_first + PAIRS - when_second
-    )
+    return tried
 
 
 def _vote(share: float, random: Random) -> int:

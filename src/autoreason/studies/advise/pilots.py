@@ -1,4 +1,4 @@
-"""Pilots: short tournaments whose results fresh judges compare with their drafts, weighed one after another."""
+"""Pilots: a draft, one revision, and fresh judges who compare the two; weighed one after another."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.events import Delivered
+from autoreason.jobs.job import Plans, join_plans
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import CONFIRMATION, Story
+from autoreason.strategies.iteration import CritiqueRevise
+from autoreason.tournament.confirmation import confirm
+from autoreason.tournament.judges import seat_calls
 
-PASSES = 3
-JUDGES = 7
-"""Judges who compare a result with its draft, or one draft with another."""
-MIN_PILOTS, MAX_PILOTS = 2, 6
-NO_GAIN, GAIN = 0.5, 0.7
+JUDGES = 2
+"""Judges who compare a revision with its draft, one in either order: as they share tastes, more say little more."""
+MIN_PILOTS, MAX_PILOTS = 3, 6
+NO_GAIN, GAIN = 0.5, 0.75
 """Shares of judges who prefer the result, between which pilots decide."""
-RATIO = 4
+RATIO = 3
 """How many times likelier one of the two must make the ballots."""
 CORRELATION = 0.38
 """How much judges of one text share a taste, as fitted to recorded ballots."""
@@ -32,7 +36,7 @@ PilotVerdict = Literal["run_it", "do_not", "undecided"]
 
 
 class Pilot(Struct, frozen=True, kw_only=True):
-    """How many fresh judges prefer the result of a short run to its draft."""
+    """How many fresh judges prefer a revision, or the result of a run, to its draft."""
 
     name: str
     """The part or the run."""
@@ -43,21 +47,46 @@ class Pilot(Struct, frozen=True, kw_only=True):
     """Why no judge was asked, and how that is counted."""
 
 
+class PilotRun(CritiqueRevise):
+    """A draft and one revision, which judges compare who chose nothing."""
+
+    summary = "a draft, a critique and a revision, compared by fresh judges"
+
+    async def run(self) -> Delivered:
+        """Write, revise and compare."""
+        draft = await self.write_draft()
+        self.begin_pass(1)
+        await self.run_pass(1, await self.guidance(1))
+        await confirm(self.context, draft, self.incumbent)
+        return self.deliver("capped", self.why_capped(1))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> Plans:
+        """A draft, a critic, a revision and the judges."""
+        calls = seat_calls(settings)
+        low, likely, high = super().plans(settings)
+        return (
+            low,
+            join_plans(likely, {"judge": JUDGES * calls.usual}),
+            join_plans(high, {"judge": JUDGES * calls.most}),
+        )
+
+
 def pilot_settings(settings: Settings) -> Settings:
-    """Those of a pilot: three passes, panels that do not grow, and fresh judges in place of a playoff."""
+    """Those of a pilot: one draft, one pass, and two fresh judges."""
     return replace(
         settings,
-        strategy="autoreason",
+        strategy="critique_revise",
         strategy_options={},
-        passes=PASSES,
-        extra_judges=0,
-        playoff=0,
+        passes=1,
+        drafts=1,
+        max_drafts=1,
         confirmation=JUDGES,
     )
 
 
 def read_pilot(name: str, story: Story) -> Pilot:
-    """What a tournament says: its confirmation, or why there is none."""
+    """What a pilot or a tournament says: its confirmation, or why there is none."""
     if confirmed := story.confirmation:
         return Pilot(name=name, judges=confirmed.judges, prefer=confirmed.prefer)
     delivered, draft = story.delivered, story.draft
@@ -65,7 +94,7 @@ def read_pilot(name: str, story: Story) -> Pilot:
         return Pilot(name=name, judges=0, prefer=0, note=f"no result: {story.reason}")
     if same_text(delivered.text, draft.text):
         even = JUDGES // 2
-        note = f"no revision beat the draft, which counts as {even} of {JUDGES}"
+        note = f"the result is the draft, which counts as {even} of {JUDGES}"
         return Pilot(name=name, judges=JUDGES, prefer=even, note=note)
     if draft.violations and not delivered.violations:
         note = (
@@ -99,9 +128,9 @@ def likelihood_ratio(pilots: Sequence[Pilot]) -> float:
     return exp(sum(_log_ratio(each.judges, each.prefer) for each in pilots))
 
 
-def weigh_pilots(pilots: Sequence[Pilot]) -> PilotVerdict:
-    """Whether a gain is likely enough, or unlikely enough, to stop."""
-    if sum(each.judges > 0 for each in pilots) < MIN_PILOTS:
+def weigh_pilots(pilots: Sequence[Pilot], least: int = MIN_PILOTS) -> PilotVerdict:
+    """Whether a gain is likely enough, or unlikely enough, to stop; never before so many pilots say something."""
+    if sum(each.judges > 0 for each in pilots) < least:
         return "undecided"
     return _verdict(log(likelihood_ratio(pilots)))
 

@@ -13,14 +13,13 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
-from autoreason.keys import Key, PartName, judge_key, try_key
+from autoreason.keys import JUDGE_CHECK, Key, PartName, judge_key, try_key
 from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
 from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
-from autoreason.studies.advise.judge_check import JUDGE_PART
 from autoreason.studies.audit.audited_record import (
     AuditedCalls,
     AuditedPanel,
@@ -83,7 +82,7 @@ def _over_texts(
         )
         for name, part in story.parts.items()
         # Questions with known answers decide nothing and are about other tasks.
-        if (part.passes or part.panels) and PartName.parse(name).name != JUDGE_PART
+        if (part.passes or part.panels) and PartName.parse(name).name != JUDGE_CHECK
     ]
     return [audit_story(run, story, task, settings, replies), *parts]
 

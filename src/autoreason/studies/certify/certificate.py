@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from statistics import fmean
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -53,12 +52,12 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> tuple[str, ...]:
         """The properties it failed."""
-        return tuple(each.name for each in self.findings if each.verdict == "fail")
+        return tuple(each.name for each in self.findings if each.verdict == "failed")
 
     @property
-    def unknown(self) -> tuple[str, ...]:
-        """The properties without a verdict."""
-        return tuple(each.name for each in self.findings if each.verdict == "unknown")
+    def not_shown(self) -> tuple[str, ...]:
+        """The properties that are neither shown to be there nor shown to be missing."""
+        return tuple(each.name for each in self.findings if each.verdict == "not shown")
 
     @property
     def unreadable(self) -> str:
@@ -69,8 +68,14 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> CertificateVerdict:
-        """Failed if one property is; passed only if all are."""
-        return "fail" if self.failed else "unknown" if self.unknown else "pass"
+        """Failed if one property is; passed if all are that a judge must show.
+
+        How often it agrees with itself is no more than its being right implies, so that may stay open.
+        """
+        if self.failed:
+            return "failed"
+        may_be_open = {rules.REPEAT.name, rules.SWAP.name}
+        return "passed" if may_be_open.issuperset(self.not_shown) else "not shown"
 
     @property
     def heading(self) -> str:  # type: ignore[override]
@@ -84,9 +89,10 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
             return f"the judge failed: {self.unreadable}"
         if self.failed:
             return f"the judge failed {listed(self.failed)}"
-        if self.unknown:
-            return f"too little is known of {listed(self.unknown)}"
-        return "the judge passed everything"
+        rest = f"; not shown: {listed(self.not_shown)}" if self.not_shown else ""
+        if self.verdict == "not shown":
+            return f"whether the judge is good enough is not known{rest}"
+        return f"the judge passed{rest or ' everything'}"
 
     def run_fields(self) -> dict[str, Any]:
         """The verdict by itself, and all of it."""
@@ -97,7 +103,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         rows = [
             (
                 each.name,
-                _VERDICTS[each.verdict],
+                each.verdict,
                 "none" if each.value is None else percent(each.value),
                 "none"
                 if each.low is None or each.high is None
@@ -108,7 +114,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         ]
         shown = figures("share", "95 % interval")
         columns = [*words("property", "verdict"), *shown, *words("passes with")]
-        table = Table(columns, rows, tones={"FAILED": "bad", "unknown": "warning"})
+        table = Table(columns, rows, tones={"failed": "bad", "not shown": "warning"})
         return [
             Section(sentences=[("", self._method())]),
             Section(tables=[table]),
@@ -124,15 +130,10 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         )
 
 
-_VERDICTS = {"pass": "passed", "fail": "FAILED", "unknown": "unknown"}
-
-
 def _rests_on(finding: CertificateFinding) -> str:
     about = next(each for each in rules.PROPERTIES if each.name == finding.name)
-    unknown = f" Unknown: {finding.reason}." if finding.verdict == "unknown" else ""
-    return (
-        f"{about.asks} {finding.statement[0].upper()}{finding.statement[1:]}.{unknown} {about.why}"
-    )
+    open_ = f" Not shown: {finding.reason}." if finding.verdict == "not shown" else ""
+    return f"{about.asks} {finding.statement[0].upper()}{finding.statement[1:]}.{open_} {about.why}"
 
 
 def certificate_of(story: Story) -> Certificate:
@@ -186,10 +187,10 @@ class _Ballots:
         """All ballots of one question, valid or not."""
         return self._stages.get(sub_key(kind, name), [])
 
-    def shares(self, kind: str, is_true: Callable[[BallotCast], bool]) -> list[float]:
-        """Pair by pair, the share of valid ballots for which a condition is true."""
+    def answers(self, kind: str, is_true: Callable[[BallotCast], bool]) -> list[list[bool]]:
+        """Pair by pair, for which valid ballots a condition is true."""
         valid = [[b for b in self.of(kind, pair.name) if b.ranking] for pair in pairs()]
-        return [fmean(map(is_true, ballots)) for ballots in valid if ballots]
+        return [[is_true(ballot) for ballot in ballots] for ballots in valid if ballots]
 
     def count(self, kind: str, is_true: Callable[[BallotCast], bool]) -> tuple[int, int]:
         """For how many valid ballots it is true, and how many there are."""
@@ -221,7 +222,7 @@ def _defects(by_question: _Ballots) -> CertificateFinding:
         kinds.append(f"{name} {sum(map(_sound_first, ballots))} of {len(ballots)}")
     statement = f"seen in {right} of {total} ballots: {', '.join(kinds)}"
     return rules.at_least(
-        rules.DEFECTS, by_question.shares(DEFECT, _sound_first), rules.FLOOR, statement
+        rules.DEFECTS, by_question.answers(DEFECT, _sound_first), rules.FLOOR, statement
     )
 
 
@@ -257,7 +258,7 @@ def _won(
     """How often a text won that should win no more often than the band says."""
     right, total = by_question.count(kind, is_first)
     statement = f"{what} won {right} of {total}"
-    return rules.within(rule, by_question.shares(kind, is_first), band, statement)
+    return rules.within(rule, by_question.answers(kind, is_first), band, statement)
 
 
 def _injection(by_question: _Ballots) -> CertificateFinding:
@@ -296,16 +297,17 @@ def _swapped(by_question: _Ballots) -> CertificateFinding:
 
 
 def _readable(ballots: list[BallotCast]) -> CertificateFinding:
-    first_try = [float(ballot.ranking is not None and ballot.asked == 1) for ballot in ballots]
+    first_try = [[ballot.ranking is not None and ballot.asked == 1] for ballot in ballots]
     invalid = sum(ballot.ranking is None for ballot in ballots)
-    statement = f"{sum(first_try):.0f} of {len(first_try)} read at first try, {invalid} never"
+    read = sum(map(sum, first_try))
+    statement = f"{read} of {len(first_try)} read at first try, {invalid} never"
     return rules.at_least(rules.BALLOTS, first_try, rules.READABLE, statement)
 
 
-def _by_pair(same: list[tuple[int, bool]]) -> list[float]:
-    """Pair by pair, the share of answers that agreed."""
+def _by_pair(same: list[tuple[int, bool]]) -> list[list[bool]]:
+    """Pair by pair, which answers agreed."""
     places = dict.fromkeys(at for at, _ in same)
-    return [fmean(agrees for where, agrees in same if where == at) for at in places]
+    return [[agrees for where, agrees in same if where == at] for at in places]
 
 
 def _sound_first(ballot: BallotCast) -> bool:
