@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.knowledge.columns import Columns, MissingColumn
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import Columns, MissingColumn, read_table_file
+from autoreason.knowledge.tables import read_table_file
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.report.numbers import UNKNOWN, digits_of, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
