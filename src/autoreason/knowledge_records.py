@@ -81,7 +81,7 @@ class ShownRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     """Perhaps cut, with addresses and numbers masked."""
     figure: str = ""
-    """What became of it, in words: `38 % of 2,100, its group 24 %`; `approved`."""
+    """What became of it, in words: `open rate 38 % of 2,100; group 24 %`; `approved`."""
     private: bool = False
     """Only for models on this machine."""
 
@@ -139,7 +139,7 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,
-    `no better and no worse than its group`."""
+    `measured by another metric`, `no better and no worse than its group`."""
     withheld: int = 0
     """Private records that an earlier run showed and this one does not: texts it begins with, or judges, were written
     with them."""

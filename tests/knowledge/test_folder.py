@@ -57,6 +57,12 @@ def test_the_digest_changes_with_any_file_and_with_nothing_else(tmp_path: Path) 
     assert digest_folder(tmp_path) != before
 
 
+def test_a_direction_that_is_none_is_refused_with_both(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "kb.toml": 'better = "higer"\n'})
+    with pytest.raises(InvalidInput, match="say higher or lower, `better` is 'higer'"):
+        read_folder(tmp_path)
+
+
 def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path) -> None:
     write(tmp_path, {**FILES, "approved/empty.md": "", "notes.docx": "x", "loose.md": "text"})
     write(

@@ -104,6 +104,18 @@ def test_what_helps_no_more_than_length_is_not_shown_to_help() -> None:
     assert measure_predictor(records, "length").verdict == "helps"
 
 
+def test_few_groups_are_too_few_however_many_pairs_they_have() -> None:
+    lists = [
+        msgspec.structs.replace(each, group=f"list {at // 2 % 3}", when="")
+        for at, each in enumerate(make_records(60))
+    ]
+    found = measure_predictor(lists, "words")
+    assert found.pairs > 100
+    assert found.verdict == "too few"
+    assert found.conclusion == "3 groups are too few, 6 are needed"
+    assert "%" not in found.to_text()
+
+
 def test_few_pairs_are_too_few_and_picked_ones_are_none() -> None:
     assert measure_predictor(make_records(40), "retrieval").verdict == "too few"
     assert measure_predictor([], "words").verdict == "too few"
@@ -178,5 +190,6 @@ def test_on_recorded_arguments_length_is_the_rival_to_beat(shared: Path) -> None
     assert found.groups == len({record.group for record in records})
     assert found.length.low is not None
     assert found.length.low > 0.6
-    assert found.verdict == "not shown"
+    assert found.verdict == "worse"
+    assert found.conclusion.startswith("words is worse than counting characters: right on ")
     assert found.undated == found.pairs

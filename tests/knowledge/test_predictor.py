@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
 import pytest
 
-from autoreason.knowledge.predictor import CopyFinder, FittedPredictor, LengthPredictor
+from autoreason.knowledge.predictor import (
+    CopyFinder,
+    FittedPredictor,
+    LengthPredictor,
+    find_testable,
+)
 from autoreason.knowledge.retrieval import Query
 from autoreason.knowledge.words import is_too_similar
-from autoreason.knowledge_records import Record
+from autoreason.knowledge_records import Record, RecordedOutcome
 
 WORDS = [f"w{at}" for at in range(30)]
 
@@ -46,9 +52,7 @@ def rows(number: int, *, dated: bool) -> list[tuple[Record, None]]:
 
 def words_predictor(known: list[tuple[Record, None]], scores: dict[str, float]) -> FittedPredictor:
     """A regression on the words of such records."""
-    return FittedPredictor(
-        "words", known, lambda _: scores, CopyFinder([record.text for record, _ in known])
-    )
+    return FittedPredictor("words", known, lambda _: scores)
 
 
 @pytest.mark.parametrize("dated", [True, False])
@@ -62,9 +66,8 @@ def test_words_of_a_pairs_own_group_and_of_later_ones_are_never_learned(dated: b
     ]
     assert predictor.use.leaks == 0
     assert predictor.use.records > 0
-    assert answers[-1] is not None
     assert answers[-1] > 0
-    assert (answers[0] is None) == dated
+    assert (answers[0] == 0) == dated
 
 
 def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
@@ -75,17 +78,58 @@ def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
     ]
     scores = {record.id: 1.0 for record, _ in known}
     predictor = words_predictor(known, scores)
-    assert predictor.predict(Query("w1 new", "x", "2024-03-05")) is None
+    assert predictor.predict(Query("w1 new", "x", "2024-03-05")) == 0
     predictor.predict(Query("w1 new", "x", "2024-03-05T08:00"))
     assert predictor.use == (40, 0)
     with pytest.raises(ValueError, match="in the order of their dates"):
         predictor.predict(Query("w1 new", "x", "2024-03-05"))
 
 
-def test_a_text_with_a_copy_among_what_is_known_gets_no_answer() -> None:
-    known = rows(100, dated=False)
-    predictor = words_predictor(known, {record.id: 1.0 for record, _ in known})
-    assert predictor.predict(Query(known[7][0].text, "another")) is None
+def outcomes(group: str, when: str, *texts: str) -> list[Record]:
+    """Records of one group, each with another result."""
+    return [
+        Record(
+            text=text,
+            kind="outcome",
+            group=group,
+            when=when,
+            result=RecordedOutcome(metric="opens", value=0.1 + 0.2 * at, n=2000),
+        )
+        for at, text in enumerate(texts)
+    ]
+
+
+def test_a_pair_is_tested_where_more_than_twenty_records_are_known_before_it() -> None:
+    pair = outcomes("pair", "2024-03-05", "tea for two", "three for coffee")
+    known = [
+        each
+        for at in range(11)
+        for each in outcomes(f"g{at}", "2024-03-04", f"one{at}", f"two{at}")
+    ]
+
+    def count(records: list[Record]) -> tuple[int, int]:
+        found = find_testable(records)
+        return len(found.pairs), found.untested
+
+    assert count([*known, *pair]) == (1, 11)
+    assert count([*known[2:], *pair]) == (0, 11)
+    same_day = [msgspec.structs.replace(each, when="2024-03-05") for each in known]
+    assert count([*same_day, *pair]) == (0, 12)
+    undated = [msgspec.structs.replace(each, when="") for each in [*known, *pair]]
+    assert count(undated) == (12, 0)
+
+
+def test_a_pair_with_a_copy_of_a_text_among_what_is_known_is_not_tested() -> None:
+    pair = outcomes("pair", "2024-03-05", "tea for two", "three for coffee")
+    known = [
+        each
+        for at in range(11)
+        for each in outcomes(f"g{at}", "2024-03-04", f"one{at}", f"two{at}")
+    ]
+    earlier = outcomes("copy", "2024-03-04", "Tea for two!", "something else")
+    assert [each.group for each in find_testable([*known, *earlier, *pair]).pairs] == []
+    later = outcomes("copy", "2024-03-06", "Tea for two!", "something else")
+    assert "pair" in [each.group for each in find_testable([*known, *later, *pair]).pairs]
 
 
 def test_length_counts_characters() -> None:

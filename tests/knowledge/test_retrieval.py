@@ -180,18 +180,18 @@ def test_what_did_well_and_badly_within_its_group_is_shown_with_its_figure() -> 
     badly = [*found.critic.badly, *found.judges.badly]
     assert [each.text for each in well] == ["green tea today"]
     assert {each.text for each in badly} == {"green tea only", "green tea sale"}
-    assert well[0].figure.startswith("38 % of 2,100; group 20 %; adjusted 3")
+    assert well[0].figure.startswith("opens 38 % of 2,100; group 20 %; adjusted 3")
 
 
 @pytest.mark.parametrize(
     ("record", "figure"),
     [
-        (outcome("a", 0.0093), "0.93 % of 2,100"),
+        (outcome("a", 0.0093), "opens 0.93 % of 2,100"),
         (Record(text="a", kind="verdict", verdict="rejected"), "rejected"),
         (Record(text="a", kind="verdict", score=4.5), "scored 4.5"),
         (
             Record(text="a", kind="outcome", result=RecordedOutcome(metric="euros", value=12)),
-            "12, n unknown",
+            "euros 12, n unknown",
         ),
         (Record(text="a", kind="fact"), ""),
     ],

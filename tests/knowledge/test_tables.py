@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.tables import Columns, TableReading, read_table
+from autoreason.knowledge.columns import Columns
+from autoreason.knowledge.tables import TableReading, read_table
 from autoreason.knowledge_records import Record, RecordedOutcome
 
 MAILS = """\
@@ -31,6 +32,7 @@ def test_an_export_is_understood_without_a_word() -> None:
     assert found.problems == []
     assert found.columns == Columns(
         text="Subject",
+        value="Open Rate",
         n="Successful Deliveries",
         count="Unique Opens",
         when="Send Date",
@@ -38,9 +40,7 @@ def test_an_export_is_understood_without_a_word() -> None:
     )
     first = found.records[0]
     assert (first.text, first.group, first.when) == ("Last call", "News", "2024-03-05T10:30")
-    assert first.result == RecordedOutcome(
-        metric="unique opens/successful deliveries", value=0.38, n=2100, better="higher"
-    )
+    assert first.result == RecordedOutcome(metric="open rate", value=0.38, n=2100, better="higher")
     assert first.source == "mails.csv:2"
     assert first.chosen == "unknown"
 
@@ -97,6 +97,56 @@ def test_things_that_are_seen_are_clicked_and_mails_are_opened() -> None:
     rows = "text,{},opens,clicks\na,100,20,10\nb,100,30,5\n"
     seen, sent = read(rows.format("impressions")), read(rows.format("sent"))
     assert (seen.columns.count, sent.columns.count) == ("clicks", "opens")
+
+
+@pytest.mark.parametrize(
+    ("header", "metric"),
+    [
+        ("Email Subject Line;Emails Delivered;Opened (unique);Clicked;Sent On", "open rate"),
+        ("Betreffzeile;Zugestellte Mails;Eindeutige Öffnungen;Klicks;Versendet am", "open rate"),
+        ("Asunto del correo;Correos entregados;Aperturas únicas;Clics;Fecha de envío", "open rate"),
+        ("Objet de l'e-mail;E-mails délivrés;Ouvertures uniques;Clics;Date d'envoi", "open rate"),
+        ("Assunto do e-mail;Entregues;Aberturas únicas;Cliques;Data de envio", "open rate"),
+        ("Betreff;Empfänger;Klicks (eindeutig);Klicks gesamt;Datum", "click rate"),
+    ],
+)
+def test_columns_are_known_by_their_words_in_five_languages(header: str, metric: str) -> None:
+    found = read(f"{header}\nHallo du;1.254;300;20;07.01.2025\nTschüss;1.300;250;31;08.01.2025\n")
+    text, n, count, _, when = header.split(";")
+    assert found.columns == Columns(text=text, n=n, count=count, when=when)
+    results = [each.result for each in found.records]
+    assert [(each.metric, each.n) for each in results if each] == [(metric, 1254), (metric, 1300)]
+    assert found.records[0].when == "2025-01-07"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Preview text;Subject ID;Subject;Delivered;Forwarded opens;Unique opens",
+        "Vorschautext;Betreff ID;Betreff;Zugestellt;Nicht geöffnet;Geöffnet",
+    ],
+)
+def test_a_column_about_something_else_is_not_taken_for_its_words(header: str) -> None:
+    columns = read(f"{header}\nso;7;Hallo du;100;3;20\nja;8;Tschüss;100;4;30\n").columns
+    assert [columns.text, columns.n, columns.count] == [header.split(";")[at] for at in (2, 3, 5)]
+
+
+@pytest.mark.parametrize("column", ["week", "month", "day", "sent"])
+def test_a_number_of_a_week_is_no_date_and_costs_no_record(column: str) -> None:
+    found = read(f"subject,opens,delivered,{column}\nA,10,100,1\nB,20,100,2\nC,30,100,1254\n")
+    assert (found.columns.when, len(found.records), found.problems) == ("", 3, [])
+
+
+def test_a_rate_is_used_where_counts_are_missing_and_is_the_same_metric() -> None:
+    found = read(
+        "subject,unique opens,delivered,open rate,click rate\nA,40,100,40 %,9 %\nB,,100,30 %,9 %\nC,5,,20 %,9 %\n"
+    )
+    results = [each.result for each in found.records]
+    assert results == [
+        RecordedOutcome(metric="open rate", value=0.4, n=100),
+        RecordedOutcome(metric="open rate", value=0.3, n=100),
+        RecordedOutcome(metric="open rate", value=0.2),
+    ]
 
 
 def test_a_line_for_spreadsheets_and_a_title_are_skipped() -> None:

@@ -60,6 +60,12 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
+def add_mails(folder: Path) -> None:
+    """So many that all pairs can be tested: more than twenty texts of other groups are known."""
+    with (folder / "mails.csv").open("a") as file:
+        file.writelines(f"\nword{at},2000,{100 + at % 2 * 300},g{at // 2}" for at in range(16))
+
+
 class Watched(EchoModel):
     """Remembers what each role was shown."""
 
@@ -278,12 +284,13 @@ def test_what_is_sent_where_is_one_sentence() -> None:
 
 def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:
     (folder / "kb.toml").write_text('private = ["style/*"]\n')
+    add_mails(folder)
     away, here = (prepare_knowledge_test(folder, model) for model in ("openai/gpt-5", "echo/echo"))
     assert disclose_task(away.task, away.settings) == (
-        f"8 texts, 34 words of {folder} go to openai; 1 private record stays here"
+        f"24 texts, 50 words of {folder} go to openai; 1 private record stays here"
     )
     assert disclose_task(here.task, here.settings) == (
-        f"8 texts, 34 words of {folder} stay on this machine"
+        f"24 texts, 50 words of {folder} stay on this machine"
     )
 
 
@@ -316,6 +323,7 @@ def test_a_pool_decides_what_its_servers_are_shown(folder: Path, journal: Journa
 
 def test_private_pairs_go_nowhere_with_another_pool(folder: Path, journal: Journal) -> None:
     (folder / "kb.toml").write_text('private = ["mails.csv"]\n')
+    add_mails(folder)
     prepared = prepare_knowledge_test(folder, "ollama/qwen3", journal=journal)
     with pytest.raises(InvalidInput, match="private records"):
         prepared.run(pool=ModelPool("https://models.example.org"))

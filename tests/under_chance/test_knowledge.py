@@ -13,6 +13,7 @@ from tests.knowledge.test_holdout import make_records
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.knowledge.folder_report import _DIFFER as DIFFER
+from autoreason.knowledge.folder_report import check_knowledge
 from autoreason.knowledge.holdout import (
     SHOWN,
     Answer,
@@ -25,7 +26,7 @@ from autoreason.knowledge.outcome_file import encode_records
 from autoreason.knowledge.predictor import Use
 from autoreason.knowledge.standing import FoundPairs, Pair
 from autoreason.knowledge.test_results import choose_fitted
-from autoreason.knowledge_records import Record
+from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.studies.knowledge_test.knowledge_report import (
     JudgeAnswers,
     PairAnswers,
@@ -65,6 +66,7 @@ def test_a_predictor_that_tosses_coins_seldom_helps_or_harms(
     verdicts = [each.verdict for each in found]
     assert verdicts.count("helps") <= most_often(TIMES, 0.025)
     assert verdicts.count("harms") <= most_often(TIMES, 0.025)
+    assert verdicts.count("worse") <= most_often(TIMES, 0.025)
     assert sum(misses(each.right, 0.5) for each in found) <= most_often(TIMES)
     assert sum(each.p_value is not None and each.p_value < 0.05 for each in found) <= most_often(
         TIMES
@@ -73,10 +75,53 @@ def test_a_predictor_that_tosses_coins_seldom_helps_or_harms(
     assert sum(each.declines for each in found) <= most_often(TIMES, 0.04)
 
 
+def test_a_predictor_that_is_nineteen_points_worse_than_length_is_called_worse() -> None:
+    rng = Random(4)
+    answers = [
+        Answer(
+            Pair(str(at % 40), "", text, text), float(rng.random() < 0.56), {}, float(at % 4 > 0)
+        )
+        for at in range(400)
+        for text in [Record(text="", kind="outcome", group=str(at % 40))]
+    ]
+    found = summarize("words", answers, FoundPairs([], 0, 0), Use())
+    assert found.against_length.value == pytest.approx(-0.19, abs=0.05)
+    assert found.verdict == "worse"
+
+
+def test_of_texts_that_are_all_alike_the_best_and_the_worst_are_adjusted_to_the_mean(
+    tmp_path: Path,
+) -> None:
+    rng, n, rate = Random(5), 400, 0.25
+    records = [
+        Record(
+            text=f"{group} {at}",
+            kind="outcome",
+            group=f"g{group}",
+            result=RecordedOutcome(metric="open rate", value=hits / n, n=n),
+        )
+        for group in range(12)
+        for at in range(20)
+        for hits in [sum(rng.random() < rate for _ in range(n))]
+    ]
+    (tmp_path / "records.jsonl").write_bytes(encode_records(records))
+
+    def percent(shown: str) -> float:
+        return float(shown.partition(" %")[0])
+
+    rows = [row for rows in check_knowledge(tmp_path).lists.values() for row in rows]
+    assert len(rows) == 12 * 10
+    raw, adjusted = (
+        fmean(abs(percent(row[column]) - 100 * rate) for row in rows) for column in (2, 3)
+    )
+    assert raw > 2
+    assert adjusted < 1
+
+
 def test_records_whose_outcomes_are_shuffled_seldom_help() -> None:
     times = 10
     found = [
-        measure_predictor(make_records(62, telling=False, seed=seed), "retrieval")
+        measure_predictor(make_records(80, telling=False, seed=seed), "retrieval")
         for seed in range(times)
     ]
     assert all(each.verdict != "too few" for each in found)

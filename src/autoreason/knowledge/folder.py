@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,16 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, plainly
+from autoreason.knowledge.columns import Columns, plain_name
 from autoreason.knowledge.encodings import check_encoding, decode_text
+from autoreason.knowledge.groups import choose_period, divide
 from autoreason.knowledge.standing import one_line
-from autoreason.knowledge.tables import (
-    MAX_TEXT,
-    TOO_LONG,
-    Columns,
-    check_outcome,
-    read_better,
-    read_table,
-)
+from autoreason.knowledge.tables import MAX_TEXT, TOO_LONG, check_outcome, read_better, read_table
 from autoreason.knowledge.values import NumberFormat, guess_number_format, read_date
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 from autoreason.task import split_front_matter
@@ -86,6 +82,8 @@ class FileReading(Struct, frozen=True, kw_only=True):
     """Of a table: which column is what. Of any file: its encoding, where that is not UTF-8."""
     dates: str = ""
     """Of a table whose dates could be read otherwise: one of them, and what it was read as."""
+    divided: tuple[str, ...] = ()
+    """Of a table whose groups run side by side: what its groups are made of instead."""
 
     @property
     def is_table(self) -> bool:
@@ -109,8 +107,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     """Read a folder, or a single table, whole; what cannot be read is named while the rest works."""
     root = _check_root(path)
     config = _read_config(root)
-    records: list[Record] = []
-    files: list[FileReading] = []
+    readings: list[tuple[FileReading, list[Record]]] = []
     problems = [f"{CONFIG}: {problem}" for problem in _unmatched(root, config).values()]
     digest = hashlib.sha256()
     for name, file in _walk(root, problems):
@@ -126,16 +123,37 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             problems.append(f"{name}: {(reason or 'it cannot be read').removeprefix(f'{name}: ')}")
             continue
-        records += found
-        files.append(FileReading(file=name, records=len(found), columns=columns, dates=dates))
+        reading = FileReading(file=name, records=len(found), columns=columns, dates=dates)
+        readings.append((reading, found))
+    _divide_groups(readings, config)
     return KnowledgeFolder(
         path=str(path),
         digest=digest.hexdigest(),
-        records=tuple(records),
-        files=tuple(files),
+        records=tuple(record for _, found in readings for record in found),
+        files=tuple(reading for reading, _ in readings),
         problems=tuple(problems),
         retrieval=config.retrieval,
     )
+
+
+def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: FolderConfig) -> None:
+    """Group tables by the time as well where their group is a guess that leaves hardly anything to test."""
+    tables: dict[str, list[int]] = {}
+    for at, (reading, found) in enumerate(readings):
+        guessed = "text" in reading.columns and not config.columns_of(reading.file).group
+        if guessed and any(record.when for record in found):
+            tables.setdefault(plain_name(reading.columns.get("group", "")), []).append(at)
+    for places in tables.values():
+        own = [record for at in places for record in readings[at][1]]
+        apart = [found for at, (_, found) in enumerate(readings) if at not in places]
+        period = choose_period(own, list(chain.from_iterable(apart)))
+        divided = iter(divide(own, period) if period else own)
+        for at in places if period else ():
+            reading, found = readings[at]
+            parts = tuple(filter(None, (reading.columns.get("group"), period)))
+            columns = {**reading.columns, "group": " and ".join(parts)}
+            reading = replace(reading, columns=columns, divided=parts)
+            readings[at] = reading, list(islice(divided, len(found)))
 
 
 def spread_private(records: Sequence[Record]) -> list[Record]:
@@ -222,7 +240,9 @@ def _read_config(root: Path) -> FolderConfig:
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8-sig")), FolderConfig)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{file}: {plainly(error)}; correct it") from None
+        said = plainly(error)
+        said = said.replace("`better`: invalid enum value", "say higher or lower, `better` is")
+        raise InvalidInput(f"{file}: {said}; correct it") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}; correct it") from None
     except OSError as error:
@@ -277,7 +297,7 @@ def _read_file(
     if ending in _TABLES:
         found = read_table(name, data, config.columns_of(name), config.better, private=private)
         problems += found.problems
-        return found.records, found.columns.named(), found.dates
+        return found.records, found.columns.shown(), found.dates
     if ending not in _TEXTS:
         raise InvalidInput("not read; records are in .md, .csv, .tsv and .jsonl files")
     kind = _FOLDERS.get(name.partition("/")[0].casefold()) if "/" in name else None
@@ -295,7 +315,7 @@ def _read_file(
             "until they are corrected or removed, it is private"
         )
     record = _read_text(name, keys, body, *kind, config, private)
-    return [record], Columns(encoding=encoding).named(), ""
+    return [record], {"encoding": encoding} if encoding else {}, ""
 
 
 def _read_text(

@@ -14,12 +14,13 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import CONFIG, FileReading, KnowledgeFolder, read_folder
-from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN
+from autoreason.knowledge.groups import MIN_GROUPS
+from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN, UNTESTED, few_groups
 from autoreason.knowledge.index import Index, IndexedRecord
-from autoreason.knowledge.retrieval import describe_figure
+from autoreason.knowledge.predictor import find_testable
+from autoreason.knowledge.retrieval import describe_figure, show_number
 from autoreason.knowledge.screening import lines_to_models
-from autoreason.knowledge.standing import MIN_Z, find_pairs, one_line
-from autoreason.knowledge.words import plain_text
+from autoreason.knowledge.standing import MIN_Z, find_standings
 from autoreason.knowledge_records import Record, RecordKind
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
@@ -27,12 +28,13 @@ from autoreason.report.sentences import listed, shorten
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.type_hints import check_call
 
-_MAX_NAMED = 20
-"""Problems and lines that are named one by one on a terminal."""
+_MAX_NAMED = 5
+"""Lists, texts at either end of one, problems and lines that are shown on a terminal."""
 _MAX_SHOWN = 120
 """Signs of a text that are shown in a line."""
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
+_RANKING = [*words("", "text"), *figures("result", "adjusted"), *words("when")]
 _KINDS: dict[RecordKind, tuple[str, str]] = {
     "outcome": ("outcome", ""),
     "verdict": ("verdict", ""),
@@ -50,15 +52,13 @@ class FolderReport(Report):
     folder: str
     digest: str
     kinds: dict[str, int]
+    lists: dict[str, tuple[tuple[str, ...], ...]]
+    """Which texts did best and worst, the longest list first: a text, what it came to, adjusted, and when."""
     files: tuple[FileReading, ...]
     problems: tuple[str, ...]
     groups: int
     ungrouped: int
     """Outcomes and verdicts without a group."""
-    duplicates: int
-    """Records whose text another record has, too."""
-    contradictions: tuple[str, ...]
-    """Records of one text in one group with different outcomes, by source."""
     private: int
     picked: int
     no_error: int
@@ -69,6 +69,10 @@ class FolderReport(Report):
     paired_groups: int
     independent_pairs: float
     """What the pairs are worth if all of one group agree."""
+    untested: int
+    """Pairs on which nothing can be tested: too little is known before them, or a copy of a text is."""
+    metrics: tuple[str, ...]
+    """What files measure that is not compared with what most records measure."""
 
     @property
     def conclusion(self) -> str:
@@ -78,7 +82,7 @@ class FolderReport(Report):
         return f"{listed(found) if found else 'no record'} in {self.folder}; {pairs}"
 
     def sections(self) -> list[Section]:
-        """Files with their columns, then what to know of the records, then what cannot be used."""
+        """The best and the worst texts, files with their columns, what to know of the records, lines last."""
         columns = [*words("file"), *figures("records"), *words("read as")]
         rows = [
             (each.file, f"{each.records:,}", _describe_columns(each))
@@ -92,21 +96,24 @@ class FolderReport(Report):
             for folder, number in texts.items()
         ]
         tables = [Table(columns, rows)] if rows else []
+        lists = [
+            Section(title, tables=[Table(_RANKING, rows)])
+            for title, rows in islice(self.lists.items(), _MAX_NAMED)
+        ]
         return [
+            *lists,
             Section(tables=tables, sentences=self._sentences()),
             *_named(
                 "Lines that address a model; models are shown their records only if kb.toml says `allow`",
                 self.to_models,
             ),
-            *_named("Same text and group, different outcomes", self.contradictions),
             *_named("Not used", self.problems),
         ]
 
     def _sentences(self) -> list[tuple[str, str]]:
         counted = [
-            ("Groups", self.groups, ""),
+            ("Groups", self.groups, self._divided()),
             ("No group", self.ungrouped, f"{_results(self.ungrouped)}, in no pair"),
-            ("Duplicates", self.duplicates, "with the text of another record"),
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
             (
@@ -115,13 +122,24 @@ class FolderReport(Report):
                 f"{_results(self.no_error)} without n of a share or se, in no pair",
             ),
             ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
+            ("Not tested", self.untested, f"pairs: {UNTESTED}"),
         ]
         found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]
-        return [*found, ("Power", self._power())]
+        warnings = [("Metrics", each) for each in self.metrics]
+        return [*warnings, *found, ("Power", self._power())]
+
+    def _divided(self) -> str:
+        """What groups that run side by side are divided by, and how kb.toml says the same."""
+        divided = max((each.divided for each in self.files), key=len, default=())
+        stated = ", ".join(f'"{part}"' for part in divided)
+        why = f"by {' and '.join(divided)}, so that something is known before they begin"
+        return f"{why}; kb.toml can say so: group = [{stated}]" if divided else ""
 
     def _power(self) -> str:
         if self.pairs < MIN_PAIRS:
             return f"too few to test whether they help; {MIN_PAIRS} pairs are the least"
+        if self.paired_groups < MIN_GROUPS:
+            return few_groups(self.paired_groups)
         best, worst = (
             f"{SHOWN * sqrt(_DIFFER / pairs) * 100:.0f}"
             for pairs in (self.pairs, self.independent_pairs)
@@ -195,27 +213,25 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
         >>> from autoreason import check_knowledge
         >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,40,90,x\\nB,1,90,x\\n")
         >>> check_knowledge("mails.csv").conclusion
-        '2 outcomes in mails.csv; 1 pair of 1 group can be tested'
+        '2 outcomes in mails.csv; 0 pairs of 0 groups can be tested'
     """
     check_call(check_knowledge, folder=folder, min_z=min_z)
     if min_z < 0:
         raise InvalidInput(f"`min_z` is {min_z:g}; give 0 or more")
     content = read_folder(folder)
-    found = find_pairs(content.records, min_z=min_z)
+    found = find_testable(content.records, min_z=min_z)
     by_group = Counter(pair.group for pair in found.pairs)
     squares = sum(number**2 for number in by_group.values())
     outcomes = [each for each in content.records if each.result or each.verdict or each.score]
-    texts = Counter(plain_text(record.text) for record in content.records)
     return FolderReport(
         folder=content.path,
         digest=content.digest,
         kinds=dict(Counter(record.kind for record in content.records)),
+        lists=_rank(content),
         files=content.files,
         problems=(*content.problems, *_missing_extra(content)),
         groups=len({record.group for record in outcomes if record.group}),
         ungrouped=sum(not record.group for record in outcomes),
-        duplicates=len(content.records) - len(texts),
-        contradictions=_contradictions(content.records),
         private=sum(record.private for record in content.records),
         picked=found.picked,
         no_error=found.no_error,
@@ -223,7 +239,51 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
         pairs=len(found.pairs),
         paired_groups=len(by_group),
         independent_pairs=len(found.pairs) ** 2 / squares if squares else 0.0,
+        untested=found.untested,
+        metrics=_other_metrics(content.records),
     )
+
+
+def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """The best and the worst texts of every list by one metric, by their adjusted results."""
+    divided = {each.file for each in content.files if each.divided}
+    lists: dict[tuple[str, str], list[tuple[float, tuple[str, ...]]]] = {}
+    for record, standing in find_standings(content.records):
+        if (result := record.result) and standing.size > 1:
+            group = "" if _file(record) in divided else record.group
+            name = record.audience or group or _file(record)
+            value, adjusted = (show_number(result, x) for x in (standing.value, standing.shrunken))
+            basis = f"{value} of {standing.n:,}" if standing.n else value
+            order = standing.shrunken * (1 if result.better == "lower" else -1)
+            row = (shorten(record.text, _MAX_SHOWN), basis, adjusted, record.when[:10])
+            lists.setdefault((name, result.metric), []).append((order, row))
+    found = {}
+    for (name, metric), texts in sorted(lists.items(), key=lambda each: -len(each[1])):
+        size = min(_MAX_NAMED, len(texts) // 2)
+        best = [("best", *row) for _, row in sorted(texts)[:size]]
+        worst = [("worst", *row) for _, row in sorted(texts, reverse=True)[:size]]
+        found[f"{name}: {metric} of {count(len(texts), 'text')}"] = (*best, *worst)
+    return found
+
+
+def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:
+    """A sentence for every metric that is not that of most records."""
+    files: dict[str, Counter[str]] = {}
+    for record in records:
+        if record.result:
+            # The open rate measures opens.
+            metric = record.result.metric.replace(" rate", "s")
+            files.setdefault(metric, Counter())[_file(record)] += 1
+    main, *others = sorted(files, key=lambda each: -files[each].total()) or [""]
+    return tuple(
+        f"{file} measures {metric}, the others {main}; not compared"
+        for metric in others
+        for file in files[metric]
+    )
+
+
+def _file(record: Record) -> str:
+    return record.source.rpartition(":")[0] or record.source
 
 
 def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> SearchReport:
@@ -252,19 +312,6 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
         raise InvalidInput(f"`limit` is {limit}; give 1 or more")
     with Index.open(folder) as index:
         return SearchReport(str(folder), text, tuple(islice(index.nearest(text), limit)))
-
-
-def _contradictions(records: Sequence[Record]) -> tuple[str, ...]:
-    """Sources of records that say different things of one text in one group; verdicts on pairs may."""
-    known: dict[tuple[str, str], Record] = {}
-    found = []
-    for record in records:
-        if record.pair or not (record.result or record.verdict):
-            continue
-        first = known.setdefault((record.group, one_line(record.text)), record)
-        if (first.result, first.verdict) != (record.result, record.verdict):
-            found.append(f"{first.source} and {record.source}")
-    return tuple(found)
 
 
 def _missing_extra(content: KnowledgeFolder) -> Iterator[str]:

@@ -13,9 +13,9 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import Retrieval, read_folder
+from autoreason.knowledge.groups import MIN_GROUPS, MIN_KNOWN
 from autoreason.knowledge.index import Index
 from autoreason.knowledge.predictor import (
-    CopyFinder,
     FittedPredictor,
     LengthPredictor,
     Neighbours,
@@ -24,6 +24,7 @@ from autoreason.knowledge.predictor import (
     Scores,
     Use,
     comparable_rows,
+    find_testable,
 )
 from autoreason.knowledge.retrieval import Query
 from autoreason.knowledge.standing import MIN_Z, FoundPairs, Pair, find_pairs
@@ -47,9 +48,10 @@ _MIN_GROUPS = 20
 _NORMAL = NormalDist()
 SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 """Standard errors of a difference that is shown four times out of five."""
-TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "too few": "warning"}
+TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "worse": "bad", "too few": "warning"}
 _DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2, "both": 2}
 """How often all answers are repeated with shuffled outcomes; regressions, which take seconds, have a shuffle each."""
+UNTESTED = f"{MIN_KNOWN} records or fewer are known before them, or a copy of a text is"
 FLIPPED = "by flipping the signs of whole groups"
 _TOO_GOOD = 0.52
 """What shuffled outcomes should not reach."""
@@ -94,7 +96,7 @@ class PredictorTest(Report):
     undated: int
     """Pairs whose group has no date, for which all other groups are known."""
     unanswered: int
-    """Pairs left out because nothing was known before them, or a copy of one of their texts was."""
+    """Pairs left out because too little was known before them, or a copy of one of their texts was."""
     picked: int
     no_error: int
     leaks: int
@@ -109,8 +111,12 @@ class PredictorTest(Report):
         """The verdict with its numbers."""
         seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
         rival = f"counting characters on {percent_interval(self.length)}"
-        if self.verdict == "too few":
+        if self.pairs < MIN_PAIRS:
             return f"too few: {count(self.pairs, 'pair')}; a test needs {MIN_PAIRS} or more"
+        if self.verdict == "too few":
+            return few_groups(self.groups)
+        if self.verdict == "worse":
+            return f"{self.predictor} is worse than counting characters: {seen}, {rival}"
         if self.verdict == "not shown":
             least = f"; {likely_to_show(self.could_show or 0)}"
             return (
@@ -141,7 +147,11 @@ class PredictorTest(Report):
         if self.predictor == "length":
             del rows[1:3]
         return [
-            Section(tables=[Table(columns, rows, tones=TONES)]),
+            *(
+                []
+                if self.verdict == "too few"
+                else [Section(tables=[Table(columns, rows, tones=TONES)])]
+            ),
             Section(sentences=[(label, text) for label, text in self._sentences() if text]),
         ]
 
@@ -154,7 +164,7 @@ class PredictorTest(Report):
         return [
             ("Pairs", f"{basis}; intervals rest on groups, one of which is left out at a time"),
             ("Known", self._known()),
-            ("Test", "" if self.p_value is None else test),
+            ("Test", "" if self.p_value is None or self.verdict == "too few" else test),
             ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
             ("Placebo", self._placebo()),
             ("Left out", self._left_out()),
@@ -176,11 +186,7 @@ class PredictorTest(Report):
 
     def _left_out(self) -> str:
         reasons = (
-            (
-                self.unanswered,
-                "pair",
-                "before which no group was known that shares a word, or only a copy of a text",
-            ),
+            (self.unanswered, "pair", f"of which {UNTESTED}"),
             (self.picked, "record", "whose text was picked"),
             (self.no_error, "result", "whose error is unknown"),
         )
@@ -257,8 +263,8 @@ def evaluate_predictor(
 
 def retrieval_answers(
     records: Sequence[Record], pairs: Sequence[Pair], retrieval: Retrieval = "words"
-) -> list[float | None]:
-    """Whether retrieval alone is right about each pair: 1, 0, 0.5 where it cannot tell, None where nothing is known."""
+) -> list[float]:
+    """Whether retrieval alone is right about each pair: 1, 0, or 0.5 where it cannot tell."""
     past = _Past(records, retrieval)
     predictor = past.predictor("retrieval")
     return [_answer(predictor, pair) for pair in pairs]
@@ -273,7 +279,9 @@ def measure_predictor(
     retrieval: Retrieval = "words",
 ) -> PredictorTest:
     """The same on records."""
-    found = find_pairs(records, min_z=min_z)
+    # Length knows nothing of other texts.
+    find = find_pairs if predictor == "length" else find_testable
+    found = find(records, min_z=min_z)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
     past = _Past(records, retrieval)
     own = past.predictor(predictor)
@@ -282,11 +290,10 @@ def measure_predictor(
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
-        answer, length = _answer(own, pair), _answer(LengthPredictor(), pair)
-        if answer is not None and length is not None:
-            drawn = [(_answer(each, pair) or 0.0, each.fit) for each in shuffled]
-            placebo = {(draw, fit): right for draw, (right, fit) in enumerate(drawn)}
-            answers.append(Answer(pair, answer, placebo, length))
+        drawn = [(_answer(each, pair), each.fit) for each in shuffled]
+        placebo = {(draw, fit): right for draw, (right, fit) in enumerate(drawn)}
+        length = _answer(LengthPredictor(), pair)
+        answers.append(Answer(pair, _answer(own, pair), placebo, length))
     return summarize(predictor, answers, found, own.use)
 
 
@@ -303,11 +310,13 @@ def summarize(
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
     verdict: Verdict = "not shown"
-    if len(answers) < MIN_PAIRS:
+    if len(answers) < MIN_PAIRS or len(against) < MIN_GROUPS:
         verdict = "too few"
     elif right.high is not None and right.high < 0.5:
         verdict = "harms"
-    elif right.low is not None and right.low > 0.5 and gain > 0 and p_value < BEYOND_CHANCE:
+    elif p_value < BEYOND_CHANCE and gain < 0 and not alone:
+        verdict = "worse"
+    elif p_value < BEYOND_CHANCE and right.low is not None and right.low > 0.5:
         verdict = "helps"
     by_time, declines = compare_times(
         [(each.pair.when, each.pair.group, each.right) for each in answers]
@@ -324,7 +333,7 @@ def summarize(
         p_value=None if alone or not against else p_value,
         could_show=could_show(against),
         undated=sum(not each.pair.when for each in answers),
-        unanswered=len(found.pairs) - len(answers),
+        unanswered=found.untested,
         picked=found.picked,
         no_error=found.no_error,
         leaks=use.leaks,
@@ -341,7 +350,6 @@ class _Past:
         self._rows = comparable_rows(records)
         self.scores = {record.id: standing.score for record, standing in self._rows if standing}
         self.neighbours = Neighbours(Index.of_rows(self._rows, retrieval))
-        self._copies: CopyFinder | None = None
 
     def predictor(self, name: PredictorName, draw: int | None = None) -> Predictor:
         """The predictor of that name; with a draw, of shuffled outcomes, and other ones in every regression."""
@@ -352,8 +360,7 @@ class _Past:
         if name == "retrieval":
             return RetrievalPredictor(self.neighbours, scores_of(0))
         if name != "length":
-            self._copies = self._copies or CopyFinder([record.text for record, _ in self._rows])
-            return FittedPredictor(name, self._rows, scores_of, self._copies)
+            return FittedPredictor(name, self._rows, scores_of)
         return LengthPredictor()
 
     def _shuffle(self, seed: str) -> dict[str, float]:
@@ -369,13 +376,11 @@ class _Past:
         return scores
 
 
-def _answer(predictor: Predictor, pair: Pair) -> float | None:
+def _answer(predictor: Predictor, pair: Pair) -> float:
     better, worse = (
         predictor.predict(Query(record.text, pair.group, pair.when, private=True, to_models=True))
         for record in (pair.better, pair.worse)
     )
-    if better is None or worse is None:
-        return None
     return 0.5 if better == worse else float(better > worse)
 
 
@@ -384,14 +389,18 @@ def _by_group(answers: Iterable[Answer], value: Callable[[Answer], float]) -> li
 
 
 def group_values(
-    items: Iterable[T], group: Callable[[T], str], value: Callable[[T], float | None]
+    items: Iterable[T], group: Callable[[T], str], value: Callable[[T], float]
 ) -> list[list[float]]:
-    """Values of items by the group they are of, without those that have none."""
+    """Values of items by the group they are of."""
     groups: dict[str, list[float]] = {}
     for each in items:
-        if (found := value(each)) is not None:
-            groups.setdefault(group(each), []).append(found)
+        groups.setdefault(group(each), []).append(value(each))
     return list(groups.values())
+
+
+def few_groups(number: int) -> str:
+    """Why nothing is concluded from many pairs of a few groups."""
+    return f"{count(number, 'group')} {'is' if number == 1 else 'are'} too few, {MIN_GROUPS} are needed"
 
 
 def could_show(differences: Sequence[Sequence[float]]) -> float | None:

@@ -6,8 +6,10 @@ import hashlib
 import os
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import cached_property
 from heapq import merge
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from autoreason.knowledge.embeddings import Directions
 
 _FILE = ".index.sqlite"
-_VERSION = "4"
+_VERSION = "5"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
@@ -47,6 +49,7 @@ CREATE TABLE records (
 );
 CREATE VIRTUAL TABLE texts USING fts5(words, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, texts, row);
+CREATE TABLE metrics (metric TEXT, records INTEGER);
 CREATE TABLE vectors (row INTEGER PRIMARY KEY, kind TEXT, vector BLOB);
 CREATE TABLE vocabulary (term TEXT PRIMARY KEY, doc INTEGER) WITHOUT ROWID;
 CREATE INDEX days ON records (day);
@@ -129,6 +132,12 @@ class Index:
         """How many records a condition in SQL is true of."""
         found = self._sql.execute(f"SELECT count(*) FROM records WHERE {condition}", values)
         return int(found.fetchone()[0])
+
+    @cached_property
+    def metrics(self) -> dict[str, int]:
+        """How many results there are by each metric, that of most first."""
+        counted = "SELECT metric, records FROM metrics ORDER BY records DESC, metric"
+        return dict(self._sql.execute(counted).fetchall())
 
     def nearest(
         self,
@@ -323,6 +332,8 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], retrieval: Retrie
 
             vector = (row, record.kind, stored_direction(record.text))
             connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", vector)
+    metrics = Counter(record.result.metric for record, _ in rows if record.result)
+    connection.executemany("INSERT INTO metrics VALUES (?, ?)", metrics.items())
     # To count them for every search would mean to walk through all occurrences of a word.
     connection.execute("INSERT INTO vocabulary SELECT term, doc FROM terms")
     connection.commit()

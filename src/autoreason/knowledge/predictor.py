@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from statistics import fmean
 from typing import NamedTuple, Protocol
 
+from autoreason.knowledge.groups import MIN_KNOWN, KnownBefore
 from autoreason.knowledge.index import Index, Row
 from autoreason.knowledge.retrieval import Query, count_leaks, find_neighbours
 from autoreason.knowledge.ridge import Ridge, fit_ridge
-from autoreason.knowledge.standing import find_standings
+from autoreason.knowledge.standing import MIN_Z, FoundPairs, Pair, find_pairs, find_standings
 from autoreason.knowledge.values import is_earlier
-from autoreason.knowledge.words import MAX_SIMILARITY, is_too_similar, word_set
+from autoreason.knowledge.words import MAX_SIMILARITY, share, split_words
 from autoreason.knowledge_records import FittedName, Record
 
 NEIGHBOURS = 20
 """Similar texts whose outcomes are averaged."""
 _MAX_POSTINGS = 20_000
 """Common words say something, too, and a test has time."""
-MIN_FITTED = 20
-"""Records that a regression needs more than."""
 _GROWTH = 1.2
 """It is fitted again when there are so many times as many records."""
 _FOLDS = 10
@@ -37,6 +35,24 @@ def comparable_rows(records: Iterable[Record]) -> list[Row]:
         if standing.size > 1:
             by_text.setdefault((record.group, record.text), (record, standing))
     return list(by_text.values())
+
+
+def find_testable(records: Sequence[Record], *, min_z: float = MIN_Z) -> FoundPairs:
+    """The pairs on which anything can be tested: enough is known before them, and no copy of either text is."""
+    found = find_pairs(records, min_z=min_z)
+    rows = [record for record, _ in comparable_rows(records)]
+    known = KnownBefore(rows)
+    copies = CopyFinder([record.text for record in rows])
+
+    def is_testable(pair: Pair) -> bool:
+        return known.is_enough(pair.group, pair.when) and not any(
+            rows[at].group != pair.group and (not pair.when or is_earlier(rows[at].when, pair.when))
+            for text in (pair.better.text, pair.worse.text)
+            for at in copies.find(text)
+        )
+
+    pairs = list(filter(is_testable, found.pairs))
+    return found._replace(pairs=pairs, untested=len(found.pairs) - len(pairs))
 
 
 class Use(NamedTuple):
@@ -63,8 +79,8 @@ class Predictor(Protocol):
         """Which of its regressions gave the last answer; 0 where it has none."""
         ...
 
-    def predict(self, query: Query) -> float | None:
-        """A number that is higher for better texts; None where nothing is known."""
+    def predict(self, query: Query) -> float:
+        """A number that is higher for better texts; 0 where nothing is known."""
         ...
 
 
@@ -73,7 +89,7 @@ class LengthPredictor:
 
     use, fit = Use(), 0
 
-    def predict(self, query: Query) -> float | None:
+    def predict(self, query: Query) -> float:
         """How many characters it has."""
         return float(len(query.text))
 
@@ -110,42 +126,41 @@ class RetrievalPredictor:
         """All neighbours that were looked at."""
         return self._neighbours.use
 
-    def predict(self, query: Query) -> float | None:
-        """The mean of the nearest."""
+    def predict(self, query: Query) -> float:
+        """The mean of the nearest; where none is near, that of all texts."""
         found = [self._scores[each] for each in self._neighbours.ids(query)]
-        return fmean(found) if found else None
+        return fmean(found) if found else 0.0
 
 
 class CopyFinder:
     """Finds texts that are too similar to another one."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
-        self._sizes = [len(word_set(text)) for text in texts]
+        self._words = [frozenset(split_words(text)) for text in texts]
         self._found: dict[str, list[int]] = {}
         self._having: dict[str, list[int]] = {}
-        for at, text in enumerate(texts):
-            for word in word_set(text):
+        self._by_rarest: dict[str, list[int]] = {}
+        for at, words in enumerate(self._words):
+            for word in words:
                 self._having.setdefault(word, []).append(at)
+        for at, words in enumerate(self._words):
+            for word in self._rarest(words):
+                self._by_rarest.setdefault(word, []).append(at)
 
     def find(self, text: str) -> list[int]:
         """Where they are."""
         if text not in self._found:
-            self._found[text] = self._look(text)
+            words = frozenset(split_words(text))
+            near = {at for word in self._rarest(words) for at in self._having.get(word, ())}
+            near |= {at for word in words for at in self._by_rarest.get(word, ())}
+            copies = (at for at in sorted(near) if share(words, self._words[at]) > MAX_SIMILARITY)
+            self._found[text] = list(copies)
         return self._found[text]
 
-    def _look(self, text: str) -> list[int]:
-        words = sorted(word_set(text), key=lambda word: len(self._having.get(word, ())))
-        # A copy that is half as long has two fifths of the words at least, so one of these.
-        rarest = words[: len(words) * 3 // 5 + 1]
-        hits = Counter(at for word in rarest for at in self._having.get(word, ()))
-        others = len(words) - len(rarest)
-        return [
-            at
-            for at, number in sorted(hits.items())
-            if number + others > MAX_SIMILARITY * min(len(words), self._sizes[at])
-            and is_too_similar(self._texts[at], text)
-        ]
+    def _rarest(self, words: Collection[str]) -> list[str]:
+        """So many words that a copy which is not shorter has at least one of them."""
+        ordered = sorted(words, key=lambda word: len(self._having.get(word, ())))
+        return ordered[: int(len(words) * (1 - MAX_SIMILARITY)) + 1]
 
 
 class _Known(NamedTuple):
@@ -166,9 +181,8 @@ class FittedPredictor:
         name: FittedName,
         rows: Sequence[Row],
         scores_of: Callable[[int], Scores],
-        copies: CopyFinder,
     ) -> None:
-        self._name, self._rows, self._copies = name, rows, copies
+        self._name, self._rows = name, rows
         self._scores_of = scores_of
         """What the first regression is fitted to, the second, and so on."""
         self._fits, self.fit = 0, 0
@@ -179,22 +193,15 @@ class FittedPredictor:
         self._folds: dict[int | None, _Known] = {}
         self.use = Use()
 
-    def predict(self, query: Query) -> float | None:
-        """What the regression says of it; None where a copy of it is among the records."""
-        if any(self._is_allowed(at, query) for at in self._copies.find(query.text)):
-            return None
+    def predict(self, query: Query) -> float:
+        """What the regression says of it; 0 where too little is known."""
         known = self._from_earlier(query.before) if query.before else self._from_others(query)
         if known.ridge is None:
-            return None
+            return 0.0
         self.fit = known.number
         later = bool(query.before) and not is_earlier(known.until, query.before)
         self.use = self.use.add(known.records, int(later or query.group in known.groups))
         return known.ridge.predict(query.text)
-
-    def _is_allowed(self, at: int, query: Query) -> bool:
-        record = self._rows[at][0]
-        earlier = not query.before or is_earlier(record.when, query.before)
-        return earlier and record.group != query.group
 
     def _from_earlier(self, before: str) -> _Known:
         """From records before a date; queries come in the order of their dates."""
@@ -203,7 +210,7 @@ class FittedPredictor:
         if before > self._before:
             self._before = before
             rows = [row for row in self._rows if is_earlier(row[0].when, before)]
-            if len(rows) > max(MIN_FITTED, _GROWTH * self._latest.records):
+            if len(rows) > max(MIN_KNOWN, _GROWTH * self._latest.records):
                 self._latest = self._fit(rows, self._latest.ridge)
         return self._latest
 

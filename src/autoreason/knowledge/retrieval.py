@@ -10,9 +10,16 @@ from typing import NamedTuple
 from autoreason.knowledge.index import MAX_POSTINGS, OUTCOMES, Index, IndexedRecord
 from autoreason.knowledge.screening import mask
 from autoreason.knowledge.standing import Standing
-from autoreason.knowledge.values import is_earlier
+from autoreason.knowledge.values import is_earlier, is_rate
 from autoreason.knowledge.words import is_too_similar, plain_text
-from autoreason.knowledge_records import Knowledge, Record, RecordKind, ShownOutcomes, ShownRecord
+from autoreason.knowledge_records import (
+    Knowledge,
+    Record,
+    RecordedOutcome,
+    RecordKind,
+    ShownOutcomes,
+    ShownRecord,
+)
 
 LISTED = 4
 """Records on each of the two lists."""
@@ -129,7 +136,11 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
     # Few records may share words with a brief; those that say most are better than none.
     nearest = find_neighbours(index, query, similar)
     strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * LISTED)
+    metric = next(iter(index.metrics), "")
     for found in chain(nearest, strongest):
+        # Opens and clicks on one list would say that those who clicked did badly.
+        if found.record.result and found.record.result.metric != metric:
+            continue
         plain = plain_text(found.record.text)
         half = halves[found.half % len(halves)]
         if len(half) < _NEAREST and _score(found) and plain not in texts:
@@ -174,24 +185,38 @@ def show(found: IndexedRecord) -> ShownRecord:
 
 
 def describe_figure(record: Record, standing: Standing | None) -> str:
-    """`38 % of 2,100; group 24 %; adjusted 34 %`, `approved`; empty where nothing is known."""
-    if record.result is None:
+    """`open rate 38 % of 2,100; group 24 %; adjusted 34 %`, `approved`; empty where nothing is known."""
+    if (result := record.result) is None:
         return record.verdict or ("" if record.score is None else f"scored {record.score:g}")
-    result = record.result
-    as_share = result.n is not None and 0 <= result.value <= 1
-
-    def number(value: float) -> str:
-        return f"{value * 100:.3g} %" if as_share else f"{value:.4g}"
-
-    basis = f" of {result.n:,}" if as_share else "" if result.n is None else f", n {result.n:,}"
-    basis = basis or (f" ± {result.se:.2g}" if result.se is not None else ", n unknown")
-    name = "" if as_share else f" ({result.metric})"
+    value, n, se, pooled = result.value, result.n, result.se, ""
+    if standing and standing.values:
+        value, n, se, pooled = standing.value, standing.n, None, _describe_pool(result, standing)
+    basis = f" ± {se:.2g}" if se is not None else ", n unknown"
+    if n is not None:
+        basis = f" of {n:,}" if _is_share(result) else f", n {n:,}"
+    figure = f"{result.metric}{pooled} {show_number(result, value)}{basis}"
     if standing is None or standing.size < 2 or not record.group:
-        return f"{number(result.value)}{basis}{name}"
-    return (
-        f"{number(result.value)}{basis}{name}; group {number(standing.mean)}; "
-        f"adjusted {number(standing.shrunken)}"
-    )
+        return figure
+    mean, adjusted = (show_number(result, each) for each in (standing.mean, standing.shrunken))
+    return f"{figure}; group {mean}; adjusted {adjusted}"
+
+
+def show_number(result: RecordedOutcome, value: float) -> str:
+    """A number of the kind that a result is."""
+    return f"{value * 100:.3g} %" if _is_share(result) else f"{value:.4g}"
+
+
+def _is_share(result: RecordedOutcome) -> bool:
+    return 0 <= result.value <= 1 and (result.n is not None or is_rate(result.metric))
+
+
+def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
+    """`, sent twice: 25.1 and 28.7 %, together`; of many results the least and the most."""
+    *others, last = (show_number(result, each) for each in sorted(standing.values))
+    numbers = [each.removesuffix(" %") for each in others]
+    shown = " and ".join([*numbers, last]) if len(numbers) < 4 else f"{numbers[0]} to {last}"
+    times = "twice" if len(numbers) == 1 else f"{len(numbers) + 1:,} times"
+    return f", {'sent' if result.metric == 'open rate' else 'measured'} {times}: {shown}, together"
 
 
 _Lists = tuple[list[IndexedRecord], list[IndexedRecord]]
@@ -239,6 +264,7 @@ def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
         "same group": index.count("grp = ?", query.group) if query.group else 0,
         "later": index.count("day >= ?", query.before[:10]) if query.before else 0,
         "too similar": similar,
+        "measured by another metric": sum([*index.metrics.values()][1:]),
         "no better and no worse than its group": index.count("kind = 'outcome' AND strength = 0"),
     }
     return {reason: number for reason, number in found.items() if number}

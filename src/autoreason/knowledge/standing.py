@@ -33,6 +33,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     size: int
     """Texts of its group."""
     n: int | None
+    values: tuple[float, ...] = ()
+    """What several records of it in its group say, of which the value is the mean; empty where there is one."""
     deviation: float
     """From the mean: as a share of it where that makes sense. More is better, whatever the metric."""
     reliability: float
@@ -69,6 +71,8 @@ class FoundPairs(NamedTuple):
     """Records left out because a person or a panel picked their texts."""
     no_error: int
     """Results left out because it is unknown what they rest on."""
+    untested: int = 0
+    """Pairs left out because too little is known before them, or a copy of one of their texts is."""
 
 
 class _Measure(NamedTuple):
@@ -80,6 +84,8 @@ class _Measure(NamedTuple):
     se: float | None
     sign: int
     """-1 where less is better."""
+    values: tuple[float, ...] = ()
+    """What the records say, where they are several."""
 
     @property
     def is_share(self) -> bool:
@@ -134,7 +140,7 @@ def find_pairs(records: Sequence[Record], *, min_z: float = MIN_Z) -> FoundPairs
             before = found.setdefault((group, texts_of_two), (better, worse))
             if before and one_line(before[0].text) != one_line(better.text):
                 found[group, texts_of_two] = None
-    starts = _first_days(records)
+    starts = find_first_days(records)
     pairs = [
         Pair(group, starts.get(group, ""), *two)
         for (group, texts_of_two), two in found.items()
@@ -148,7 +154,8 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _first_days(records: Iterable[Record]) -> dict[str, str]:
+def find_first_days(records: Iterable[Record]) -> dict[str, str]:
+    """When each group begins that has a date."""
     first: dict[str, str] = {}
     for record in records:
         if record.when:
@@ -183,6 +190,7 @@ def _pool(measures: Sequence[_Measure]) -> _Measure:
     first = measures[0]
     if len(measures) == 1:
         return first
+    first = first._replace(values=tuple(each.value for each in measures))
     sizes = [each.n for each in measures if each.n]
     if len(sizes) < len(measures):
         return first._replace(value=fmean(each.value for each in measures), n=None, se=None)
@@ -317,6 +325,7 @@ def _stand(
                 mean=mean,
                 size=len(group),
                 n=each.n,
+                values=each.values,
                 deviation=0.0 if alone else spread.deviation(each, mean),
                 reliability=typical if variance is None else _share(true, variance),
                 spread=sqrt(spread.total * typical if spread.true is None else spread.true),

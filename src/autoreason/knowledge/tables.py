@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
@@ -13,11 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
-from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.files import open_input
-from autoreason.knowledge.encodings import check_encoding, decode_text
+from autoreason.knowledge.columns import ColumnGuess, Columns, find_metric, plain_name, read_verdict
+from autoreason.knowledge.encodings import decode_text
+from autoreason.knowledge.groups import PERIODS, read_period
 from autoreason.knowledge.values import (
     guess_date_format,
     guess_number_format,
@@ -28,7 +28,6 @@ from autoreason.knowledge.values import (
 )
 from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome, RecordKind
 
-_NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _SAMPLE = 500
 """Rows from which columns are guessed."""
 MAX_TEXT = 1_000_000
@@ -37,85 +36,8 @@ TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
-_YES, _NO = (
-    frozenset(words.split())
-    for words in (
-        "approved accepted approve accept yes y true 1 good published sim ja si oui",
-        "rejected declined reject decline no n false 0 bad nao nein non",
-    )
-)
+_SUMS = re.compile("sum|summe|gesamt|insgesamt|totals?|totale|somme|suma|soma")
 _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public"])
-
-
-class Columns(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which column is what, by its name; empty where there is none. Some may also be the value itself."""
-
-    text: str = ""
-    value: str = ""
-    """A rate or another number; not needed where there are `count` and `n`."""
-    count: str = ""
-    """How many opened, clicked or bought."""
-    n: str = ""
-    """Of how many."""
-    se: str = ""
-    group: str = ""
-    when: str = ""
-    audience: str = ""
-    verdict: str = ""
-    score: str = ""
-    pair: str = ""
-    private: str = ""
-    note: str = ""
-    metric: str = ""
-    better: str = ""
-    chosen: str = ""
-    encoding: str = ""
-    """No column: what the table is encoded in where it is not UTF-8."""
-
-    def __post_init__(self) -> None:
-        check_encoding(self.encoding)
-
-    def named(self) -> dict[str, str]:
-        """Those that are known."""
-        return {name: column for name in self.__struct_fields__ if (column := getattr(self, name))}
-
-
-_CONSTANTS = ("metric", "better", "chosen")
-_NAMES = {
-    role: tuple(names.split(", "))
-    for role, names in {
-        "text": "text, subject line, email subject, subject, headline, message, ad copy, copy, body, content, assunto, "
-        "betreff, asunto, objet, 标题, 主题, 件名, title, description, name",
-        "n": "n, sample size, impressions, delivered, successful deliveries, deliveries, emails delivered, sent, "
-        "emails sent, total sent, sends, recipients, total recipients, visitors, views, sessions, users, impressoes, "
-        "enviados, entregues, enviadas, empfanger, versendet, 发送数, 送达数, 配信数",
-        "count": "unique opens, opens, opened, total opens, aberturas, offnungen, unique clicks, clicks, clicked, "
-        "total clicks, cliques, klicks, clics, conversions, purchases, signups, successes, 打开数, 点击数, 開封数",
-        "value": "value, open rate, unique open rate, taxa de abertura, offnungsrate, tasa de apertura, click rate, "
-        "ctr, click through rate, conversion rate, rate, result, klickrate",
-        "se": "se, standard error, stderr, std error",
-        "group": "group, test, test id, ab test, experiment, experiment id, topic, prompt, campaign, campaign name, "
-        "campaign id, campanha, kampagne, campana, list, audience, segment, newsletter",
-        "when": "when, date, send date, sent at, sent date, sent on, sent, send time, publish date, published, day, "
-        "week, month, timestamp, created at, time, data, datum, fecha, 日期, 日付",
-        "audience": "audience, segment, list, audiencia, lista",
-        "verdict": "verdict, decision, approved, status",
-        "score": "score, rating, mark, nota",
-        "pair": "pair",
-        "private": "private, confidential",
-        "note": "note, notes, comment, comments",
-        "metric": "metric",
-        "better": "better",
-        "chosen": "chosen, how chosen",
-    }.items()
-}
-"""What tools and people call their columns, the likeliest first."""
-_SEEN = ("impressions", "views", "visitors", "sessions", "users", "impressoes")
-"""What is clicked rather than opened."""
-
-
-class MissingColumn(InvalidInput):
-    """A table has no column of a name that was given."""
 
 
 class TableReading(NamedTuple):
@@ -152,7 +74,7 @@ def read_table(
     found = _leave_out_long(name, found, problems)
     sample = list(islice(found, _SAMPLE))
     others = [row for row in sample if not _is_own(row.cells)]
-    columns = _ColumnGuess(others, _check_given(given, others)).columns()
+    columns = ColumnGuess([row.cells for row in others], given).columns()
     reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
     records = []
     for row in chain(sample, found):
@@ -271,97 +193,6 @@ def _is_own(cells: Mapping[str, Any]) -> bool:
     return outcome or kind not in ("outcome", "verdict")
 
 
-def _check_given(given: Columns, sample: Sequence[_Row]) -> Columns:
-    for role, column in given.named().items():
-        if (
-            role not in (*_CONSTANTS, "encoding")
-            and sample
-            and not any(column in row.cells for row in sample)
-        ):
-            raise MissingColumn(f"there is no column {column!r}, which kb.toml names for {role}")
-    return given
-
-
-class _ColumnGuess:
-    """Which column is what, by the columns' names and by what is in them."""
-
-    def __init__(self, sample: Sequence[_Row], given: Columns) -> None:
-        self._sample = sample
-        self._headers = list(dict.fromkeys(key for row in sample for key in row.cells))
-        self._by_name = {_plain_name(header): header for header in reversed(self._headers)}
-        self._chosen = given.named()
-
-    def columns(self) -> Columns:
-        """What is given, and guesses for the rest."""
-        self._choose("text", self._candidates("text") or self._longest_texts())
-        self._choose_result()
-        for role in ("verdict", "pair", "private", "note", *_CONSTANTS, "when"):
-            self._choose(role, self._candidates(role))
-        # A column in which every row differs groups nothing.
-        self._choose("group", list(filter(self._repeats, self._candidates("group"))))
-        self._choose("audience", self._candidates("audience"))
-        if "verdict" in self._chosen and not self._has_verdicts(self._chosen["verdict"]):
-            del self._chosen["verdict"]
-        return Columns(**self._chosen)
-
-    def _choose_result(self) -> None:
-        self._choose("n", self._numeric("n"))
-        counts = self._numeric("count")
-        if _plain_name(self._chosen.get("n", "")) in _SEEN:
-            # A thing that is seen is clicked, a mail is opened.
-            counts.sort(key=lambda each: "open" in each.casefold())
-        if "n" in self._chosen and "value" not in self._chosen:
-            self._choose("count", counts)
-        if "count" not in self._chosen:
-            self._choose("value", self._numeric("value"))
-        for role in ("se", "score"):
-            self._choose(role, self._numeric(role))
-
-    def _choose(self, role: str, among: Sequence[str]) -> None:
-        if among:
-            self._chosen.setdefault(role, among[0])
-
-    def _candidates(self, role: str) -> list[str]:
-        taken = {column for other, column in self._chosen.items() if other != "audience"}
-        found = [self._by_name[name] for name in _NAMES[role] if name in self._by_name]
-        return [column for column in found if column not in taken]
-
-    def _numeric(self, role: str) -> list[str]:
-        return [each for each in self._candidates(role) if _are_numbers(self._known(each))]
-
-    def _known(self, header: str) -> list[Any]:
-        values = (row.cells.get(header) for row in self._sample)
-        return [value for value in values if not is_missing(value)]
-
-    def _longest_texts(self) -> list[str]:
-        """Columns of words by their length, the longest first."""
-        lengths = {
-            header: sum(len(str(value)) for value in values)
-            for header in self._headers
-            if not _are_numbers(values := self._known(header))
-        }
-        return sorted(lengths, key=lengths.__getitem__, reverse=True)
-
-    def _repeats(self, header: str) -> bool:
-        values = self._known(header)
-        return len(set(map(str, values))) < len(values)
-
-    def _has_verdicts(self, header: str) -> bool:
-        values = self._known(header)
-        return sum(_plain_name(str(value)) in _YES | _NO for value in values) * 2 > len(values)
-
-
-def _are_numbers(values: Sequence[object]) -> bool:
-    numbers = [value for value in values if not isinstance(value, str) or _NUMERIC.fullmatch(value)]
-    return len(numbers) * 2 > len(values)
-
-
-def _plain_name(header: str) -> str:
-    plain = unicodedata.normalize("NFKD", header.casefold())
-    letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return " ".join(re.findall(r"[^\W_]+", letters))
-
-
 def read_better(value: object) -> Literal["higher", "lower"]:
     """Which way is better, higher where nobody says; raises ValueError for anything else."""
     said = "higher" if is_missing(value) else str(value).casefold()
@@ -396,6 +227,7 @@ class _RowReader:
     ) -> None:
         self._name, self._columns, self._better = name, columns, better
         self._private = private
+        self._headers = {key for row in sample for key in row.cells}
 
         def values(column: str) -> list[object]:
             return [row.cells.get(column) for row in sample]
@@ -426,22 +258,25 @@ class _RowReader:
         text = str(cells.get(columns.text) or "").strip()
         if not columns.text or not text:
             raise ValueError("there is no text")
+        if _SUMS.fullmatch(plain_name(text)):
+            raise ValueError("this is a sum, not a text")
+        when = read_date(cells.get(columns.when), self._dates)
+        parts = self._group(cells, when)
         result = self._read_result(cells)
-        verdict = _plain_name(str(cells.get(columns.verdict, "")))
+        verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)
-        known = verdict in _YES | _NO
-        if result is None and not known and score is None:
+        if result is None and verdict is None and score is None:
             raise ValueError("nothing says how the text did")
         return Record(
             text=text,
             kind="outcome" if result else "verdict",
             result=result,
-            verdict=("approved" if verdict in _YES else "rejected") if known else None,
+            verdict=verdict,
             score=score,
-            group=self._text(columns.group, cells),
+            group=", ".join(filter(None, parts)),
             pair=self._text(columns.pair, cells),
-            when=read_date(cells.get(columns.when), self._dates),
-            audience=self._text(columns.audience, cells),
+            when=when,
+            audience=self._text(columns.audience, cells) or "".join(parts[:-1][:1]),
             source=source,
             chosen=self._chosen(cells),
             private=self._private or self._is_private(cells),
@@ -471,11 +306,12 @@ class _RowReader:
         n = self._count(columns.n, cells)
         hits = self._count(columns.count, cells)
         value = self._number(columns.value, cells)
-        metric = self._constant("metric", cells) or columns.value
-        if columns.count:
-            metric = self._constant("metric", cells) or f"{columns.count}/{columns.n}"
-            value = hits / n if hits is not None and n else None
-            if value is not None and value > 1:
+        measure = columns.count or columns.value
+        name = f"{measure}/{columns.n}" if columns.count else measure
+        metric = self._constant("metric", cells) or find_metric(measure) or name
+        if hits is not None and n:
+            value = hits / n
+            if value > 1:
                 raise ValueError(f"{columns.count} is {hits:,} of {n:,}, which is impossible")
         if value is None:
             return None
@@ -488,6 +324,17 @@ class _RowReader:
                 better=read_better(self._constant("better", cells) or self._better),
             )
         )
+
+    def _group(self, cells: Mapping[str, Any], when: str) -> list[str]:
+        """The parts of its group: what columns say, the time, or a word that is no column's name."""
+        return [
+            self._text(part, cells)
+            if part in self._headers
+            else read_period(when, part)
+            if part in PERIODS
+            else part
+            for part in self._columns.group_parts
+        ]
 
     def _number(self, column: str, cells: Mapping[str, Any]) -> float | None:
         return self._formats[column].read(cells.get(column)) if column else None
@@ -511,4 +358,4 @@ class _RowReader:
     def _is_private(self, cells: Mapping[str, Any]) -> bool:
         # Whatever is no clear no: what is shown by mistake cannot be taken back.
         said = self._text(self._columns.private, cells)
-        return bool(said) and _plain_name(said) not in _NOT_PRIVATE
+        return bool(said) and plain_name(said) not in _NOT_PRIVATE

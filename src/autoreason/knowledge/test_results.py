@@ -15,7 +15,8 @@ from autoreason.knowledge_records import FITTED, WhenTested
 from autoreason.stats.results import Estimate
 
 _FILE = ".tests.jsonl"
-Verdict = Literal["helps", "harms", "not shown", "too few"]
+Verdict = Literal["helps", "harms", "worse", "not shown", "too few"]
+"""Of judges and predictors; *worse* is a predictor that knows less than length does."""
 _USUAL, _STRENGTH = 0.6, 50
 """What judges are taken for before they are tested: right so often, as if on so many groups."""
 _LEAST, _MOST = 0.25, 3.0

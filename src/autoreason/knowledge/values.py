@@ -9,10 +9,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 _MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})
+_MISSING |= {"k. a.", "k.a.", "n. v.", "n/d", "s/d"}
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")
-_RATE = re.compile(r"rate|ctr|percent|taxa|quote")
+_RATE = re.compile(r"rate|ctr|percent|prozent|porcent|taxa|tasa|taux|quote|anteil")
 _MAX_NUMBER = 10**15
 """Nothing that is measured is more; squares of what is more are no numbers."""
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")

@@ -53,7 +53,12 @@ def plain_text(text: str) -> str:
 
 def similarity(one: str, other: str) -> float:
     """The share of the shorter text's words that the other has; 0 where that is over twice as long."""
-    short, long = sorted((word_set(one), word_set(other)), key=len)
+    return share(word_set(one), word_set(other))
+
+
+def share(one: frozenset[str], other: frozenset[str]) -> float:
+    """The same of two sets of words."""
+    short, long = sorted((one, other), key=len)
     if not short or len(long) > 2 * len(short):
         return 0.0
     return len(short & long) / len(short)

@@ -79,7 +79,8 @@ def seat_predictor(
             "`predictor_seat`"
         )
     from autoreason.knowledge.folder import read_folder
-    from autoreason.knowledge.predictor import MIN_FITTED, comparable_rows
+    from autoreason.knowledge.groups import MIN_KNOWN
+    from autoreason.knowledge.predictor import comparable_rows
     from autoreason.knowledge.retrieval import Query, gives_away
     from autoreason.knowledge.ridge import digest_ridge, encode_ridge, fit_for_run
     from autoreason.knowledge.test_results import choose_fitted
@@ -93,11 +94,11 @@ def seat_predictor(
         for record, standing in comparable_rows(read_folder(folder).records)
         if standing and not gives_away(record, query)
     ]
-    if len(rows) <= MIN_FITTED:
+    if len(rows) <= MIN_KNOWN:
         if when == "tested":
             return task, b""
         raise InvalidInput(
-            f"{folder} has {len(rows)} outcomes that a predictor may be fitted on; it takes more than {MIN_FITTED}"
+            f"{folder} has {len(rows)} outcomes that a predictor may be fitted on; it takes more than {MIN_KNOWN}"
         )
     name: FittedName = "words"
     if tested:

@@ -13,7 +13,8 @@ from autoreason.jobs.randomness import draw
 from autoreason.knowledge.folder import check_private, read_config, read_folder, spread_private
 from autoreason.knowledge.holdout import retrieval_answers
 from autoreason.knowledge.index import Index
-from autoreason.knowledge.standing import MIN_Z, find_pairs
+from autoreason.knowledge.predictor import find_testable
+from autoreason.knowledge.standing import MIN_Z
 from autoreason.knowledge_records import Record
 from autoreason.run.knowledge_choice import destinations
 from autoreason.run.model_choice import ModelChoice
@@ -55,7 +56,8 @@ def measure_knowledge(
     Example:
         >>> from pathlib import Path
         >>> Path("kb").mkdir(exist_ok=True)
-        >>> _ = Path("kb/mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,45,90,x\\n")
+        >>> lines = [f"A{at},9,90,x{at}\\nB{at},45,90,x{at}" for at in range(12)]
+        >>> _ = Path("kb/mails.csv").write_text("\\n".join(["subject,opens,sent,list", *lines]))
         >>> from autoreason import measure_knowledge
         >>> measure_knowledge("kb", "echo/echo", seed=1).report.judges[0].verdict
         'too few'
@@ -96,10 +98,11 @@ def prepare_knowledge_test(
     Example:
         >>> from pathlib import Path
         >>> Path("kb").mkdir(exist_ok=True)
-        >>> _ = Path("kb/mails.csv").write_text("subject,opens,sent,list\\nA,9,90,x\\nB,45,90,x\\n")
+        >>> lines = [f"A{at},9,90,x{at}\\nB{at},45,90,x{at}" for at in range(12)]
+        >>> _ = Path("kb/mails.csv").write_text("\\n".join(["subject,opens,sent,list", *lines]))
         >>> from autoreason import prepare_knowledge_test
         >>> prepare_knowledge_test("kb", "echo/echo").estimate().calls.likely
-        6
+        72
     """
     check_arguments(prepare_knowledge_test, options, folder=folder, model=model)
     number = options.get("pairs")
@@ -135,11 +138,10 @@ def _draw_pairs(
 ) -> RecordedPairs:
     """Some of a folder's pairs, drawn by the seed, each with what judges will be shown."""
     min_z = options.get("min_z")
-    pairs = find_pairs(records, min_z=MIN_Z if min_z is None else min_z).pairs
+    pairs = find_testable(records, min_z=MIN_Z if min_z is None else min_z).pairs
     if not pairs:
         raise InvalidInput(
-            f"{folder} has no pairs: no two texts of a group whose outcomes differ beyond their error; "
-            f"`autoreason knowledge check {folder}` says why"
+            f"{folder} has no pairs that can be tested; `autoreason knowledge check {folder}` says why"
         )
     drawn = draw(seed, "pairs").sample(pairs, min(options.get("pairs") or PAIRS, len(pairs)))
     answers = retrieval_answers(records, drawn, read_config(folder).retrieval)

@@ -40,9 +40,9 @@ JUDGE = "scripted/scripted"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Sixty mailings of two subjects each; a word of the better one tells."""
+    """Eighty mailings of two subjects each; a word of the better one tells."""
     rng, lines = random.Random(1), ["subject,sent,opens,campaign,date"]
-    for at in range(60):
+    for at in range(80):
         day = f"2026-{1 + at // 28:02}-{1 + at % 28:02}"
         for tell, opens in ((GOOD, 600), (BAD, 300)):
             subject = " ".join([*rng.sample(WORDS, 4), rng.choice(tell)])
@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_any_file_calls_private_is_put_to_no_judge_elsewhere(folder: Path) -> None:
-    secret = (folder / "mails.csv").read_text().splitlines()[1].partition(",")[0]
+    secret = (folder / "mails.csv").read_text().splitlines()[-1].partition(",")[0]
     (folder / "secret.csv").write_text(f"text,value,private\n{secret},1,yes\n")
 
     def texts(model: str) -> str:

@@ -51,11 +51,11 @@ def knowledge() -> None:
 @z_option
 @options.report_options
 def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
-    """Say what was understood of a folder: columns, groups, duplicates, private records, pairs.
+    """Show the best and the worst texts of each list, and what was understood: columns, groups, pairs.
 
-    Texts of one group that differ beyond their error make pairs, and only with pairs can it be tested
-    whether the records help. Lines that address a model are named; models are not shown their
-    records unless kb.toml allows it. What cannot be used is named.
+    Texts of one group that differ beyond their error make pairs, and only with pairs before which
+    something is known can it be tested whether the records help. Lines that address a model are
+    named; models are not shown their records unless kb.toml allows it. What cannot be used is named.
     Exit status 1 where there is no record.
 
     \b
@@ -69,7 +69,7 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
       [tables."march.csv"]
       count = "Unique Opens"
       n = "Successful Deliveries"
-      group = "List"
+      group = ["List", "month"]
 
     \b
     Columns: text, value or count and n, se, group, when, audience, verdict,
@@ -201,7 +201,7 @@ def test(folder: str, **values: Any) -> int:
     \b
     Exit status of predictors:
       0  helps
-      1  harms, not shown, or too few
+      1  harms, worse than length, not shown, or too few
     """
     if values["split"] == "pair":
         from autoreason.knowledge.holdout import PAIRS_LEAK

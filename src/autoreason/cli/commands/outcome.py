@@ -114,9 +114,9 @@ def import_file(file: Path, knowledge: Path, as_json: bool) -> None:
     known = len(records) - len(new)
     if as_json:
         counts = {"added": len(new), "known": known, "problems": problems}
-        print_json({**counts, "columns": columns.named()})
+        print_json({**counts, "columns": columns.shown()})
         return
-    read_as = ", ".join(f"{role}: {column}" for role, column in columns.named().items())
+    read_as = ", ".join(f"{role}: {column}" for role, column in columns.shown().items())
     read_as += f", dates such as {dates}" if dates else ""
     before = f"; {known:,} were there" if known else ""
     print_message(f"{numbers.count(len(new), 'record')} added{before} ({read_as})")

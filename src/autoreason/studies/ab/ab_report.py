@@ -13,8 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.files import open_input
+from autoreason.knowledge.columns import Columns, MissingColumn
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import Columns, MissingColumn, read_table
+from autoreason.knowledge.tables import read_table
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.report.numbers import UNKNOWN, digits_of, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
@@ -223,7 +225,8 @@ def read_results(path: Path) -> dict[str, tuple[int, int]]:
     """Counts by code from a table with the columns `code`, `n` and `count`; all may be given in per cent of n."""
     how = "give a table with the columns code, n and count, and every code of the plan once"
     try:
-        data = path.read_bytes()
+        with open_input(path) as file:
+            data = file.read()
         if _AS_PLANNED.search(data):
             data = _COMMA.sub(rb"\1.\2", data)
         found = read_table(path.name, data, Columns(text="code", count="count", n="n"))

@@ -10,12 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.keys import PAIR, PartName
+from autoreason.knowledge.groups import MIN_GROUPS
 from autoreason.knowledge.holdout import (
     FLIPPED,
     MIN_PAIRS,
     TONES,
     compare_times,
     could_show,
+    few_groups,
     group_values,
     likely_to_show,
     over_time,
@@ -103,6 +105,7 @@ class KnowledgeReport(Report):
                 each.verdict,
             )
             for each in self.judges
+            if each.verdict != "too few"
         ]
         none = UNKNOWN
         rivals = [
@@ -138,7 +141,7 @@ class KnowledgeReport(Report):
             ),
         ]
         return [
-            Section(tables=[Table(columns, [*rows, *rivals], tones=TONES)]),
+            *([Section(tables=[Table(columns, [*rows, *rivals], tones=TONES)])] if rows else []),
             Section(sentences=[(label, text) for label, text in sentences if text]),
         ]
 
@@ -223,7 +226,7 @@ def decide(
 
     Records help where they do beyond chance, and at least half of that is gone when outcomes are shuffled.
     """
-    if sum(map(len, gains)) < MIN_PAIRS:
+    if sum(map(len, gains)) < MIN_PAIRS or len(gains) < MIN_GROUPS:
         return "too few", None
     gain = sum(map(sum, gains))
     p_value = unlike_chance(flips(map(sum, gains)), gain)
@@ -279,6 +282,8 @@ def _by_length(pair: RecordedPair) -> float:
 
 def _verdict(found: JudgeAnswers) -> str:
     """One judge's verdict in a sentence."""
+    if found.groups < MIN_GROUPS and found.pairs >= MIN_PAIRS:
+        return few_groups(found.groups)
     if found.verdict == "too few":
         return (
             f"too few: {found.judge} decided {count(found.pairs, 'pair')}, and {MIN_PAIRS} are the "

@@ -28,7 +28,7 @@ class RecordedPair(Struct, frozen=True, kw_only=True):
     placebo: ShownOutcomes = ShownOutcomes()
     """The same records, each with the outcome of another."""
     leaks: int = 0
-    retrieval: float | None = None
+    retrieval: float = 0.5
     """Whether retrieval alone is right: 1, 0, or 0.5 where both are the same to it."""
 
 

@@ -1,0 +1,199 @@
+"""A folder as people have it is understood without a word, and what it can show is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.knowledge.mailings import (
+    EXPORT,
+    GERMAN,
+    TESTS,
+    write_export,
+    write_german,
+    write_mailings,
+)
+
+from autoreason.knowledge.folder import KnowledgeFolder, read_folder
+from autoreason.knowledge.folder_report import FolderReport, check_knowledge
+from autoreason.knowledge.holdout import PredictorTest, evaluate_predictor
+from autoreason.knowledge.index import Index
+from autoreason.knowledge.retrieval import Query, retrieve
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder, written once."""
+    return write_mailings(tmp_path_factory.mktemp("kb"))
+
+
+@pytest.fixture(scope="module")
+def content(folder: Path) -> KnowledgeFolder:
+    """What is in it."""
+    return read_folder(folder)
+
+
+@pytest.fixture(scope="module")
+def checked(folder: Path) -> FolderReport:
+    """What is said of it."""
+    return check_knowledge(folder)
+
+
+@pytest.fixture(scope="module")
+def tested(folder: Path) -> PredictorTest:
+    """What its words tell."""
+    return evaluate_predictor(folder, "words")
+
+
+def one_line(report: FolderReport) -> str:
+    """The report as one line."""
+    return " ".join(report.to_text(160).split())
+
+
+def test_every_column_is_understood(content: KnowledgeFolder) -> None:
+    columns = {each.file: each.columns for each in content.files}
+    assert columns[EXPORT] == {
+        "text": "Subject",
+        "value": "Open Rate",
+        "count": "Unique Opens",
+        "n": "Successful Deliveries",
+        "group": "List and month",
+        "when": "Send Date",
+    }
+    assert columns[GERMAN] == {
+        "text": "Betreff",
+        "value": "Öffnungsrate",
+        "count": "Öffnungen (eindeutig)",
+        "n": "Zugestellt",
+        "group": "month",
+        "when": "Versanddatum",
+        "encoding": "cp1252",
+    }
+    assert columns[TESTS] == {"text": "Subject", "count": "Opens", "n": "Sent", "group": "Test"}
+    assert {each.result.metric for each in content.records if each.result} == {"open rate"}
+
+
+def test_no_line_is_lost_but_the_sum(content: KnowledgeFolder) -> None:
+    assert content.problems == (f"{GERMAN}, line 14: this is a sum, not a text",)
+    assert len(content.records) == 220 + 12 + 4 + 2
+
+
+def test_where_counts_are_missing_the_rate_in_the_line_is_used(content: KnowledgeFolder) -> None:
+    gaps = [each for each in content.records if each.result and each.result.n is None]
+    assert len(gaps) == 10
+    assert all(each.result and 0.1 < each.result.value < 0.4 for each in gaps)
+    (german,) = [each for each in content.records if each.source == f"{GERMAN}:5"]
+    assert german.result
+    assert german.result.value == pytest.approx(0.264)
+    assert german.result.n == 1305
+
+
+def test_lists_that_run_side_by_side_are_tested_by_month(
+    checked: FolderReport, tested: PredictorTest
+) -> None:
+    assert tested.verdict == "helps"
+    assert tested.right.value is not None
+    assert tested.right.value > 0.75
+    assert tested.groups > 20
+    shown = one_line(checked)
+    assert 'kb.toml can say so: group = ["List", "month"]' in shown
+
+
+def test_check_counts_the_pairs_that_the_test_uses(
+    folder: Path, checked: FolderReport, tested: PredictorTest
+) -> None:
+    by_similarity = evaluate_predictor(folder, "retrieval")
+    assert checked.pairs == tested.pairs == by_similarity.pairs > 100
+    assert checked.paired_groups == tested.groups == by_similarity.groups
+    assert checked.untested == tested.unanswered > 0
+    assert f"{checked.pairs} pairs of {checked.paired_groups} groups can be tested" in one_line(
+        checked
+    )
+
+
+def test_check_begins_with_the_best_and_the_worst_texts_of_each_list(
+    checked: FolderReport, content: KnowledgeFolder
+) -> None:
+    assert list(checked.lists)[:4] == [
+        *("Kunden: open rate of 74 texts", "Interessenten: open rate of 73 texts"),
+        *("Presse: open rate of 73 texts", f"{GERMAN}: open rate of 12 texts"),
+    ]
+    rows = checked.lists["Kunden: open rate of 74 texts"]
+    assert [row[0] for row in rows] == ["best"] * 5 + ["worst"] * 5
+    assert all(("dein" in row[1] or "dich" in row[1]) == (row[0] == "best") for row in rows)
+    text = checked.to_text(120)
+    assert text.index(rows[0][1]) < text.index(rows[5][1]) < text.index(EXPORT)
+    assert text.index("Power") < text.index("line 14")
+    results = {each.text: each.result for each in content.records if each.result}
+    for _, known, figure, _, _ in rows:
+        basis = f" of {results[known].n:,}" if results[known].n else ""
+        assert figure == f"{results[known].value * 100:.3g} %{basis}"
+
+
+def test_every_figure_carries_the_name_of_its_metric(folder: Path) -> None:
+    with Index.open(folder) as index:
+        found = retrieve(index, Query("Dein Tee im Herbst"))
+    figures = [each.figure for each in (*found.critic.all, *found.judges.all)]
+    assert figures
+    assert all(each.startswith("open rate ") for each in figures)
+
+
+def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
+    write_export(tmp_path / EXPORT, subjects=60)
+    write_german(tmp_path / GERMAN, opens=False)
+    checked = check_knowledge(tmp_path)
+    warning = f"{GERMAN} measures clicks, the others opens; not compared"
+    assert warning in one_line(checked)
+    assert list(checked.lists)[-1] == f"{GERMAN}: click rate of 12 texts"
+    with Index.open(tmp_path) as index:
+        found = retrieve(index, Query("Was trägst du in Größe 40 im Herbst?"))
+    assert all(each.figure.startswith("open rate") for each in found.critic.all)
+    assert found.left_out["measured by another metric"] == 12
+
+
+def test_the_grouping_can_be_stated(tmp_path: Path) -> None:
+    write_export(tmp_path / EXPORT, subjects=120)
+    guessed = read_folder(tmp_path)
+    (tmp_path / "kb.toml").write_text('[columns]\ngroup = ["list", "month"]\n')
+    assert read_folder(tmp_path).records == guessed.records
+    (tmp_path / "kb.toml").write_text('[columns]\ngroup = ["list", "week"]\n')
+    assert {each.group for each in read_folder(tmp_path).records} >= {"Kunden, 2025-W01"}
+    (tmp_path / "kb.toml").write_text('[columns]\ngroup = "mailings"\n')
+    constant = read_folder(tmp_path)
+    assert {each.group for each in constant.records} == {"mailings"}
+    assert constant.files[0].columns["group"] == "mailings"
+    (tmp_path / "kb.toml").write_text('[columns]\ngroup = "Lists"\n')
+    (problem,) = read_folder(tmp_path).problems
+    assert (
+        "there is no column 'Lists', which kb.toml names for group; did you mean 'List'?" in problem
+    )
+
+
+def test_many_texts_a_week_are_grouped_by_week(tmp_path: Path) -> None:
+    write_export(tmp_path / EXPORT, subjects=240, days=90)
+    assert read_folder(tmp_path).files[0].columns["group"] == "List and week"
+
+
+def test_monthly_exports_are_grouped_like_one_of_a_year(tmp_path: Path) -> None:
+    write_export(tmp_path / EXPORT, subjects=90)
+    header, *lines = (tmp_path / EXPORT).read_text("utf-8-sig").splitlines()
+    whole = {each.text: each.group for each in read_folder(tmp_path).records}
+    (tmp_path / EXPORT).unlink()
+    for at in range(3):
+        part = [header, *lines[at * 30 : at * 30 + 30]]
+        (tmp_path / f"part{at}.csv").write_text("\n".join(part))
+    assert {each.text: each.group for each in read_folder(tmp_path).records} == whole
+
+
+def test_a_text_that_was_sent_twice_says_what_was_pooled(tmp_path: Path) -> None:
+    (tmp_path / "mails.csv").write_text(
+        "Subject,List,Unique Opens,Delivered\n"
+        "Dein Tee,News,323,1285\nDein Tee,News,1016,3540\nDie Ernte,News,900,4500\n"
+    )
+    with Index.open(tmp_path) as index:
+        found = {each.text: each.figure for each in retrieve(index, Query("Tee Ernte")).critic.all}
+        found |= {each.text: each.figure for each in retrieve(index, Query("Tee Ernte")).judges.all}
+    assert found["Dein Tee"].startswith(
+        "open rate, sent twice: 25.1 and 28.7 %, together 27.8 % of 4,825; group 24 %; adjusted 2"
+    )
+    assert found["Die Ernte"].startswith("open rate 20 % of 4,500; group 24 %; adjusted ")
