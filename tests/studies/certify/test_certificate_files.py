@@ -49,13 +49,6 @@ def test_a_certificate_is_for_its_user_alone() -> None:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_certificate_of_an_earlier_version_is_read() -> None:
-    path = write_certificate(stored())
-    path.write_text(path.read_text().replace('"statement":', '"said":'))
-    assert '"said": "' in path.read_text()
-    assert find_certificate("openai/gpt") == stored()
-
-
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"certificate": {}}', b"\xff\xfe", b"null"])
 def test_a_damaged_certificate_is_none(damage: bytes) -> None:
     write_certificate(stored("a/one"))

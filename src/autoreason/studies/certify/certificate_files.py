@@ -82,8 +82,6 @@ def all_certificates() -> list[StoredCertificate]:
 
 def _read_certificate(path: Path) -> StoredCertificate | None:
     try:
-        # Earlier versions wrote a finding's statement under another name.
-        body = path.read_bytes().replace(b'"said":', b'"statement":')
-        return msgspec.json.decode(body, type=StoredCertificate)
+        return msgspec.json.decode(path.read_bytes(), type=StoredCertificate)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
