@@ -9,7 +9,8 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.files import open_input
-from autoreason.knowledge.tables import Columns, read_table_file
+from autoreason.knowledge.columns import Columns
+from autoreason.knowledge.tables import read_table_file
 from autoreason.programs.problems.formats import read_problems
 from autoreason.task import read_text
 

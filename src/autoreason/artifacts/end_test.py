@@ -50,7 +50,7 @@ class EndResult(Struct, frozen=True, kw_only=True):
     @property
     def unseen(self) -> float:
         """The share of evaluations in which a result may collapse, and no pair show it once in forty times."""
-        return 1.0 - _TAIL ** (1 / self.n)
+        return 1.0 - float(_TAIL ** (1 / self.n))
 
     @property
     def shown(self) -> bool:
