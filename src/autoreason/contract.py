@@ -44,6 +44,8 @@ class Violation(Struct, frozen=True):
 
     rule: str
     message: str
+    words_off: int = 0
+    """By how many words a text is too short or too long."""
 
 
 class _Breach(NamedTuple):
@@ -53,8 +55,8 @@ class _Breach(NamedTuple):
     fix: str = ""
 
 
-def _breach(rule: str, message: str, fix: str = "") -> _Breach:
-    return _Breach(Violation(rule, message), message + fix)
+def _breach(rule: str, message: str, fix: str = "", words_off: int = 0) -> _Breach:
+    return _Breach(Violation(rule, message, words_off), message + fix)
 
 
 class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,13 +181,13 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def _length(self, text: str) -> list[_Breach]:
         if not self.min_words and not self.max_words:
             return []
-        words = count_words(text)
+        words, off = count_words(text), self.words_off(text)
         if self.min_words and words < self.min_words:
             short = f"{words} {_TOO_SHORT.format(self.min_words)}"
-            return [_breach("min_words", short, f"; add {self.min_words - words} or more")]
+            return [_breach("min_words", short, f"; add {off} or more", off)]
         if self.max_words and words > self.max_words:
             long = f"{words} {_TOO_LONG.format(self.max_words)}"
-            return [_breach("max_words", long, f"; cut {words - self.max_words} or more")]
+            return [_breach("max_words", long, f"; cut {off} or more", off)]
         return []
 
     def _contents(self, text: str, own: str) -> list[_Breach]:

@@ -630,14 +630,33 @@ async def test_a_contract_that_one_text_keeps_in_the_first_pass_ends_nothing() -
     assert (played.delivered.status, played.delivered.violations) == ("converged", ())
 
 
-async def test_limits_that_no_text_keeps_together_are_told_from_one_that_none_keeps() -> None:
-    split = Contract(sections=("Risks",), must_include=("Second",))
-    written: dict[str, Any] = {"author": document("# Risks"), "judge": vote("Second")}
-    played = await play(written, contract=split, k=1, max_drafts=1)
+@pytest.mark.parametrize(
+    ("contract", "written"),
+    [
+        # Each limit is kept by some text.
+        (
+            Contract(sections=("Risks",), must_include=("Second",)),
+            {"author": document("# Risks"), "judge": vote("Second")},
+        ),
+        # Eight words too many at first, and four in the revision.
+        (Contract(max_words=2), {"author": document("word " * 10), "reviser": document("a " * 6)}),
+    ],
+)
+async def test_a_contract_that_texts_come_closer_to_ends_nothing(
+    contract: Contract, written: dict[str, Any]
+) -> None:
+    played = await play(written, contract=contract, passes=2, max_drafts=1)
     assert played.delivered is not None
-    assert played.delivered.reason == (
-        "none of 3 texts kept the contract, although each limit was kept by some"
-    )
+    assert played.delivered.reason == "2 passes were run, the most allowed"
+
+
+async def test_a_length_that_no_text_comes_closer_to_ends_the_run() -> None:
+    long = document("word " * 10)
+    roles = dict.fromkeys(("author", "reviser", "synthesizer"), long)
+    played = await play(roles, contract=Contract(max_words=2), max_drafts=1)
+    assert played.delivered is not None
+    assert played.delivered.reason.startswith("none of ")
+    assert played.delivered.reason.endswith("kept the contract: 10 words, at most 2 allowed")
 
 
 async def test_the_paper_goes_on_whatever_its_texts_break() -> None:

@@ -58,14 +58,23 @@ def plateau(number: int, share: float, changed: ShareChanged = share_changed) ->
 
 
 def contract_never_kept(story: Story) -> str:
-    """Over after the drafts and a pass that brought no text that keeps its contract, by what was never kept."""
+    """Over when, after the drafts and a pass, no text keeps the contract and one of its limits was kept by none.
+
+    Limits that were each kept by some text may still come together, and a length that some text was half as far from
+    may still be reached: on a real model most such runs get there.
+    """
     breaches = story.breaches
     if not any(each.decided and each.decided.winner for each in story.passes) or not all(breaches):
         return ""
-    first, *others = ({_limit(each): each.message for each in broken} for broken in breaches)
-    never = "; ".join(first[name] for name in first if all(name in each for each in others))
-    limits = f": {never}" if never else ", although each limit was kept by some"
-    return f"none of {count(len(breaches), 'text')} kept the contract{limits}"
+    first, *others = ({_limit(each): each for each in broken} for broken in breaches)
+    never = [
+        broken.message
+        for name, broken in first.items()
+        if all(name in each and 2 * each[name].words_off >= broken.words_off for each in others)
+    ]
+    if not never:
+        return ""
+    return f"none of {count(len(breaches), 'text')} kept the contract: {'; '.join(never)}"
 
 
 def _limit(broken: Violation) -> str:
