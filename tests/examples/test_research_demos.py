@@ -35,8 +35,8 @@ SMALLER: dict[str, tuple[str, str]] = {
 }
 """What is replaced in an evaluator so that a look takes little time."""
 FEWER: dict[str, list[dict[str, int]]] = {
-    "bins": [{"length": 50, "seed": seed} for seed in range(4)],
-    "salesman": [{"n": 30, "seed": seed} for seed in range(4)],
+    "bins": [{"length": 50, "seed": seed} for seed in range(6)],
+    "salesman": [{"n": 30, "seed": seed} for seed in range(6)],
 }
 
 in_sandbox = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
@@ -123,7 +123,7 @@ async def test_no_attack_on_the_evaluator_of_a_demonstration_gets_through(
     assert [row for row in report.rows if row.status == "FAILED"] == []
 
 
-def run_small(name: str, folder: Path, evaluations: int = 14) -> ResearchResult:
+def run_small(name: str, folder: Path, evaluations: int = 18) -> ResearchResult:
     """A whole run with the scripted proposer."""
     return research(
         small(name, folder),
@@ -137,11 +137,10 @@ def run_small(name: str, folder: Path, evaluations: int = 14) -> ResearchResult:
 
 @in_sandbox
 def test_circles_of_different_sizes_beat_the_grid_also_with_other_numbers(tmp_path: Path) -> None:
-    result = run_small("circles", tmp_path, 15)
+    result = run_small("circles", tmp_path, 19)
     assert [row.status for row in result.report.trials] == ["dropped", "failed", "kept"]
-    assert result.improved
-    assert result.report.end
-    assert len(result.report.end.result) == 4
+    assert result.gain
+    assert (result.gain.n, result.gain.gain > 0) == (6, True)
 
 
 @in_sandbox
@@ -155,7 +154,7 @@ def test_a_predictor_with_longer_contexts_is_claimed_on_other_texts(tmp_path: Pa
 @in_sandbox
 @pytest.mark.parametrize("name", ["bins", "salesman"])
 def test_a_demonstration_runs_to_its_end_test(name: str, tmp_path: Path) -> None:
-    result = run_small(name, tmp_path, 24 if name == "salesman" else 14)
+    result = run_small(name, tmp_path, 28 if name == "salesman" else 18)
     assert result.status == "done"
     assert {row.status for row in result.report.trials} <= {"kept", "dropped", "refused"}
     if name == "salesman":

@@ -249,11 +249,10 @@ class ArtifactSearch:
         values = state.values(self._looker).values()
         mean = mean_of(values) * research.sign
         spread = state.spread(self._looker)
-        so_far = " so far" if self._rule.drawn else ""
         noise = (
             f"one evaluation varies by {spread:.3g}"
             if spread
-            else f"evaluations do not vary{so_far}"
+            else "evaluations have not varied so far"
         )
         return f"{research.metric} is {figure(mean)} ({research.better} is better); {noise}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, inf, isfinite, sqrt
+from math import floor, inf, isfinite, pow, sqrt
 from operator import mul
 from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING
@@ -45,12 +45,12 @@ class EndResult(Struct, frozen=True, kw_only=True):
     least: float
     """The smallest gain that such a test shows four times in five."""
     deterministic: bool = False
-    """Every look at either gave one number: there is no chance in it, and nothing to test."""
+    """Every look of the run at either gave one number: no noise was seen, and nothing is tested."""
 
     @property
     def unseen(self) -> float:
         """The share of evaluations in which a result may collapse, and no pair show it once in forty times."""
-        return 1.0 - float(_TAIL ** (1 / self.n))
+        return 1.0 - pow(_TAIL, 1 / self.n)
 
     @property
     def shown(self) -> bool:
