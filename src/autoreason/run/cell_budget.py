@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from time import monotonic
 
 from autoreason.errors import BudgetReached
-from autoreason.exchange import Reply, Spent
+from autoreason.exchange import Reply
 from autoreason.journal import Journal, RunRow
 from autoreason.models.budget import (
     NOTHING_USED,
@@ -41,9 +41,11 @@ def open_budget(journal: Journal, budget: Budget, suite: str) -> BudgetTracker |
 def usage_by_cell(journal: Journal, budget: Budget, suite: str) -> dict[str, CostBound]:
     """What the record says the cells of a suite have used, and of those that it adds to, by their runs."""
     return {
-        row.id: usage(journal, budget, row.id, in_flight.get(row.id, 0), row.spent)
+        # What a finished cell asked is answered.
+        row.id: usage(
+            journal, budget, row.id, 0 if row.finished else len(journal.in_flight(row.id))
+        )
         for each in with_bases(journal.row(suite), journal)
-        for in_flight in (journal.cells_in_flight(each.id),)
         for row in journal.cells(each.id)
     }
 
@@ -62,13 +64,10 @@ def time_worked(suite: RunRow, journal: Journal) -> float:
     return sum(working_time(each.id, journal=journal).seconds for each in chain)
 
 
-def usage(
-    journal: Journal, budget: Budget, run: str, in_flight: int, spent: Spent | None = None
-) -> CostBound:
+def usage(journal: Journal, budget: Budget, run: str, in_flight: int) -> CostBound:
     """What a run has used, calls under way included; what is not reported counts as the most it could have been."""
-    tracker = BudgetTracker(budget)
+    tracker, spent = BudgetTracker(budget), journal.spent(run)
     tracker.carry_used(NOTHING_USED._replace(calls=in_flight))
-    spent = spent or journal.spent(run)
     if not (spent.unmetered or spent.unpriced):
         tracker.spent = spent
         return tracker.used
