@@ -76,7 +76,7 @@ class Nodes:
 
     def add(self) -> Any:
         """Another node, once Ray may place something there."""
-        node = self._cluster.add_node(**self._small)
+        node = self._cluster.add_node(wait=False, **self._small)
         deadline = time.monotonic() + PATIENCE
         state = module("ray._private.state")
         while node.node_id not in state.available_resources_per_node():
@@ -109,6 +109,14 @@ class Nodes:
         self._cluster.shutdown()
 
 
+def start_patiently() -> Nodes:
+    """A cluster, at the third try at the latest."""
+    for _ in range(2):
+        with suppress(Exception):
+            return Nodes()
+    return Nodes()
+
+
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """A cluster with one node so far, to which this process is connected."""
@@ -119,7 +127,9 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         # Else Ray writes one into the user's folder.
         patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        nodes = Nodes()
+        # On a busy machine Ray's own patience of half a minute may not be enough.
+        patch.setenv("RAY_gcs_server_port_wait_time_s", "120")
+        nodes = start_patiently()
         try:
             ray.init(address=nodes.address, log_to_driver=False)
             yield nodes

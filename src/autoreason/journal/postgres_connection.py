@@ -6,7 +6,6 @@ import re
 import select
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from math import inf, nan
 from secrets import randbits
 from time import monotonic, sleep
 from typing import Any, TypeVar
@@ -48,7 +47,7 @@ _OPTIONS = (
     " -c tcp_user_timeout=10000"
     " -c synchronous_commit=on -c lock_timeout=60s"
 )
-_RETRY = re.compile(r"([?&])retry=([^&]*)(&|$)")
+_RETRY = re.compile(r"([?&])retry=(\d{1,9})(&|$)")
 _PATIENCE = 120.0
 """Seconds for which a lost connection is tried again, unless the URL says otherwise."""
 _RETRY_PAUSE = 0.25
@@ -355,18 +354,13 @@ class PostgresConnection(PieceWriter):
 def connect(place: ServerUrl) -> PostgresConnection:
     """A new session, or a sentence on why there is none."""
     retry = _RETRY.search(place.url)
-    try:
-        patience = float(retry[2]) if retry else _PATIENCE
-    except ValueError:
-        patience = nan
-    if not 0 <= patience < inf:
-        raise InvalidInput(f"`retry` in {place} is not a number of seconds; write `retry=120`")
     url = _RETRY.sub(lambda found: found[1] if found[3] else "", place.url)
     try:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         raise InvalidInput(
-            f"{place} is not a URL of PostgreSQL; write postgresql://user@host/database"
+            f"{place} is not a URL of PostgreSQL; write postgresql://user@host/database,"
+            " or with seconds to wait for a lost server postgresql://user@host/database?retry=120"
         ) from None
     parameters: dict[str, Any] = {**_PARAMETERS, **given}
     parameters["options"] = f"{given.get('options', '')} {_OPTIONS}".strip()
@@ -375,7 +369,7 @@ def connect(place: ServerUrl) -> PostgresConnection:
     except psycopg.Error as error:
         raise _explain_refusal(place, str(error)) from None
     raw.server_cursor_factory = psycopg.RawServerCursor
-    return PostgresConnection(raw, patience)
+    return PostgresConnection(raw, float(retry[2]) if retry else _PATIENCE)
 
 
 def explain_postgres_error(

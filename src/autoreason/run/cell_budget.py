@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from time import monotonic
 
 from autoreason.errors import BudgetReached
-from autoreason.exchange import Reply
+from autoreason.exchange import Reply, Spent
 from autoreason.journal import Journal, RunRow
-from autoreason.models.budget import (
-    NOTHING_USED,
-    BudgetTracker,
-    CostBound,
-    Reservation,
-    SharedBudget,
-)
+from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.prices import rates
 from autoreason.run.working_time import working_time
 from autoreason.settings import Budget
@@ -42,9 +36,7 @@ def usage_by_cell(journal: Journal, budget: Budget, suite: str) -> dict[str, Cos
     """What the record says the cells of a suite have used, and of those that it adds to, by their runs."""
     return {
         # What a finished cell asked is answered.
-        row.id: usage(
-            journal, budget, row.id, 0 if row.finished else len(journal.in_flight(row.id))
-        )
+        row.id: usage(journal, budget, row.id, row.spent, () if row.finished else None)
         for each in with_bases(journal.row(suite), journal)
         for row in journal.cells(each.id)
     }
@@ -64,10 +56,13 @@ def time_worked(suite: RunRow, journal: Journal) -> float:
     return sum(working_time(each.id, journal=journal).seconds for each in chain)
 
 
-def usage(journal: Journal, budget: Budget, run: str, in_flight: int) -> CostBound:
-    """What a run has used, calls under way included; what is not reported counts as the most it could have been."""
-    tracker, spent = BudgetTracker(budget), journal.spent(run)
-    tracker.carry_used(NOTHING_USED._replace(calls=in_flight))
+def usage(
+    journal: Journal, budget: Budget, run: str, spent: Spent, in_flight: Sized | None = None
+) -> CostBound:
+    """What a run has used, calls in flight included; what is not reported counts as the most it could have been."""
+    tracker = BudgetTracker(budget)
+    left = journal.in_flight(run) if in_flight is None else in_flight
+    tracker.carry_used(CostBound(len(left), 0, None))
     if not (spent.unmetered or spent.unpriced):
         tracker.spent = spent
         return tracker.used
