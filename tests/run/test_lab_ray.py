@@ -25,6 +25,7 @@ from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import run_suite
 from tests.run.test_call_gate import small_limiter
 from tests.run.test_lab_kills import asked_again, results
+from tools.postgres import Server
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
@@ -329,6 +330,25 @@ def write_programs(folder: Path) -> list[Path]:
     for name, content in contents.items():
         (folder / name).write_text(content)
     return [folder / name for name in contents]
+
+
+@pytest.mark.usefixtures("all_tests")
+async def test_a_suite_on_a_cluster_outlives_a_restart_of_its_journals_server(
+    tmp_path: Path, own_server: Server, nodes: Nodes, whole: Whole
+) -> None:
+    url = own_server.create()
+    async with CountingServer(delay=0).serving() as server:
+        with Journal.open(url, create=True) as journal:
+            limit = Budget(calls=whole.asked.total())
+            running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
+            server.answers = 20
+            await until(lambda: server.answered == 20 and server.inside, running)
+            await asyncio.to_thread(own_server.restart)
+            server.answers = inf
+            result = await running
+        assert result.status == "done"
+        assert results(url) == whole.results
+        assert server.asked == whole.asked
 
 
 @pytest.mark.usefixtures("all_tests")
