@@ -32,6 +32,8 @@ from benchmarks.postgres import own_server
 
 GROWTH = (1_000, 100_000, 1_000_000)
 """Recorded calls in a journal."""
+_LISTS = ("runs", "runs --model qqq", "runs --status converged", "runs --search qqq")
+"""No run matches any of the last three."""
 _PER_RUN = 25
 _TIMES, _COMMANDS = 30, 5
 
@@ -68,10 +70,11 @@ def _grow(kind: str, sizes: tuple[int, ...]) -> Iterator[Measure]:
                 for name, work in works.items():
                     times.setdefault(name, []).append(_mean(partial(work, journal=journal), cpu))
                 words = journal.find("last").id.partition("-")[2]
-            for name, command in (("runs", ["runs"]), ("show WORDS", ["show", words])):
-                whole = [AUTOREASON, *command, "--journal", url]
+            for command in (*_LISTS, "show WORDS"):
+                given = command.replace("WORDS", words).split()
+                whole = [AUTOREASON, *given, "--journal", url]
                 least = min(timed(whole).cpu for _ in range(_COMMANDS))
-                times.setdefault(f"the command `{name}`", []).append(least)
+                times.setdefault(f"the command `{command}`", []).append(least)
     for name, every in times.items():
         yield at_most(
             "growth",
@@ -100,15 +103,15 @@ async def _fill(journal: Journal, calls: int) -> str:
 
 
 _ORIGINAL = "{0} NOT LIKE '%-of-%' AND {0} NOT LIKE '%.%'"
-_NAMED = "CASE WHEN n % 2 = 0 THEN {0} || '-of-' || n ELSE 'suite.' || n || '-' || {0} END"
-"""Half of them older runs, half newer cells of a suite."""
+_NAMED = "CASE WHEN n % 2 = 0 THEN {0} || '-of-' || n ELSE 'suite-' || {0} || '.' || n END"
+"""Half of them older runs, half newer cells of suites."""
 _CALL = "role, model, at"
 _SUMS = "input, output, cache_read, cache_write, reasoning, cost, seconds"
 _TABLES = {
     "runs": (
         "id",
-        "title, status, created, updated, version",
-        "title, status, {age}, updated, version",
+        "title, status, created, updated, version, search, uses",
+        "title, status, {age}, updated, version, search, uses",
     ),
     "events": ("run", "seq, type, version, at, payload", ""),
     "asked": ("run", f"key, {_CALL}", ""),

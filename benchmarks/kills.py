@@ -91,13 +91,13 @@ def kill_runs(
 
 
 def run_with_kills(
-    work: Callable[[], object], chance: random.Random, longest: float = 0.12
+    work: Callable[[], object], chance: random.Random, longest: float = 0.12, more: float = 1.1
 ) -> tuple[int, int]:
     """Let a child work and kill it, again and again, until it ends by itself: its exit code, and how often that was."""
     kills = 0
     while (code := run_in_child(work, chance.uniform(0.0, longest))) is None:
         # On a busy machine it may need longer to begin than it is let live: every time a little more.
-        longest *= 1.1
+        longest *= more
         kills += 1
     return code, kills
 

@@ -316,9 +316,9 @@ async def test_a_server_that_stays_away_is_given_up_after_a_while(
     journal.close()
 
 
-@pytest.mark.parametrize("retry", ["soon", "-1", "nan", "inf"])
+@pytest.mark.parametrize("retry", ["soon", "-1", "nan", ""])
 def test_what_is_no_time_to_try_again_is_one_sentence(retry: str) -> None:
-    with pytest.raises(InvalidInput, match=r"`retry` in .* is not a number of seconds"):
+    with pytest.raises(InvalidInput, match=r"or with seconds to wait .*\?retry=120"):
         Journal.open(f"postgresql://nobody@/none?retry={retry}&host=/none", create=False)
 
 

@@ -102,6 +102,7 @@ def asked_again(url: str) -> int:
         return int(number)
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_killed_suite_ends_like_the_unbroken_one_and_pays_nothing_twice(
     tmp_path: Path, workers: int
@@ -110,7 +111,8 @@ def test_a_killed_suite_ends_like_the_unbroken_one_and_pays_nothing_twice(
     whole = results(run(tmp_path, str(tmp_path / "whole.db")))
     url = str(tmp_path / "killed.db")
     longest = 0.08 if workers == 0 else 0.6
-    code, kills = run_with_kills(partial(run, tmp_path, url, workers), random.Random(5), longest)
+    work = partial(run, tmp_path, url, workers)
+    code, kills = run_with_kills(work, random.Random(5), longest, more=1.4)
     assert code == 0
     assert kills >= 2
     assert results(url) == whole

@@ -25,6 +25,7 @@ from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import run_suite
 from tests.run.test_call_gate import small_limiter
 from tests.run.test_lab_kills import asked_again, results
+from tools.postgres import Server
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
@@ -76,7 +77,7 @@ class Nodes:
 
     def add(self) -> Any:
         """Another node, once Ray may place something there."""
-        node = self._cluster.add_node(**self._small)
+        node = self._cluster.add_node(wait=False, **self._small)
         deadline = time.monotonic() + PATIENCE
         state = module("ray._private.state")
         while node.node_id not in state.available_resources_per_node():
@@ -109,6 +110,14 @@ class Nodes:
         self._cluster.shutdown()
 
 
+def start_patiently() -> Nodes:
+    """A cluster, at the third try at the latest."""
+    for _ in range(2):
+        with suppress(Exception):
+            return Nodes()
+    return Nodes()
+
+
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """A cluster with one node so far, to which this process is connected."""
@@ -119,7 +128,9 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         # Else Ray writes one into the user's folder.
         patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        nodes = Nodes()
+        # On a busy machine Ray's own patience of half a minute may not be enough.
+        patch.setenv("RAY_gcs_server_port_wait_time_s", "120")
+        nodes = start_patiently()
         try:
             ray.init(address=nodes.address, log_to_driver=False)
             yield nodes
@@ -319,6 +330,25 @@ def write_programs(folder: Path) -> list[Path]:
     for name, content in contents.items():
         (folder / name).write_text(content)
     return [folder / name for name in contents]
+
+
+@pytest.mark.usefixtures("all_tests")
+async def test_a_suite_on_a_cluster_outlives_a_restart_of_its_journals_server(
+    tmp_path: Path, own_server: Server, nodes: Nodes, whole: Whole
+) -> None:
+    url = own_server.create()
+    async with CountingServer(delay=0).serving() as server:
+        with Journal.open(url, create=True) as journal:
+            limit = Budget(calls=whole.asked.total())
+            running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
+            server.answers = 20
+            await until(lambda: server.answered == 20 and server.inside, running)
+            await asyncio.to_thread(own_server.restart)
+            server.answers = inf
+            result = await running
+        assert result.status == "done"
+        assert results(url) == whole.results
+        assert server.asked == whole.asked
 
 
 @pytest.mark.usefixtures("all_tests")

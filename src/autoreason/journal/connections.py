@@ -46,10 +46,7 @@ class Connection(Protocol):
         """Whether it was lost, as far as that shows without asking the server."""
 
     def recover(self, error: Exception) -> bool:
-        """Connect again where the connection was lost; returns whether the last transaction was committed.
-
-        Raises any other error, and `RunLocked` where another process has taken one of its locks.
-        """
+        """Connect again where it was lost; returns whether the last transaction was committed."""
 
     def begin(self) -> None: ...
     def commit(self) -> None: ...

@@ -252,12 +252,9 @@ class Journal:
         if suite or not cells:
             where |= {sql.A_CELL: (suite, suite)} if suite else {sql.NO_CELL: ()}
         if states:
-            statuses = {"running" if state == "killed" else state for state in states}
-            where |= (
-                {sql.OR_LIVE: (_list(statuses), _list(live))}
-                if "live" in states
-                else {sql.IN_STATE: (_list(statuses),)}
-            )
+            named = _list({"running" if state == "killed" else state for state in states})
+            or_live = {sql.OR_LIVE: (named, _list(live))}
+            where |= or_live if "live" in states else {sql.IN_STATE: (named,)}
         if search:
             where[sql.FOUND] = (_within(search.casefold()),)
         if uses:
@@ -404,10 +401,6 @@ class Journal:
                 PendingRequest(key, role, model, datetime.fromisoformat(at))
                 for key, role, model, at in rows
             ]
-
-    def cells_in_flight(self, suite: str) -> dict[str, int]:
-        """How many requests of each cell of a suite have no reply."""
-        return {str(run): int(number) for run, number in self._read(sql.CELLS_IN_FLIGHT, (suite,))}
 
     async def record_reply(self, run: str, request: Request, reply: Reply) -> None:
         """Record a reply; it is on the disk when this returns."""

@@ -75,13 +75,6 @@ class PostgresStore:
 
     def open_writer(self, *, alone: bool = False) -> PostgresConnection:
         """A connection whose commits reach the disk; alone, while no other process writes."""
-        connection = self._open_writer(alone=alone)
-        connection.reopen = self._open_writer
-        with self._errors():
-            connection.identify()
-        return connection
-
-    def _open_writer(self, *, alone: bool = False) -> PostgresConnection:
         with self._errors():
             connection = self._connect_checked()
             try:
@@ -90,6 +83,7 @@ class PostgresStore:
                 # Fail now where nothing can be written, not with the first reply.
                 with connection.transaction():
                     connection.send(sql.TRY_WRITING)
+                connection.identify(self.open_writer)
             except BaseException:
                 connection.close()
                 raise

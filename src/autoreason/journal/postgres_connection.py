@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import select
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from math import inf, nan
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from secrets import randbits
 from time import monotonic, sleep
 from typing import Any, TypeVar
@@ -48,7 +47,7 @@ _OPTIONS = (
     " -c tcp_user_timeout=10000"
     " -c synchronous_commit=on -c lock_timeout=60s"
 )
-_RETRY = re.compile(r"([?&])retry=([^&]*)(&|$)")
+_RETRY = re.compile(r"([?&])retry=(\d{1,9})(&|$)")
 _PATIENCE = 120.0
 """Seconds for which a lost connection is tried again, unless the URL says otherwise."""
 _RETRY_PAUSE = 0.25
@@ -117,9 +116,9 @@ class PostgresConnection(PieceWriter):
     def check(self) -> None:
         """Nothing to check: the server shows what is committed."""
 
-    def identify(self) -> None:
+    def identify(self, reopen: Callable[[], PostgresConnection]) -> None:
         """Note every commit under a number, which this session has locked."""
-        self._writer = randbits(62)
+        self._writer, self.reopen = randbits(62), reopen
         self._take(self._writer)
 
     def _take(self, key: int) -> bool:
@@ -137,15 +136,13 @@ class PostgresConnection(PieceWriter):
         with suppress(psycopg.Error):
             self.roll_back()
         while True:
-            try:
-                committed = self._take_over(reopen())
-            except (JournalError, psycopg.Error):
-                if monotonic() + _RETRY_PAUSE >= since + self._patience:
-                    raise error from None
-                sleep(_RETRY_PAUSE)
-            else:
+            with suppress(JournalError, psycopg.Error), closing(reopen()) as other:
+                committed = self._take_over(other)
                 self.reopen, self._lost_at = reopen, since if self._writer else None
                 return committed
+            if monotonic() + _RETRY_PAUSE >= since + self._patience:
+                raise error
+            sleep(_RETRY_PAUSE)
 
     def _was_lost(self, error: Exception) -> bool:
         # A server that ends says so, and is gone a moment later.
@@ -153,22 +150,18 @@ class PostgresConnection(PieceWriter):
 
     def _take_over(self, other: PostgresConnection) -> bool:
         """Go on in this session, with the same locks."""
-        with ExitStack() as exits:
-            exits.callback(other._raw.close)
-            # Until then the server works on what it was sent.
-            if self._writer and not other._take(self._writer):
-                raise psycopg.OperationalError("the server has not noticed yet that it was lost")
-            marked = other.send(sql.MARKED, (self._writer, self._batch)).fetchall()
-            if marked:
-                self._note_locks()
-            for run, key, owner in self._locks.values():
-                # Another process may have had it until this moment.
-                if not (other._take(key) and other.send(sql.IS_OWNER, (run, owner)).fetchall()):
-                    raise RunLocked(
-                        f"another process went on with {run} while the connection was lost; wait for it"
-                    )
-            exits.pop_all()
-        self._raw = other._raw
+        # Until the lost session has ended, the server works on what it was sent.
+        if self._writer and not other._take(self._writer):
+            raise psycopg.OperationalError("the server has not noticed yet that it was lost")
+        if marked := other.send(sql.MARKED, (self._writer, self._batch)).fetchall():
+            self._note_locks()
+        for run, key, owner in self._locks.values():
+            # Another process may have had it until this moment.
+            if not (other._take(key) and other.send(sql.IS_OWNER, (run, owner)).fetchall()):
+                raise RunLocked(
+                    f"another process went on with {run} while the connection was lost; wait for it"
+                )
+        self._raw, other._raw = other._raw, self._raw
         return bool(marked)
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
@@ -361,18 +354,13 @@ class PostgresConnection(PieceWriter):
 def connect(place: ServerUrl) -> PostgresConnection:
     """A new session, or a sentence on why there is none."""
     retry = _RETRY.search(place.url)
-    try:
-        patience = float(retry[2]) if retry else _PATIENCE
-    except ValueError:
-        patience = nan
-    if not 0 <= patience < inf:
-        raise InvalidInput(f"`retry` in {place} is not a number of seconds; write `retry=120`")
     url = _RETRY.sub(lambda found: found[1] if found[3] else "", place.url)
     try:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         raise InvalidInput(
-            f"{place} is not a URL of PostgreSQL; write postgresql://user@host/database"
+            f"{place} is not a URL of PostgreSQL; write postgresql://user@host/database,"
+            " or with seconds to wait for a lost server postgresql://user@host/database?retry=120"
         ) from None
     parameters: dict[str, Any] = {**_PARAMETERS, **given}
     parameters["options"] = f"{given.get('options', '')} {_OPTIONS}".strip()
@@ -381,7 +369,7 @@ def connect(place: ServerUrl) -> PostgresConnection:
     except psycopg.Error as error:
         raise _explain_refusal(place, str(error)) from None
     raw.server_cursor_factory = psycopg.RawServerCursor
-    return PostgresConnection(raw, patience)
+    return PostgresConnection(raw, float(retry[2]) if retry else _PATIENCE)
 
 
 def explain_postgres_error(

@@ -238,13 +238,6 @@ IN_FLIGHT = """
     )
     ORDER BY id
 """
-CELLS_IN_FLIGHT = f"""
-    SELECT run, count(DISTINCT key) FROM asked AS a
-    WHERE {IS_CELL.format(column="run", suite="?1")} AND NOT EXISTS (
-        SELECT 1 FROM replies AS r WHERE r.run = a.run AND r.key = a.key
-    )
-    GROUP BY run
-"""
 INSERT_REPLY = """
     INSERT INTO replies (
         run, key, role, model, outcome, input, output, cache_read, cache_write, reasoning,

@@ -30,15 +30,11 @@ def begin_run(row: Row, first_event: Row, settings: Settings) -> Change[None]:
     return change
 
 
-def describe_run(run: str, settings: Settings, title: str | None = None) -> Change[None]:
+def describe_run(run: str, settings: Settings, title: str | None = None) -> Change[object]:
     """What lists look for: the title, casefolded, with the name; the strategy and the models."""
     search = None if title is None else f"{title}\n{run}".casefold()
     uses = "\n".join((settings.strategy, *settings.models.all()))
-
-    def change(connection: Connection) -> None:
-        connection.execute(sql.DESCRIBE_RUN, (search, uses, run))
-
-    return change
+    return lambda connection: connection.execute(sql.DESCRIBE_RUN, (search, uses, run))
 
 
 def set_status(run: str, status: str) -> Change[None]:

@@ -36,7 +36,7 @@ from autoreason.exchange import (
 from autoreason.journal import CommandKind, Journal
 from autoreason.keys import Key
 from autoreason.models.batch_log import BatchLog, BatchNote
-from autoreason.models.budget import NOTHING_USED, BudgetTracker
+from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
@@ -86,7 +86,7 @@ class Asker:
         self.budget_tracker = budget_tracker
         self._abandoned = {each.key for each in journal.in_flight(run)}
         """Under way when the run was killed: they count as calls until they are asked again."""
-        budget_tracker.carry_used(NOTHING_USED._replace(calls=len(self._abandoned)))
+        budget_tracker.carry_used(CostBound(len(self._abandoned), 0, None))
         self._batches = BatchLog(
             run, memory.questions(BatchNote), lambda note: journal.record_answer(run, note, "")
         )

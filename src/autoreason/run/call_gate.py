@@ -159,7 +159,7 @@ class GateSession:
         for granted in self._granted.values():
             if isinstance(granted, _Money):
                 calls = granted.reservation.upper.calls
-                granted.budget.carry_used(NOTHING_USED._replace(calls=calls))
+                granted.budget.carry_used(CostBound(calls, 0, None))
         self.close()
 
     def close(self) -> None:

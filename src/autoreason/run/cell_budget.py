@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from time import monotonic
 
 from autoreason.errors import BudgetReached
 from autoreason.exchange import Reply, Spent
 from autoreason.journal import Journal, RunRow
-from autoreason.models.budget import (
-    NOTHING_USED,
-    BudgetTracker,
-    CostBound,
-    Reservation,
-    SharedBudget,
-)
+from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.prices import rates
 from autoreason.run.working_time import working_time
 from autoreason.settings import Budget
@@ -41,9 +35,9 @@ def open_budget(journal: Journal, budget: Budget, suite: str) -> BudgetTracker |
 def usage_by_cell(journal: Journal, budget: Budget, suite: str) -> dict[str, CostBound]:
     """What the record says the cells of a suite have used, and of those that it adds to, by their runs."""
     return {
-        row.id: usage(journal, budget, row.id, in_flight.get(row.id, 0), row.spent)
+        # What a finished cell asked is answered.
+        row.id: usage(journal, budget, row.id, row.spent, () if row.finished else None)
         for each in with_bases(journal.row(suite), journal)
-        for in_flight in (journal.cells_in_flight(each.id),)
         for row in journal.cells(each.id)
     }
 
@@ -63,12 +57,12 @@ def time_worked(suite: RunRow, journal: Journal) -> float:
 
 
 def usage(
-    journal: Journal, budget: Budget, run: str, in_flight: int, spent: Spent | None = None
+    journal: Journal, budget: Budget, run: str, spent: Spent, in_flight: Sized | None = None
 ) -> CostBound:
-    """What a run has used, calls under way included; what is not reported counts as the most it could have been."""
+    """What a run has used, calls in flight included; what is not reported counts as the most it could have been."""
     tracker = BudgetTracker(budget)
-    tracker.carry_used(NOTHING_USED._replace(calls=in_flight))
-    spent = spent or journal.spent(run)
+    left = journal.in_flight(run) if in_flight is None else in_flight
+    tracker.carry_used(CostBound(len(left), 0, None))
     if not (spent.unmetered or spent.unpriced):
         tracker.spent = spent
         return tracker.used

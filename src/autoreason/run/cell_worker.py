@@ -63,12 +63,10 @@ class CellWorker:
         """No new calls from now on."""
         self._switch.stop()
 
-    def abandoned(self, run: str) -> int:
-        """How many calls another process has left in flight that are not answered yet."""
-        return len(self.running[run] & self._in_flight(run))
-
-    def _in_flight(self, run: str) -> frozenset[str]:
-        return frozenset(each.key for each in self.journal.in_flight(run))
+    def abandoned(self, run: str) -> frozenset[str]:
+        """Calls that another process has left in flight and that are not answered yet."""
+        keys = frozenset(each.key for each in self.journal.in_flight(run))
+        return keys & self.running.get(run, keys)
 
     async def run_alone(self, message: StartCell, patience: float) -> CellEnded:
         """Run a cell once no other worker has it; the one before may live on for a while."""
@@ -86,7 +84,7 @@ class CellWorker:
         remote = RemoteBudget(self._gate, message.run, message.seconds_left)
         budget = CellBudget(remote) if message.limited else None
         async with self.journal.lock_async(message.run):
-            self.running[message.run] = self._in_flight(message.run)
+            self.running[message.run] = self.abandoned(message.run)
             try:
                 result = await drive_cell(
                     read_cell(message), self.journal, self._pool, self._switch, None, budget

@@ -144,8 +144,8 @@ class _SuiteGate:
             self.calls.opened.set()
 
     def _recount(self, run: str) -> None:
-        in_flight = len(self._journal.in_flight(run))
-        self.calls.recount(run, usage(self._journal, self.account.budget, run, in_flight))
+        spent = self._journal.spent(run)
+        self.calls.recount(run, usage(self._journal, self.account.budget, run, spent))
 
 
 class _Mailbox:

@@ -67,15 +67,15 @@ class GateLink:
 
     async def _declare(self, worker: CellWorker) -> None:
         self._gate, _ = open_gate(self._opening)
-        account = self._opening.account
+        account, journal = self._opening.account, worker.journal
         settled = -1
         while settled != self.client.settled:
             settled = self.client.settled
-            await worker.journal.flush()
+            await journal.flush()
         self.client.return_spare()
         # Nothing is awaited from here on: what is paid for is recorded, and all else is granted or waiting.
         used = {
-            run: usage(worker.journal, account.budget, run, worker.abandoned(run))
+            run: usage(journal, account.budget, run, journal.spent(run), worker.abandoned(run))
             for run in (worker.running if account.limited else ())
         }
         declaration = Declaration(

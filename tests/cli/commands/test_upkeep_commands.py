@@ -189,7 +189,8 @@ def test_the_doctor_counts_every_run(inside: Inside) -> None:
 
 
 _INSERT = (
-    "INSERT INTO runs VALUES (?, 'A letter', 'running', '2026-11-15', '2026-11-15', '0', NULL)"
+    "INSERT INTO runs (id, title, status, created, updated, version)"
+    " VALUES (?, 'A letter', 'running', '2026-11-15', '2026-11-15', '0')"
 )
 
 
