@@ -8,11 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.run.runs import go_on
 
-from autoreason.journal import Journal, sql
-from autoreason.run.replay import replay_async
-from autoreason.settings import Budget
+from autoreason.journal import Journal
 from autoreason.story import build_story
 from autoreason.tournament import statements
 
@@ -48,18 +45,3 @@ def test_it_is_read_without_being_changed(older: Path) -> None:
         "A survived 1 of 1 panel"
     )
     assert older.read_bytes() == before
-
-
-async def test_it_is_resumed_and_its_records_stay_as_they_are(older: Path) -> None:
-    with Journal.open(str(older), create=False) as journal:
-        run = journal.find(PAUSED).id
-        before = journal.replies(run)
-        result = await go_on(journal, run, changes={"budget": Budget()})
-        assert result.status == "capped"
-        after = journal.replies(run)
-        assert len(after) > len(before)
-        assert {key: after[key] for key in before} == before
-        assert (await replay_async(run, journal=journal)).same
-    assert schema(older) == len(sql.MIGRATIONS)
-    with closing(sqlite3.connect(older)) as connection:
-        assert connection.execute("SELECT count(*) FROM pieces").fetchone()[0] > 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
@@ -93,6 +93,7 @@ def test_a_secret_does_not_show_itself() -> None:
     assert copy.copy(secret).reveal() == "sk-12345"
 
 
+@example("0000000%", "")
 @given(st.text("abcXYZ019-_+/=.:% ", min_size=8), st.text(st.characters(codec="ascii")))
 def test_a_key_is_hidden_in_whatever_form_a_server_repeats_it(key: str, before: str) -> None:
     forms = [

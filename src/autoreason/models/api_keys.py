@@ -43,7 +43,7 @@ class Secret:
         """The text without the secret: as it is, percent-encoded, or in base64, whatever surrounds it there."""
         if len(self._value) < _SHORTEST:
             return text
-        signs = (f"(?:{re.escape(sign)}|%{ord(sign):02x})" for sign in self._value)
+        signs = (f"(?:%{ord(sign):02x}|{re.escape(sign)})" for sign in self._value)
         text = re.sub("".join(signs), _HIDDEN, text, flags=re.IGNORECASE)
         ends = [self._value[start:] for start in range(3)]
         forms = [b64encode(end[: len(end) // 3 * 3].encode()).decode() for end in ends]

@@ -120,10 +120,10 @@ def test_however_many_parts_there_are_what_it_took_stays_in_sight(height: int) -
 def test_a_run_that_is_being_stopped_counts_down_what_it_waits_for() -> None:
     live = crowded()
     live.stopping = True
-    assert "waiting for 30 replies" in " ".join(seen(live, terminal(100)))
+    assert "waiting at most 10 s for 30 replies" in " ".join(seen(live, terminal(100)))
     for number in range(2, 31):
         live.on_signal(CallEnded(f"{number}/single/1/draft/try/0", Outcome.OK, 0.4))
-    assert "waiting for 1 reply already" in " ".join(seen(live, terminal(100)))
+    assert "waiting at most 10 s for 1 reply already" in " ".join(seen(live, terminal(100)))
 
 
 @pytest.mark.parametrize("width", [30, 60, 100])
