@@ -7,6 +7,7 @@ from itertools import combinations, permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.run.runs import settings as run_settings
 
 from autoreason.events import BallotCast
@@ -83,6 +84,12 @@ def test_the_winner_leads_beyond_chance() -> None:
     assert report(strict("bac", "bca"), WORDS, cast("bac", "bca")).winner is None
     at = report(strict("bac"), WORDS, cast("bac"), chance=BEYOND_CHANCE)
     assert at.winner == "b"
+
+
+def test_judges_whose_model_is_not_recorded_are_not_named() -> None:
+    ballots = [replace(each, model="") for each in cast("abc", "abc")]
+    text = report(strict("abc", "abc"), WORDS, ballots).to_text()
+    assert "2 votes counted;" in text
 
 
 def test_a_tie_at_the_top_has_no_winner() -> None:

@@ -226,7 +226,7 @@ def report(
         longer_preferred=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
         detectable=_detectable(standings, duels, repeats if clustered else None, chance),
         abstained=abstained,
-        judges=tuple(ballot.model for ballot in ballots),
+        judges=tuple(ballot.model for ballot in ballots if ballot.model),
         pairwise=pairwise,
         clustered=clustered,
     )
