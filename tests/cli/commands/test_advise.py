@@ -80,7 +80,7 @@ def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:
     runs = inside.runs()
     said = inside("advise", "--from", *runs)
     assert said.status == 0
-    assert "in 2 runs " in said.out
+    assert "fresh judges prefer the result to the draft" in said.out
     assert "name all there are" in said.out
     found = inside("advise", "--from", runs[0], "--from", runs[1], "--json").json
     assert len(found["pilots"]) == 2

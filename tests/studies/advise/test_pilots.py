@@ -17,6 +17,7 @@ from autoreason.studies.advise.pilots import (
     Pilot,
     PilotRun,
     chance_of_votes,
+    describe_pilots,
     likelihood_ratio,
     operating_line,
     pilot_settings,
@@ -92,6 +93,15 @@ async def test_a_pilot_that_keeps_its_draft_counts_against_the_run() -> None:
     found = await read({})
     assert (found.judges, found.prefer) == (2, 1)
     assert found.note == "the result is the draft, which counts as 1 of 2"
+
+
+def test_pilots_that_no_judge_compared_are_not_called_judged() -> None:
+    judged = Pilot(name="pilot 1", judges=2, prefer=2)
+    kept = Pilot(name="pilot 2", judges=2, prefer=1, note="the result is the draft")
+    both = describe_pilots([judged, kept])
+    assert both.startswith("in 1 pilot 2 of 2 fresh judges prefer the result to the draft; ")
+    assert both.endswith("1 pilot counts by what code sees, without judges")
+    assert "judges prefer" not in describe_pilots([kept])
 
 
 async def test_a_pilot_that_puts_the_contract_right_needs_no_judges() -> None:

@@ -177,9 +177,14 @@ def operating_line(
 
 
 def describe_pilots(pilots: Sequence[Pilot], noun: str = "pilot") -> str:
-    """How many judges prefer which, over all pilots."""
-    asked = [each for each in pilots if each.judges]
-    if not asked:
-        return f"no {noun} says anything"
-    prefer, judges = sum(each.prefer for each in asked), sum(each.judges for each in asked)
-    return f"in {count(len(asked), noun)} {prefer} of {judges} fresh judges prefer the result to the draft"
+    """How many judges prefer which, over all pilots, and how many pilots count without judges."""
+    said = []
+    if judged := [each for each in pilots if each.judges and not each.note]:
+        prefer, judges = sum(each.prefer for each in judged), sum(each.judges for each in judged)
+        said.append(
+            f"in {count(len(judged), noun)} {prefer} of {judges} fresh judges prefer the result to the draft"
+        )
+    if known := [each for each in pilots if each.judges and each.note]:
+        counts = "counts" if len(known) == 1 else "count"
+        said.append(f"{count(len(known), noun)} {counts} by what code sees, without judges")
+    return "; ".join(said) or f"no {noun} says anything"
