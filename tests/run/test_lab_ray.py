@@ -44,8 +44,8 @@ module: Callable[[str], Any] = import_module
 
 pytestmark = [
     pytest.mark.filterwarnings("default"),
-    # On a busy machine it takes a minute until a node of a cluster can be used.
-    pytest.mark.timeout(400),
+    # On a busy machine it takes minutes until a node of a cluster can be used.
+    pytest.mark.timeout(1200),
 ]
 
 
@@ -183,7 +183,7 @@ async def until(
     happened: Callable[[], object], running: asyncio.Task[StudyResult[LabReport]] | None = None
 ) -> None:
     """Wait for something while a suite runs."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(3 * PATIENCE):
         while not happened():
             assert running is None or not running.done(), running.result()
             await asyncio.sleep(0.02)
