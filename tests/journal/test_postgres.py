@@ -246,7 +246,7 @@ def test_a_run_that_another_process_had_meanwhile_is_left_to_it(
         with Journal.open(url, create=False) as other, other.lock(RUN):
             other.append(RUN, PassStarted(number=1, words=1))
         for _ in range(2):
-            with pytest.raises(WritingFailed):
+            with pytest.raises(WritingFailed, match="another process went on with"):
                 asyncio.run(lost.record_reply(RUN, a_request(), a_reply()))
     assert lost.replies(RUN) == {}
     lost._reader.close()

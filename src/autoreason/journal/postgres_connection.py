@@ -88,6 +88,8 @@ class PostgresConnection(PieceWriter):
         """Opens another session in place of one that was lost."""
         self._lost_at: float | None = None
         """None again after the next commit."""
+        self._taken: RunLocked | None = None
+        """Why it cannot go on, whatever is tried next."""
         self._nothing = raw.cursor()
 
     @property
@@ -127,6 +129,8 @@ class PostgresConnection(PieceWriter):
 
     def recover(self, error: Exception) -> bool:
         """Go on in another session after this one was lost; returns whether its last transaction was committed."""
+        if self._taken:
+            raise self._taken
         since = self._lost_at = self._lost_at or monotonic()
         reopen = self.reopen if self._was_lost(error) else None
         if reopen is None or monotonic() >= since + self._patience:
@@ -158,9 +162,10 @@ class PostgresConnection(PieceWriter):
         for run, key, owner in self._locks.values():
             # Another process may have had it until this moment.
             if not (other._take(key) and other.send(sql.IS_OWNER, (run, owner)).fetchall()):
-                raise RunLocked(
+                self._taken = RunLocked(
                     f"another process went on with {run} while the connection was lost; wait for it"
                 )
+                raise self._taken
         self._raw, other._raw = other._raw, self._raw
         return bool(marked)
 

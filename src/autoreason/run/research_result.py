@@ -95,8 +95,8 @@ class ResearchResult(Result):
         label, text = super().took
         asked = sum(trial.by == "model" for trial in self.report.trials)
         again = self.spent.calls - asked
-        # While a run goes on, calls may be for proposals that are not decided; panels have calls of their own.
-        if again <= 0 or not self.finished or self.story.panels:
+        # Where a run goes on or was cut off, calls may be for proposals that are not decided; panels have their own.
+        if again <= 0 or not self.finished or self.story.panels or self.story.of(SearchCut):
             return label, text
         return label, f"{text}; {again} of the calls asked again after an unusable reply"
 

@@ -230,6 +230,7 @@ def test_at_a_limit_or_a_stop_the_end_test_is_made_and_the_patch_is_printed(
     assert out.startswith("diff --git")
     assert "the end test follows, which asks no model" in said
     assert "Result against start on fresh evaluations +0.5" in said
+    assert "unusable reply" not in said
     assert quick_shell("replay").returncode == 0
     again = quick_shell("resume", "last")
     assert again.returncode == 2
