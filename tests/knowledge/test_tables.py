@@ -279,6 +279,7 @@ def test_impossible_figures_are_named_and_not_used(row: str, problem: str) -> No
         {"result": {"metric": "m", "value": 0.1, "n": 10**18}},
         {"result": {"metric": "m", "value": 0.1, "se": -1}},
         {"result": {"metric": "open rate", "value": -0.1}},
+        {"result": {"metric": "open rate", "value": 1.3}},
         {"result": {"metric": "m", "value": 1e300}},
         {"result": {"metric": "m", "value": 0.1, "better": "downwards"}},
         {"score": 1e300},
@@ -300,6 +301,23 @@ def test_a_text_that_is_too_long_is_named() -> None:
     assert [record.text for record in found.records] == ["short"]
     assert found.problems == [
         "mails.csv, line 2: a text is over 1,000,000 characters; shorten or split it"
+    ]
+
+
+def test_rates_above_100_percent_are_impossible_and_counts_are_not() -> None:
+    found = read("text,open rate\na,130%\nb,4 %\nc,100 %\n")
+    assert found.problems == ["mails.csv, line 2: open rate is 1.3, which is impossible"]
+    assert [record.text for record in found.records] == ["b", "c"]
+    clicks = read("text,clicks\na,130\nb,4\n", value="clicks")
+    assert [record.result and record.result.metric for record in clicks.records] == ["clicks"] * 2
+
+
+def test_a_rate_in_doubt_is_named_and_the_rest_is_used() -> None:
+    found = read('text,open rate\na,"24,1 %"\nb,3.2%\nc,3.241%\n')
+    values = [record.result.value for record in found.records if record.result]
+    assert values == pytest.approx([0.241, 0.032])
+    assert found.problems == [
+        "mails.csv, line 4: '3.241%' can be read in two ways; write 3.2410 or 3241"
     ]
 
 

@@ -30,6 +30,11 @@ from autoreason.knowledge.values import (
         ("value", [0.25, 3], False, [0.25, 3.0]),
         ("value", ["1,234", "2,500"], False, [1234.0, 2500.0]),
         ("value", ["n/a", "–", ""], False, [None, None, None]),
+        ("open rate", ["24,1 %", "25,0 %", "3.2%"], False, [0.241, 0.25, 0.032]),
+        ("open rate", ["24.1 %", "25.0 %", "3,25%"], True, [0.241, 0.25, 0.0325]),
+        ("open rate", ["24,1 %", "0.241%"], False, [0.241, 0.00241]),
+        ("revenue", ["12,50", "3,25", "1,234.50"], True, [12.5, 3.25, 1234.5]),
+        ("revenue", ["1.5e10", "12345.678", "1,00,000"], True, [1.5e10, 12345.678, 100_000.0]),
     ],
 )
 def test_numbers_are_read_as_their_column_writes_them(
@@ -39,12 +44,39 @@ def test_numbers_are_read_as_their_column_writes_them(
     assert [form.read(value) for value in values] == pytest.approx(numbers)
 
 
+@pytest.mark.parametrize(
+    ("values", "doubtful"),
+    [
+        (["24,1 %", "25,0 %", "3.2%", "3.241%"], "3.241%"),
+        (["24,1 %", "25,0 %", "3.241%"], "3.241%"),
+        (["24.1 %", "3,241 %"], "3,241 %"),
+        (["12,50", "3.25", "1.250"], "1.250"),
+    ],
+)
+def test_a_number_that_its_column_leaves_in_doubt_is_refused(
+    values: list[object], doubtful: str
+) -> None:
+    form = guess_number_format("value", values, commas=False)
+    with pytest.raises(ValueError, match=r"two ways; write [13].2[45][10]0 or [13]2[45][01]$"):
+        form.read(doubtful)
+    for value in values:
+        assert value == doubtful or form.read(value)
+
+
+@pytest.mark.parametrize("text", ["1.2.3", "1,23.4", "2024.03.05", "24,1,5", "1,234.5,6"])
+def test_what_groups_no_thousands_is_no_number(text: str) -> None:
+    with pytest.raises(ValueError, match="is no number"):
+        NumberFormat().read(text)
+
+
 @pytest.mark.parametrize("text", ["2,100", "2.100", "2100", " 2 100 ", "2'100", "2100.0"])
 def test_counts_may_group_thousands_either_way(text: str) -> None:
     assert NumberFormat().read_count(text) == 2100
 
 
-@pytest.mark.parametrize("value", ["abc", "1.2.3.4x", True, [1], "inf", "2100.5", "-3"])
+@pytest.mark.parametrize(
+    "value", ["abc", "1.2.3.4x", True, [1], "inf", "2100.5", "-3", "0.241", "0,241", "3.241%"]
+)
 def test_what_is_no_count_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="is no "):
         NumberFormat().read_count(value)

@@ -207,7 +207,7 @@ def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
         raise ValueError(f"n is {found.n!s:.60}, which is impossible")
     if found.se is not None and not (found.se >= 0 and is_measurable(found.se)):
         raise ValueError(f"the standard error is {found.se:g}, which is impossible")
-    if not is_measurable(found.value) or (found.value < 0 and is_rate(found.metric)):
+    if not is_measurable(found.value) or (is_rate(found.metric) and not 0 <= found.value <= 1):
         raise ValueError(f"{found.metric:.60} is {found.value:g}, which is impossible")
     return found
 
@@ -308,7 +308,9 @@ class _RowReader:
         value = self._number(columns.value, cells)
         measure = columns.count or columns.value
         name = f"{measure}/{columns.n}" if columns.count else measure
-        metric = self._constant("metric", cells) or find_metric(measure) or name
+        is_share = columns.count or is_rate(measure) or self._formats[measure].percent
+        called = find_metric(measure) if is_share else ""
+        metric = self._constant("metric", cells) or called or name
         if hits is not None and n:
             value = hits / n
             if value > 1:

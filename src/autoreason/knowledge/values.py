@@ -6,12 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from math import inf
 from typing import NamedTuple
 
 _MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})
 _MISSING |= {"k. a.", "k.a.", "n. v.", "n/d", "s/d"}
-_NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
+_EXPONENT = r"(?:[eE][+-]?\d+)"
+_NUMBER = re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:,\d{{2,3}})*,\d{{3}})(?:\.\d*)?{_EXPONENT}?")
+"""With a point before decimals; thousands may be grouped, as in India also hundreds of them."""
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_SWAP = str.maketrans(".,", ",.")
 _NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")
 _RATE = re.compile(r"rate|ctr|percent|prozent|porcent|taxa|tasa|taux|quote|anteil")
 _MAX_NUMBER = 10**15
@@ -42,8 +46,10 @@ class NumberFormat(NamedTuple):
     """How the numbers of a column are written."""
 
     decimal: str = "."
-    """The sign before decimals; the other one groups thousands."""
+    """The sign before decimals where a number leaves that open; the other one groups thousands."""
     percent: bool = False
+    mixed: bool = False
+    """Whether the column has both signs before decimals, so that it does not settle what is open."""
 
     def read(self, value: object) -> float | None:
         """A number; None where the cell says nothing. Raises ValueError where it says something else."""
@@ -52,12 +58,17 @@ class NumberFormat(NamedTuple):
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError(f"{value!r:.60} is no number")
         plain = _NOT_IN_NUMBERS.sub("", value) if isinstance(value, str) else str(value)
-        decimal = self.decimal if isinstance(value, str) else "."
         plain = plain.replace("\u2212", "-")
-        if not _NUMBER.fullmatch(plain):
-            raise ValueError(f"{value!r:.60} is no number")
-        groups = "," if decimal == "." else "."
-        found = float(plain.replace(groups, "").replace(decimal, "."))
+        decimal = _find_decimal(plain) if isinstance(value, str) else "."
+        if not decimal and isinstance(value, str):
+            # Thousands of per cent are rarer than three decimals.
+            if self.mixed or ("%" in value and self.decimal not in plain):
+                either = f"{plain}0 or {re.sub('[.,]', '', plain)}"
+                raise ValueError(f"{value!r:.60} can be read in two ways; write {either}")
+            decimal = self.decimal
+        if decimal == ",":
+            plain = plain.translate(_SWAP)
+        found = float(plain.replace(",", "")) if _NUMBER.fullmatch(plain) else inf
         if not is_measurable(found):
             raise ValueError(f"{value!r:.60} is no number")
         return found / 100 if self.percent else found
@@ -65,14 +76,15 @@ class NumberFormat(NamedTuple):
     def read_count(self, value: object) -> int | None:
         """A whole number; either sign may group thousands."""
         if isinstance(value, str):
+            if not {"%", "‰"}.isdisjoint(value):
+                raise ValueError(f"{value!r:.60} is no count")
             plain = _NOT_IN_NUMBERS.sub("", value)
-            if _GROUPED.fullmatch(plain):
+            if _GROUPED.fullmatch(plain) and not plain.startswith("0"):
                 value = plain.replace(",", "").replace(".", "")
         found = self._replace(percent=False).read(value)
         if found is None:
             return None
-        is_share = isinstance(value, str) and not {"%", "‰"}.isdisjoint(value)
-        if is_share or found < 0 or abs(found - round(found)) > 1e-6:
+        if found < 0 or abs(found - round(found)) > 1e-6:
             raise ValueError(f"{value!r:.60} is no count")
         return round(found)
 
@@ -82,26 +94,30 @@ def guess_number_format(header: str, values: Sequence[object], *, commas: bool) 
     texts = [value for value in values if isinstance(value, str) and not is_missing(value)]
     votes: Counter[str] = Counter()
     for text in texts:
-        digits = re.sub(r"[^\d.,]", "", text)
-        at = max(digits.rfind("."), digits.rfind(","))
-        if at < 0:
-            continue
-        last, other = digits[at], "," if digits[at] == "." else "."
-        if other in digits:
-            votes[last] += 1
-        elif digits.count(last) > 1:
-            votes[other] += 1
-        elif len(digits) - at != 4 or digits.startswith("0"):
-            votes[last] += 1
-    plain = NumberFormat(max(votes, key=votes.__getitem__) if votes else "," if commas else ".")
+        if re.search("[.,]", text) and (sign := _find_decimal(text)):
+            votes[sign] += 1
+    decimal = max(votes, key=votes.__getitem__) if votes else "," if commas else "."
+    plain = NumberFormat(decimal, mixed=len(votes) > 1)
     percent = "%" in header or any("%" in text for text in texts)
     if not percent and is_rate(header):
         percent = any((_try_read(plain, value) or 0) > 1 for value in values)
     return plain._replace(percent=percent)
 
 
+def _find_decimal(text: str) -> str:
+    """The sign that alone can stand before decimals in a number; empty where either can."""
+    digits = re.sub(rf"{_EXPONENT}$|[^\d.,]", "", text)
+    at = max(digits.rfind("."), digits.rfind(","))
+    if at < 0:
+        return "."
+    last, other = digits[at], "," if digits[at] == "." else "."
+    if other not in digits and digits.count(last) > 1:
+        return other
+    return "" if _GROUPED.fullmatch(digits) and digits[0] != "0" and other not in digits else last
+
+
 def is_rate(name: str) -> bool:
-    """Whether a column or metric is called a rate, which is never negative."""
+    """Whether a column or metric is called a rate, which is never negative nor above 100 %."""
     return bool(_RATE.search(name.casefold()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,30 @@ def test_a_rate_is_read_where_n_is_known(plan: AbPlan, tmp_path: Path, rate: str
         "\n".join(["code;n;count", *(line.replace('"', "").replace(",", ";", 2) for line in lines)])
     )
     assert report_ab(tmp_path / "test" / "results.csv").arms == report.arms
+
+
+def test_rates_are_decimal_whichever_sign_they_are_written_with(
+    plan: AbPlan, tmp_path: Path
+) -> None:
+    rates = ['"24,1 %"', '"25,0 %"', "30.2%"]
+    lines = [f"{arm.code},5000,{rate}" for arm, rate in zip(plan.arms, rates, strict=True)]
+    file = tmp_path / "test" / "results.csv"
+    file.write_text("\n".join(["code,n,count", *lines]))
+    counts = {arm.code: arm.count for arm in report_ab(file).arms}
+    assert [counts[arm.code] for arm in plan.arms] == [1205, 1250, 1510]
+    file.write_text("\n".join(["code,n,count", *lines]).replace("30.2%", "3.241%"))
+    with pytest.raises(InvalidInput, match=r"'3\.241%' can be read in two ways"):
+        report_ab(file)
+
+
+@pytest.mark.parametrize("share", ["0.241", "0,241", '"0,241"', "0.25", "24.1"])
+def test_a_share_without_a_sign_is_no_count(plan: AbPlan, tmp_path: Path, share: str) -> None:
+    lines = [f"{arm.code},5900,{share}" for arm in plan.arms]
+    file = tmp_path / "test" / "results.csv"
+    file.write_text("\n".join(["code,n,count", *lines]))
+    says = "is no count; give the count, or per cent with the sign, such as 24.1 %"
+    with pytest.raises(InvalidInput, match=re.escape(says)):
+        report_ab(file)
 
 
 def test_a_comma_in_a_number_is_no_further_column(plan: AbPlan, tmp_path: Path) -> None:

@@ -248,6 +248,8 @@ def read_results(path: Path) -> dict[str, tuple[int, int]]:
                 f"{path}: {code} has a count of {counts[code][0]:,}, more than its n of {result.n:,}; correct one"
             )
     if found.problems:
+        if "is no count" in found.problems[0] and "%" not in found.problems[0]:
+            how = "give the count, or per cent with the sign, such as 24.1 %"
         raise InvalidInput(
             f"{path} is not filled in, or not as planned: {found.problems[0]}; {how}"
         )
