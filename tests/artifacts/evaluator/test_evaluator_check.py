@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +23,7 @@ from autoreason.artifacts.evaluator.evaluator_check import (
     check_evaluation,
     score_fault,
 )
+from autoreason.artifacts.evaluator.languages import LANGUAGES, Language
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
@@ -84,7 +86,7 @@ async def test_a_good_function_passes_every_attack() -> None:
     assert report.passed
     assert looks == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
-    assert len(report.rows) == 22
+    assert len(report.rows) == 26
     assert report.rows[0].detail == "the same number 4 times"
 
 
@@ -190,6 +192,74 @@ async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
     task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
     found = failed(await check_evaluation(task, pairs=2))
     assert "never from what the artifact prints" in found["an artifact that prints a score"]
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("artifact sh count.sh | head -n 1 >&3", {"a score", "nothing but a number"}),
+        ("artifact sh count.sh | tail -n 1 >&3", {"nothing but a number", "nothing but a score"}),
+        ("v=$(artifact sh count.sh); echo $v >&3", {"nothing but a number"}),
+        ('v=$(artifact sh count.sh); eval "echo $v >&3"', {"nothing but a number", "code"}),
+    ],
+)
+async def test_a_score_that_is_printed_first_last_or_alone_is_found_out(
+    code: str, names: set[str]
+) -> None:
+    task = task_of(shell(code), {"count.sh": "echo 2\n"}, better="higher")
+    found = failed(await check_evaluation(task, pairs=1))
+    assert {f"an artifact that prints {name}" for name in names} <= set(found)
+    if "code" in names:
+        assert "never execute" in found["an artifact that prints code"]
+
+
+@needs_jail
+async def test_python_that_executes_what_is_printed_is_found_out() -> None:
+    source = command(
+        """
+        import subprocess
+        done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
+        give(float(0 <= eval(done.stdout) < 1))
+        """
+    )
+    task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
+    assert list(failed(await check_evaluation(task, pairs=1))) == ["an artifact that prints code"]
+
+
+@needs_jail
+async def test_an_evaluator_that_compares_what_is_printed_passes() -> None:
+    code = """
+    right=0
+    for n in 1 2 3; do test "$(artifact sh square.sh $n)" != $((n * n)) || right=$((right + 1)); done
+    echo $right >&3
+    """
+    task = task_of(shell(code), {"square.sh": "echo $(($1 + $1))\n"}, better="higher")
+    report = await check_evaluation(task, pairs=1)
+    assert failed(report) == {}
+    assert report.passed
+
+
+@needs_jail
+async def test_an_attack_after_which_there_is_no_value_says_so() -> None:
+    code = 'v=$(artifact sh a.sh); test "$v" = 2 && echo $v >&3'
+    report = await check_evaluation(task_of(shell(code), {"a.sh": "echo 2\n"}), pairs=1)
+    details = {row.name: row.detail for row in report.rows}
+    assert details["an empty artifact"].startswith("no value came back: ")
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda each: each.name)
+def test_every_language_prints_the_same_code(language: Language, tmp_path: Path) -> None:
+    program, *_, suffix = language.words.split()
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    start = {f"a{suffix}": f"#!/usr/bin/env {program}\nsyntax error (\n"}
+    attacks = {each.name: each.files for each in attacks_on(start, Random(0), probe="/p")}
+    [text] = attacks["an artifact that prints code"].values()
+    file = tmp_path / f"a{suffix}"
+    file.write_text(text)
+    done = subprocess.run([program, str(file)], capture_output=True, text=True, check=True)
+    assert done.stdout == "f\"{open('/p/executed', 'w')} $(: > /p/executed)\"\n"
 
 
 async def test_without_a_jail_an_artifact_keeps_something_and_sees_the_tasks_folder(

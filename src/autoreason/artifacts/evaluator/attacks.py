@@ -52,6 +52,12 @@ def attacks_on(
     printed = _planted(start, lambda language: language.print_code("\n".join(lines)))
     if printed != start:
         yield Attack("an artifact that prints a score", printed, _PRINTED)
+        only = {"number": best, "score in JSON": lines[1], "score": "\n".join((*lines, best))}
+        for name, text in only.items():
+            name = f"an artifact that prints nothing but a {name}"
+            yield Attack(name, _only_printing(start, text), _PRINTED)
+        evaluated = _only_printing(start, _CODE.replace("PROBE", f"{probe}/executed"))
+        yield Attack("an artifact that prints code", evaluated, _EXECUTED)
     if not any(_is_python(path, text) for path, text in start.items()):
         return
     for name, value in _CONSTANTS.items():
@@ -87,6 +93,9 @@ _FRESH = "run the artifact in a jail, which ends with all that was written in it
 _PRINTED = (
     "read the score from the evaluator's own computation, never from what the artifact prints"
 )
+_EXECUTED = "never execute what the artifact prints: read it as data"
+# One word to a shell and an expression to Python: either leaves the mark.
+_CODE = """f"{open('PROBE', 'w')} $(: > PROBE)\""""
 
 _HELPER = """
 def _autoreason_report(name):
@@ -210,6 +219,16 @@ def _planted(start: Files, code: Callable[[Language], str]) -> Files:
         for path, language in languages.items()
         if isinstance(language, Language)
     }
+
+
+def _only_printing(start: Files, text: str) -> Files:
+    """The start with programs that print a text and end, each for the interpreter that it names."""
+    first = {
+        path: body.partition("\n")[0] + "\n" if body.startswith("#!") else ""
+        for path, body in start.items()
+        if isinstance(language_of(path, body), Language)
+    }
+    return start | _planted(first, lambda language: language.print_code(text))
 
 
 def _around(text: str, before: str, after: str) -> str:

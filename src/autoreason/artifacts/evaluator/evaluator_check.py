@@ -241,7 +241,8 @@ class _Check:
             status: CheckStatus = "passed"
             if result.outcome == LookOutcome.EVALUATOR_ERROR:
                 status = "FAILED"
-            return CheckRow(attack.name, status, f"{result.outcome}: {result.detail}"[:200])
+            why = f"no value came back: {result.outcome}: {result.detail}"[:200]
+            return CheckRow(attack.name, status, why)
         gain = self.task.sign * (result.value - start)
         # What writes its own score could write the numbers of the guards, too.
         dropped = "" if abs(result.value) >= TAKEN else self._dropped(attack, result)

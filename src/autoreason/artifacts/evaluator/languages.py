@@ -22,9 +22,10 @@ class Language(NamedTuple):
     """Code that marks `PROBE` where it has the result's descriptor, writes `BEST` to all descriptors and ends."""
 
     def print_code(self, text: str) -> str:
-        """Code that prints a text before the program goes on."""
-        quote = shlex.quote if self.name == "shell" else json.dumps
-        return self.prints.replace("TEXT", quote(text))
+        """Code that prints a text."""
+        # Perl would put the value of a variable in place of a dollar sign.
+        quoted = json.dumps(text).replace("$", r"\x24")
+        return self.prints.replace("TEXT", shlex.quote(text) if self.name == "shell" else quoted)
 
 
 _SHELL = """if [ -n "$AUTOREASON_RESULT" ]; then : > 'PROBE'; fi
