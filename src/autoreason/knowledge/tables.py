@@ -207,7 +207,9 @@ def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
         raise ValueError(f"n is {found.n!s:.60}, which is impossible")
     if found.se is not None and not (found.se >= 0 and is_measurable(found.se)):
         raise ValueError(f"the standard error is {found.se:g}, which is impossible")
-    if not is_measurable(found.value) or (is_rate(found.metric) and not 0 <= found.value <= 1):
+    # A rate of growth may be above 100 %, one of opens or clicks may not.
+    most = 1 if find_metric(found.metric) else found.value
+    if not is_measurable(found.value) or (is_rate(found.metric) and not 0 <= found.value <= most):
         raise ValueError(f"{found.metric:.60} is {found.value:g}, which is impossible")
     return found
 

@@ -117,7 +117,7 @@ def _find_decimal(text: str) -> str:
 
 
 def is_rate(name: str) -> bool:
-    """Whether a column or metric is called a rate, which is never negative nor above 100 %."""
+    """Whether a column or metric is called a rate, which is never negative."""
     return bool(_RATE.search(name.casefold()))
 
 
