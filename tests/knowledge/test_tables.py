@@ -45,6 +45,12 @@ def test_an_export_is_understood_without_a_word() -> None:
     assert first.chosen == "unknown"
 
 
+def test_of_two_columns_of_one_name_the_first_counts_and_it_is_said() -> None:
+    found = read("Subject,Sent,Opens,Opens\nHello you,1000,200,20\nHello me,1000,210,21\n")
+    assert found.problems == ["mails.csv: two columns are called 'Opens'"]
+    assert [each.result.value for each in found.records if each.result] == [0.2, 0.21]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
 @pytest.mark.parametrize("sign", [";", "\t", ","])
 def test_encodings_and_separators_do_not_matter(encoding: str, sign: str) -> None:

@@ -136,7 +136,13 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
         if header is None:
             # Some exports begin with a title or a line for spreadsheets.
             if sum(bool(cell.strip()) for cell in cells) > 1:
-                header = [cell.strip() for cell in cells]
+                names = [cell.strip() for cell in cells]
+                header = [
+                    f"{each}, column {at + 1}" if each and each in names[:at] else each
+                    for at, each in enumerate(names)
+                ]
+                again = dict.fromkeys(each for each in names if each and names.count(each) > 1)
+                problems += (f"{name}: two columns are called {each!r:.60}" for each in again)
         elif (
             0 < len(cells) < len(header)
             and "\n" in cells[-1].rstrip()
