@@ -473,6 +473,12 @@ def executing(program: str, code: str) -> EvaluationSource:
         ("give(eval(json.loads(text)['terms'][0], {'x': 1}))", JSON),
         ("import tomllib; give(eval(tomllib.loads(text)['expr'], {'x': 1}))", "expr = 'x + 1'\n"),
         ("give(eval(text.partition('=')[2].strip(), {'x': 1}))", "expr = x + 1\n"),
+        ("give(eval(text.partition('=')[2].strip(), {'x': 1}))", "steps = 3\n"),
+        (
+            "rows = dict(row.split(' = ') for row in text.splitlines())\n"
+            "give(eval(rows['expr'], {'x': int(rows['steps'])}))",
+            "steps = 3\nexpr = x + 1\n",
+        ),
         ("ns = {}; exec(text, {'__builtins__': {'len': len}}, ns); give(ns['y'])", "y = 2"),
     ],
 )
@@ -502,7 +508,7 @@ async def test_a_function_that_computes_an_expression_of_the_artifact_is_refused
 async def test_an_evaluator_that_computes_an_expression_in_javascript_is_refused(
     code: str, start: str
 ) -> None:
-    source = executing("node", f"{READ_JS} fs.writeSync(3, String({code}))")
+    source = executing("node", f"{READ_JS} fs.writeSync(3, String({code})); process.exit()")
     fault = await score_fault(task_of(source, {"tool": start}))
     assert "tool could write its own score, in JavaScript" in fault
 
@@ -541,8 +547,9 @@ async def test_values_that_are_only_read_pass_with_few_more_looks(start: str) ->
     ("text", "replaced"),
     [
         (JSON, '{"name": "E\\"", "steps": 3, "terms": ["E\\""], "expr": "E\\""}'),
-        ("[a]\nb = 1\nc = 'x'\n# d\n", '[a]\nb = E"\nc = "E\\""\n# d\n'),
-        ("a=1\nb: x + 1\nc: [1]\n", 'a=E"\nb: E"\nc: [1]\n'),
+        ("[a]\nb = 1\nc = 'x'\n# d\n", '[a]\nb = 1\nc = "E\\""\n# d\n'),
+        ("a=true\nb: x + 1\nc: [1]\n", 'a=true\nb: E"\nc: [1]\n'),
+        ("a=1\nb: 2\n", 'a=E"\nb: E"\n'),
         ('{\n  "a": 1\n}', '{\n  "a": 1\n}'),
     ],
 )

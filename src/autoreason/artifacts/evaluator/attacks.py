@@ -81,7 +81,8 @@ def takeovers(
         for each in (language.takeover, language.expression)
     )
     for path, text in start.items():
-        planted = (_around(text, code, ""), expression, replace_values(text, expression))
+        values = replace_values(text, expression, plain=language.name == "shell")
+        planted = (_around(text, code, ""), expression, values)
         yield from ((path, start | {path: each}) for each in planted if each != text)
 
 

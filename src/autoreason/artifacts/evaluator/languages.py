@@ -86,6 +86,7 @@ _VALUE = re.compile(
     re.MULTILINE,
 )
 """A string, with the colon where it is a key, or what follows a bare key in its line."""
+_PLAIN = re.compile(r"""[\s"']*([-+\d.eE_]+|[Tt]rue|[Ff]alse)["']?""")
 _TEXTS = (
     *(".md", ".markdown", ".txt", ".text", ".rst", ".tex", ".html", ".htm", ".css", ".svg", ".xml"),
     *(".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".csv"),
@@ -94,14 +95,19 @@ _TEXTS = (
 """Endings of what is read, not run."""
 
 
-def replace_values(text: str, expression: str) -> str:
-    """A text such as JSON, TOML or lines of `key = value` in which every value is an expression."""
+def replace_values(text: str, expression: str, *, plain: bool = False) -> str:
+    """A text such as JSON, TOML or lines of `key = value` with an expression as its values.
+
+    Numbers and truth values, which many evaluators convert first, stay if there are others and `plain` is false.
+    """
 
     def replace(found: re.Match[str]) -> str:
-        value = json.dumps(expression) if found[1] else f"{found[3]}{expression}"
-        return found[0] if found[2] else value
+        if found[2] or (not plain and _PLAIN.fullmatch(found[0])):
+            return found[0]
+        return json.dumps(expression) if found[1] else f"{found[3]}{expression}"
 
-    return _VALUE.sub(replace, text)
+    changed = _VALUE.sub(replace, text)
+    return changed if plain or changed != text else replace_values(text, expression, plain=True)
 
 
 def language_of(path: str, text: str) -> Language | str:
