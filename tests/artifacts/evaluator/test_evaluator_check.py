@@ -535,6 +535,32 @@ async def test_an_evaluator_that_computes_a_value_in_the_shell_or_make_is_refuse
 
 
 @needs_jail
+@pytest.mark.parametrize(
+    ("program", "language", "code"),
+    [
+        (
+            "perl",
+            "Perl",
+            "my $v = <>; $v =~ s/.*?= //; open(my $r, '>&=', 3); print $r eval '1 + '.$v",
+        ),
+        (
+            "ruby",
+            "Ruby",
+            "IO.for_fd(3).write(eval('1 + ' + File.read(ARGV[0]).split(' = ', 2)[1]))",
+        ),
+    ],
+)
+async def test_an_evaluator_that_computes_a_value_in_perl_or_ruby_is_refused(
+    program: str, language: str, code: str
+) -> None:
+    source = executing(program, code)
+    source = replace(source, evaluate=f"{source.evaluate} /artifact/tool")
+    assert f"tool could write its own score, in {language}" in await score_fault(
+        task_of(source, {"tool": "expr = 1 + 1\n"})
+    )
+
+
+@needs_jail
 @pytest.mark.parametrize("start", [JSON, "size = 4\nname: 'plain'\n", "x + 1\n"])
 async def test_values_that_are_only_read_pass_with_few_more_looks(start: str) -> None:
     code = "give(len(str(json.loads(text) if text[0] == '{' else text.split('=')))  % 7)"
