@@ -23,7 +23,7 @@ from autoreason.artifacts.evaluator.evaluator_check import (
     check_evaluation,
     score_fault,
 )
-from autoreason.artifacts.evaluator.languages import LANGUAGES, Language
+from autoreason.artifacts.evaluator.languages import LANGUAGES, Language, replace_values
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
@@ -515,6 +515,141 @@ async def test_a_function_that_executes_the_artifacts_text_fails_the_check() -> 
     task = task_of(source, {"tool": "def answer(): return 2\n"}, better="higher")
     assert "tool could write its own score, in Python" in await score_fault(task)
     assert not (await check_evaluation(task, pairs=1)).passed
+
+
+READ = "text = open(os.environ['AUTOREASON_ARTIFACT'] + '/tool').read()\n"
+READ_JS = """
+const fs = require("fs"), vm = require("vm")
+const text = fs.readFileSync(process.env.AUTOREASON_ARTIFACT + "/tool", "utf8")
+"""
+JSON = '{"name": "plain", "steps": 3, "terms": ["x + 1"], "expr": "x + 1"}'
+
+
+def executing(program: str, code: str) -> EvaluationSource:
+    """An evaluator in the language of a program."""
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    return EvaluationSource(evaluate=f"{program} evaluate", files={"evaluate": code.encode()})
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("code", "start"),
+    [
+        ("give(eval(text, {'x': 1}))", "x + 1"),
+        ("give(eval(text, {'__builtins__': {}, 'x': 1}))", "x + 1\n"),
+        ("give(eval(json.loads(text)['expr'], {'x': 1}))", JSON),
+        ("give(eval(json.loads(text)['terms'][0], {'x': 1}))", JSON),
+        ("import tomllib; give(eval(tomllib.loads(text)['expr'], {'x': 1}))", "expr = 'x + 1'\n"),
+        ("give(eval(text.partition('=')[2].strip(), {'x': 1}))", "expr = x + 1\n"),
+        ("give(eval(text.partition('=')[2].strip(), {'x': 1}))", "steps = 3\n"),
+        (
+            "rows = dict(row.split(' = ') for row in text.splitlines())\n"
+            "give(eval(rows['expr'], {'x': int(rows['steps'])}))",
+            "steps = 3\nexpr = x + 1\n",
+        ),
+        ("ns = {}; exec(text, {'__builtins__': {'len': len}}, ns); give(ns['y'])", "y = 2"),
+    ],
+)
+async def test_an_evaluator_that_computes_an_expression_in_python_is_refused(
+    code: str, start: str
+) -> None:
+    task = task_of(command(READ + code), {"tool": start})
+    assert "tool could write its own score, in Python" in await score_fault(task)
+
+
+async def test_a_function_that_computes_an_expression_of_the_artifact_is_refused() -> None:
+    code = "def score(artifact, seed): return eval(artifact.text('formula.txt'), {'x': 1})"
+    task = task_of(function(code), {"formula.txt": "x + 1\n"})
+    assert "formula.txt could write its own score, in Python" in await score_fault(task)
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("code", "start"),
+    [
+        ("vm.runInContext(text, vm.createContext({x: 1}))", "x + 1"),
+        ("vm.runInNewContext(JSON.parse(text).expr, {x: 1})", JSON),
+        ("new Function('x', text)(1)", "return x + 1"),
+        ("new Function('x', '\"use strict\"; return ' + text)(1)", "x + 1"),
+    ],
+)
+async def test_an_evaluator_that_computes_an_expression_in_javascript_is_refused(
+    code: str, start: str
+) -> None:
+    source = executing("node", f"{READ_JS} fs.writeSync(3, String({code})); process.exit()")
+    fault = await score_fault(task_of(source, {"tool": start}))
+    assert "tool could write its own score, in JavaScript" in fault
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("program", "code", "start"),
+    [
+        ("bash", "IFS== read -r _ v < FILE; a=$((v)); echo $a >&3", "size=4\n"),
+        ("bash", "read -r v < FILE; [[ v -gt 3 ]]; echo $? >&3", "4\n"),
+        ("sh", 'v=$(cut -d= -f2 FILE); eval "a=\\"$v\\""; echo $a >&3', "size=4\n"),
+        ("sh", "printf 'include FILE\nall:\n\techo $(size) >&3\n' | make -f -", "size = 4\n"),
+    ],
+)
+async def test_an_evaluator_that_computes_a_value_in_the_shell_or_make_is_refused(
+    program: str, code: str, start: str
+) -> None:
+    if "make" in code and not shutil.which("make"):
+        pytest.skip("needs make")
+    source = executing(program, code.replace("FILE", "/artifact/tool"))
+    assert "tool could write its own score, in shell" in await score_fault(
+        task_of(source, {"tool": start})
+    )
+
+
+@needs_jail
+@pytest.mark.parametrize(
+    ("program", "language", "code"),
+    [
+        (
+            "perl",
+            "Perl",
+            "my $v = <>; $v =~ s/.*?= //; open(my $r, '>&=', 3); print $r eval '1 + '.$v",
+        ),
+        (
+            "ruby",
+            "Ruby",
+            "IO.for_fd(3).write(eval('1 + ' + File.read(ARGV[0]).split(' = ', 2)[1]))",
+        ),
+    ],
+)
+async def test_an_evaluator_that_computes_a_value_in_perl_or_ruby_is_refused(
+    program: str, language: str, code: str
+) -> None:
+    source = executing(program, code)
+    source = replace(source, evaluate=f"{source.evaluate} /artifact/tool")
+    assert f"tool could write its own score, in {language}" in await score_fault(
+        task_of(source, {"tool": "expr = 1 + 1\n"})
+    )
+
+
+@needs_jail
+@pytest.mark.parametrize("start", [JSON, "size = 4\nname: 'plain'\n", "x + 1\n"])
+async def test_values_that_are_only_read_pass_with_few_more_looks(start: str) -> None:
+    code = "give(len(str(json.loads(text) if text[0] == '{' else text.split('=')))  % 7)"
+    report = await check_evaluation(task_of(command(READ + code), {"tool": start}), pairs=1)
+    assert "the artifact runs apart from the evaluator" not in failed(report)
+    assert report.evaluations <= 6 + 3 * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "replaced"),
+    [
+        (JSON, '{"name": "E\\"", "steps": 3, "terms": ["E\\""], "expr": "E\\""}'),
+        ("[a]\nb = 1\nc = 'x'\n# d\n", '[a]\nb = 1\nc = "E\\""\n# d\n'),
+        ("a=true\nb: x + 1\nc: [1]\n", 'a=true\nb: E"\nc: [1]\n'),
+        ("a=1\nb: 2\n", 'a=E"\nb: E"\n'),
+        ('{\n  "a": 1\n}', '{\n  "a": 1\n}'),
+    ],
+)
+def test_every_value_of_a_file_is_replaced_and_its_form_is_kept(text: str, replaced: str) -> None:
+    assert replace_values(text, 'E"') == replaced
 
 
 def test_an_artifact_that_iterates_differently_the_second_time_is_among_the_attacks() -> None:

@@ -10,7 +10,12 @@ from random import Random
 from textwrap import indent
 from typing import NamedTuple
 
-from autoreason.artifacts.evaluator.languages import PYTHON, Language, language_of
+from autoreason.artifacts.evaluator.languages import (
+    PYTHON,
+    Language,
+    language_of,
+    replace_values,
+)
 from autoreason.artifacts.measurement import Files
 
 MARK = "autoreason-probe:"
@@ -76,10 +81,15 @@ def attacks_on(
 def takeovers(
     start: Files, language: Language, *, probe: str, best: str
 ) -> Iterator[tuple[str, Files]]:
-    """Each file, whatever its name, and a start in which it writes its own score in this language and ends."""
-    code = language.takeover.replace("PROBE", f"{probe}/taken").replace("BEST", best)
+    """Each file, whatever its name, and starts in which it writes its own score in this language and ends."""
+    code, expression = (
+        each.replace("PROBE", f"{probe}/taken").replace("BEST", best)
+        for each in (language.takeover, language.expression)
+    )
     for path, text in start.items():
-        yield path, start | {path: _around(text, code, "")}
+        values = replace_values(text, expression, plain=language.name == "shell")
+        planted = (_around(text, code, ""), expression, values)
+        yield from ((path, start | {path: each}) for each in planted if each != text)
 
 
 _EARNED = "give it no value: check that what is measured was really computed"
