@@ -66,7 +66,7 @@ async def held(
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.8, 1.0])
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(luck=st.integers(0, 10**6), p=SHARES, q=SHARES)
 async def test_contracts_are_kept_whenever_best_of_n_keeps_them_with_as_many_calls(
     luck: int, p: float, q: float
@@ -76,7 +76,7 @@ async def test_contracts_are_kept_whenever_best_of_n_keeps_them_with_as_many_cal
     assert not ours.violations or rival.violations
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(luck=st.integers(0, 10**6), p=SHARES, q=SHARES, calls=st.integers(8, 40))
 async def test_under_an_allowance_too(luck: int, p: float, q: float, calls: int) -> None:
     ours, _ = await held("autoreason", luck, p, q, calls)

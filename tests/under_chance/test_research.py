@@ -157,6 +157,7 @@ def runs_over_noise(evaluations: int, times: int) -> list[ResearchReport]:
     return [run_over_noise(seed, evaluations) for seed in range(times)]
 
 
+@pytest.mark.slow
 def test_what_the_loop_saw_of_noise_is_flattered_and_less_so_than_the_looks_that_kept_it() -> None:
     seen, kept_for = [], []
     for report in runs_over_noise(200, 60):
