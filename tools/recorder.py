@@ -42,7 +42,12 @@ def record(line: str, folder: Path, environment: dict[str, str]) -> str:
     parts += [f"--- {page.name}\n{page.read_text()}" for page in sorted(folder.glob("*.html"))]
     for page in folder.glob("*.html"):
         page.unlink()
-    text = "\n".join(parts).replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT")
+    text = (
+        "\n".join(parts)
+        .replace(str(folder), "FOLDER")
+        .replace(str(ROOT), "ROOT")
+        .replace(str(Path.home()), "HOME")
+    )
     for pattern, replacement in REPLACED:
         text = re.sub(pattern, replacement, text)
     return text
