@@ -14,9 +14,6 @@ from autoreason.contract import Violation
 from autoreason.settings import Settings
 from autoreason.task import Task
 
-EVENTS_VERSION = 6
-"""Raised when the shape of an event changes; the journal migrates older ones step by step."""
-
 Slot = Literal["A", "B", "AB", "B1", "B2", "B3"]
 """A is the incumbent, AB the synthesis, B the revision; B1 to B3 where several models revise."""
 PassOutcome = Literal["decided", "unconfirmed", "unopposed", "unjudged", "inconclusive"]
@@ -131,7 +128,7 @@ class RunPaused(Event, frozen=True, kw_only=True):
     status: Status
     reason: str
     limit: str | None = None
-    """The field of `Budget` that was reached; None where none was, or an earlier version recorded it."""
+    """The field of `Budget` that was reached; None where none was."""
 
 
 # The tournament's own story: the same seed and the same replies give the same events.
@@ -397,8 +394,8 @@ class Survival(Struct, frozen=True, kw_only=True):
     """Survivals that judges who rank at random give in as many panels."""
     chance: float
     """Probability that such judges give the streak within as many passes."""
-    required_streak: int | None = None
-    """Survivals in a row that end the run; None in records of version 0.1.0, whose chance is that of the survivals."""
+    required_streak: int
+    """Survivals in a row that end the run."""
 
 
 class Preference(Struct, frozen=True, kw_only=True):

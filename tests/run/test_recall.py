@@ -57,16 +57,6 @@ def test_a_run_itself_ends_in_the_same_words() -> None:
 FINISHED = JobFinished(status="converged", reason="most points", text=TEXT.text, origin="a.md")
 
 
-def test_a_study_that_was_recorded_as_delivering_a_text_comes_to_the_same_end() -> None:
-    for event in (FINISHED, replace(FINISHED, text=None, origin="")):
-        assert again(DELIVERED, event) == 1
-        assert again(ENDED, PartEvent(part=ENDED.part, event=event)) == 1
-    with pytest.raises(ReplayMismatch):
-        again(DELIVERED, replace(FINISHED, text="another"))
-    with pytest.raises(ReplayMismatch):
-        again(DELIVERED, replace(FINISHED, status="done"))
-
-
 QUERY = BudgetQuery(key="pass/2/budget", calls=6, after=14)
 ASKED = {"key": QUERY.key, "calls": 6, "after": 14}
 

@@ -247,17 +247,12 @@ class ProgramStrategy(Strategy):
         )
         reply = await self.context.ask(request)
         program = self._read(reply)
-        if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
+        if not program and self.may_ask():
             reply = await self.context.ask(
                 self.context.second_request(request, try_key(key, 1), reply, "program_again")
             )
             program = self._read(reply)
         return _unwritten(reply) if program is None else program
-
-    @property
-    def _asks_again(self) -> bool:
-        """Whether an answer without a program is requested again; older runs, whose prompts lack that, do not."""
-        return "program_again" in self.context.prompts.sources
 
     def _read(self, reply: Reply) -> str | None:
         """The program in a reply, empty where it has none; None where the reply is not complete."""
