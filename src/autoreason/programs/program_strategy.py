@@ -29,6 +29,7 @@ from autoreason.programs.feedback import feedback
 from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
+from autoreason.settings import MAX_PASSES
 from autoreason.tournament.authors import MissingText
 from autoreason.tournament.judges import PANEL_SETTINGS
 from autoreason.tournament.strategy import Strategy
@@ -66,6 +67,7 @@ class ProgramStrategy(Strategy):
 
     writes = "programs"
     ending = "self.hand_in(...)"
+    max_inconclusive = MAX_PASSES
 
     prompts: ClassVar[tuple[str, ...] | None] = None
     counts_tests: ClassVar[bool] = True

@@ -21,7 +21,7 @@ from autoreason.tournament.drafts import write_draft
 from autoreason.tournament.judges import JUDGE_PROMPTS, JUDGE_SETTINGS, seat_calls
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.strategy import TAKE_SETTINGS, Strategy
+from autoreason.tournament.strategy import Strategy
 
 _PASS = re.compile(r"\bpass(?= \d)")
 
@@ -31,7 +31,7 @@ class Single(Strategy):
 
     summary = "one draft, delivered as it is"
     prompts = ()
-    used_settings = ("strict_echo",)
+    used_settings = ()
 
     async def run(self) -> Delivered:
         """Write it and be done."""
@@ -76,7 +76,7 @@ class BestOfN(Strategy):
     summary = "independent drafts (option n, default 6), the best by a blind panel"
     prompts = JUDGE_PROMPTS
     options_type = Samples
-    used_settings = (*TAKE_SETTINGS, *JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
+    used_settings = (*JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
 
     async def run(self) -> Delivered:
         """Write them all, then run the panel."""

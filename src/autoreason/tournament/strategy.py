@@ -37,10 +37,6 @@ from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
 
-TAKE_SETTINGS = ("strict_length", "strict_echo", "max_inconclusive")
-"""What taking a text without a vote depends on."""
-PASS_SETTINGS = ("passes", *TAKE_SETTINGS)
-"""What passes without a vote depend on."""
 SHORT_OF_BUDGET = "another did not fit the budget"
 """Why a run with a text ended that its limit cut off."""
 
@@ -51,6 +47,8 @@ class Strategy(Job):
     common_prompts = ("system", "task", "author", "fix_leak", "fix_contract")
     writes: ClassVar[Product | None] = "text"
     ending = "self.deliver(...)"
+    max_inconclusive: ClassVar[int] = 2
+    """Inconclusive passes in a row that end the run as failed."""
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
@@ -281,9 +279,7 @@ class Strategy(Job):
         return self._end(status, reason, text or self.incumbent)
 
     def _end(self, status: Status, reason: str, text: Incumbent) -> Delivered:
-        contract = self.context.task.contract
-        strict = self.settings.strict_echo and not contract.empty
-        broken = violations(self.context, text.text) if strict else contract.violations(text.text)
+        broken = () if self.context.task.contract.empty else violations(self.context, text.text)
         delivered = deliver(self.story, status, reason, text, broken)
         self.emit(delivered)
         return delivered
@@ -301,7 +297,7 @@ class Strategy(Job):
         return self._calls_per_pass() + extra * seat_calls(settings).usual
 
     def _give_up_on_dead_passes(self) -> None:
-        recent = self.story.passes[-self.settings.max_inconclusive :]
+        recent = self.story.passes[-self.max_inconclusive :]
         dead = [
             p
             for p in recent
@@ -309,7 +305,7 @@ class Strategy(Job):
             and p.decided.outcome == "inconclusive"
             and p.number > self.context.recovery.forgiven
         ]
-        if len(dead) == self.settings.max_inconclusive:
+        if len(dead) == self.max_inconclusive:
             last = recent[-1].decided
             why = last.reason if last else ""
             raise PanelFailed(
