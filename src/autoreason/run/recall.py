@@ -117,7 +117,7 @@ class EventRecorder:
         expected = self._recorded.get(_part_of(event))
         if not expected:
             self._append(event)
-        elif expected[0].without_reason() == event.without_reason():
+        elif expected[0].without_sentences() == event.without_sentences():
             expected.popleft()
             self.repeated += 1
         else:

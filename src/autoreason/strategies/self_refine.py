@@ -10,6 +10,7 @@ from autoreason.keys import pass_key, try_key
 from autoreason.settings import Settings
 from autoreason.tournament.authors import fixes, write
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
+from autoreason.tournament.stop import Ending
 from autoreason.tournament.strategy import Strategy
 
 _MAX_ROUNDS = 3
@@ -42,7 +43,8 @@ class SelfRefine(Strategy):
             broken = fixes(self.context, self.incumbent.text)
             if _is_content(feedback) and not broken:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
-                return self.deliver("converged", "the author found nothing more to improve")
+                content = Ending("author", "the author found nothing more to improve")
+                return self.deliver("converged", content)
             own_feedback = [] if _is_content(feedback) else [feedback]
             wanted = [*(f"- {fix}" for fix in broken), *own_feedback]
             await self._refine(number, "\n".join(wanted), rounds)

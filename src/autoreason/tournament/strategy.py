@@ -36,9 +36,7 @@ from autoreason.tournament.evidence import SurvivalChances
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
-
-SHORT_OF_BUDGET = "another did not fit the budget"
-"""Why a run with a text ended that its limit cut off."""
+from autoreason.tournament.stop import Ending
 
 
 class Strategy(Job):
@@ -69,7 +67,7 @@ class Strategy(Job):
         """Deliver the incumbent as it is, or the text that the playoff chose."""
         if self.story.chosen is None:
             return None
-        return self._end("accepted", reason, self.story.chosen)
+        return self._end("accepted", Ending("person", reason), self.story.chosen)
 
     @property
     def incumbent(self) -> Incumbent:
@@ -262,15 +260,19 @@ class Strategy(Job):
             self.context.allowance.end_pass()
         self._give_up_on_dead_passes()
 
-    def why_capped(self, done: int) -> str:
+    def why_capped(self, done: int) -> Ending:
         """What kept another pass from being run."""
+        run = "1 pass was run" if done == 1 else f"{done} passes were run"
         if self._shortage:
-            return f"{_passes(done)} run; {SHORT_OF_BUDGET}, of which {self._shortage}"
+            short = f"another did not fit the budget, of which {self._shortage}"
+            return Ending("budget", f"{run}; {short}")
         if done < self.settings.passes:
-            return f"{_passes(done)} run; another would not fit the allowance"
-        return f"{_passes(done)} run, the most allowed"
+            return Ending("allowance", f"{run}; another would not fit the allowance")
+        return Ending("passes", f"{run}, the most allowed")
 
-    def deliver(self, status: Status, reason: str, text: Incumbent | None = None) -> Delivered:
+    def deliver(
+        self, status: Status, reason: str | Ending, text: Incumbent | None = None
+    ) -> Delivered:
         """End the run with this text, or the incumbent."""
         if status not in FINISHED:
             raise InvalidInput(
@@ -278,7 +280,7 @@ class Strategy(Job):
             )
         return self._end(status, reason, text or self.incumbent)
 
-    def _end(self, status: Status, reason: str, text: Incumbent) -> Delivered:
+    def _end(self, status: Status, reason: str | Ending, text: Incumbent) -> Delivered:
         broken = () if self.context.task.contract.empty else violations(self.context, text.text)
         delivered = deliver(self.story, status, reason, text, broken)
         self.emit(delivered)
@@ -311,7 +313,3 @@ class Strategy(Job):
             raise PanelFailed(
                 f"{len(dead)} passes in a row were inconclusive, the last because {why}"
             )
-
-
-def _passes(done: int) -> str:
-    return "1 pass was" if done == 1 else f"{done} passes were"

@@ -254,8 +254,8 @@ class CellFinished(Event, frozen=True, kw_only=True):
         status = self.result.status if self.result.finished else "left out"
         return f"{self.cell.name}: {status}, {self.result.reason}"
 
-    def without_reason(self) -> CellFinished:
-        """It ends a part."""
+    def without_sentences(self) -> CellFinished:
+        """Without why the cell ended."""
         return replace(self, result=replace(self.result, reason=""))
 
 
