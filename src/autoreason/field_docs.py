@@ -49,12 +49,11 @@ class Field(NamedTuple):
 
         `show` writes one value; without it, as on a command line.
         """
-        show, default = show or _shown, self.read_doc().default
+        show, usual = show or _shown, self.read_doc().default
         if self.owner != "Settings":
-            return show(default)
-        usual = read_constant(self.module, "ROBUST").get(self.name, default)
+            return show(usual)
         others = {
-            "paper": read_constant(self.module, "PAPER").get(self.name, default),
+            "paper": read_constant(self.module, "PAPER").get(self.name, usual),
             read_constant(self.module, "DEFAULT_MODEL"): read_constant(
                 self.module, "FOR_THE_EMBEDDED_MODEL"
             ).get(self.name, usual),

@@ -145,16 +145,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = 1
     """Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is
     given stands alone."""
-    max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = 1
+    max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = MAX_DRAFTS
     """The most drafts written for that."""
-    rivals: bool = False
-    """Whether a fresh draft opposes A where the critique brings no challenger; False in records that do not say."""
-    strict_length: bool = False
-    """Whether a text that breaks as many limits as A may be no further from the limits of length; False in records
-    that do not say."""
-    strict_echo: bool = False
-    """Whether to repeat a sentence about the contract is to repeat the request, and keeps no limit; False in records
-    that do not say."""
+    rivals: bool = True
+    """Whether a fresh draft opposes A where the critique brings no challenger."""
     candidates: Candidates = "B+AB"
     """Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not judged.
     The paper showed judges a clone in place of what it left out, in one run each, so its data say nothing."""
@@ -216,8 +210,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The most texts that the final panel ranks."""
     confirmation: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 9
     """Fresh judges who compare the delivered text with the first draft; with 0 nothing can be claimed."""
-    max_inconclusive: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 2
-    """Inconclusive passes in a row that end the run as failed."""
 
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = 4096
     """Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as much."""
@@ -391,14 +383,9 @@ def _check_ranges(values: Mapping[str, Any]) -> None:
             raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {high}")
 
 
-ROBUST: dict[str, Any] = {
-    "max_drafts": MAX_DRAFTS,
-    "rivals": True,
-    "strict_length": True,
-    "strict_echo": True,
-}
-"""What new runs set in addition to the defaults, which are those of older records."""
 PAPER: dict[str, Any] = {
+    "max_drafts": 1,
+    "rivals": False,
     "k": 2,
     "extra_judges": 0,
     "early_stop": False,
@@ -407,8 +394,6 @@ PAPER: dict[str, Any] = {
     "playoff": 0,
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
-    "strict_length": True,
-    "strict_echo": True,
 }
 """Where the published procedure differs from our defaults. The safety rules apply to both."""
 
@@ -447,7 +432,7 @@ def make_settings(
     models: Models, seed: int, protocol: Protocol = "robust", **changes: Any
 ) -> Settings:
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
-    base = PAPER if protocol == "paper" else ROBUST
+    base = PAPER if protocol == "paper" else {}
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
     if chosen.get("single_judge"):
         chosen = single_judge_changes(chosen)

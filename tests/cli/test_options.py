@@ -21,7 +21,6 @@ from autoreason.field_docs import Field
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.settings import (
     PANEL_JUDGES,
-    ROBUST,
     Budget,
     Models,
     Settings,
@@ -33,13 +32,11 @@ WITHOUT_OPTION = {
     *("models", "budget"),  # which have options of their own
     *(
         "rivals",
-        "strict_length",
-        "strict_echo",
         "early_stop",
         "balanced_orders",
         "quoted_critique",
     ),  # which make up a protocol
-    *("playoff_texts", "max_inconclusive"),  # which no user has asked for
+    "playoff_texts",  # which no user has asked for
 }
 # Its default is another module's, which the option names.
 PANEL = Field(ComparisonOptions.__module__, "ComparisonOptions", "judges")
@@ -131,7 +128,7 @@ def test_help_names_the_defaults_of_a_new_run(protocol: Any) -> None:
             assert "[default" not in shown[name]
             continue
         text = repr(">".join(value)) if isinstance(value, tuple) else str(value)
-        usual = text == str(ROBUST.get(name, getattr(make_settings(settings.models, 1), name)))
+        usual = text == str(getattr(make_settings(settings.models, 1), name))
         where = f"[default: {text}" if protocol == "robust" or usual else f"paper: {text}"
         assert where in shown[name], name
 

@@ -106,7 +106,7 @@ def style(seat):
     return f"what is number {next(numbers)} like"
 
 def stop(story):
-    return f"number {next(numbers)}" if story.passes else ""
+    return bool(story.passes) and next(numbers) % 2 == 0
 
 def check(text):
     return [f"is number {next(numbers)}"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from autoreason.contract import Violation
+from autoreason.events import EndedBy
 from autoreason.parsing.documents import share_changed
 from autoreason.plugins import load_function, short
 from autoreason.report.numbers import count, percent
@@ -13,6 +15,15 @@ from autoreason.story import Story
 
 StopRule = Callable[[Story], str]
 """Why the run is over, by its story so far; empty while it is not."""
+
+
+class Ending(NamedTuple):
+    """What ended a run, and the same in words."""
+
+    ended_by: EndedBy
+    reason: str
+
+
 ShareChanged = Callable[[str, str], float]
 """The share of words in which two texts differ."""
 
@@ -98,15 +109,24 @@ def all_of(*rules: StopRule) -> StopRule:
     return rule
 
 
-def chosen_rules(settings: Settings, changed: ShareChanged = share_changed) -> StopRule:
+def chosen_rules(
+    settings: Settings, changed: ShareChanged = share_changed
+) -> Callable[[Story], Ending | None]:
     """A contract that is never kept, a plateau, where one is set, and the user's own rules: any of them ends the run.
 
     The paper's runs go on whatever their texts break.
     """
-    rules: list[StopRule] = [] if settings.protocol == "paper" else [contract_never_kept]
+    rules: list[tuple[EndedBy, StopRule]] = []
+    if settings.protocol != "paper":
+        rules.append(("contract", contract_never_kept))
     if settings.plateau:
-        rules.append(plateau(settings.plateau, settings.plateau_change, changed))
-    return any_of(*rules, *map(_load, settings.stop_rules))
+        rules.append(("plateau", plateau(settings.plateau, settings.plateau_change, changed)))
+    rules += [("rule", _load(name)) for name in settings.stop_rules]
+
+    def find_ending(story: Story) -> Ending | None:
+        return next((Ending(by, why) for by, rule in rules if (why := rule(story))), None)
+
+    return find_ending
 
 
 def _load(name: str) -> StopRule:
