@@ -23,8 +23,8 @@ from autoreason import (
 )
 from autoreason.errors import Failure
 from autoreason.exchange import Message, OnSignal, Request, Usage
+from autoreason.models.layers import UserModel
 from autoreason.models.pool import ModelPool
-from autoreason.models.user_model import UserModel
 from autoreason.testing import EchoModel
 
 REQUEST = Request(

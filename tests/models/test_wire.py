@@ -28,9 +28,8 @@ from autoreason.exchange import (
     TextArrived,
     Usage,
 )
-from autoreason.models.api_keys import Secret
-from autoreason.models.dialects import anthropic, gemini, openai_chat, openai_responses
-from autoreason.models.providers import PROVIDERS
+from autoreason.models.dialects import find_dialect
+from autoreason.models.providers import PROVIDERS, DialectName, Secret
 from autoreason.models.transport import Timeouts, Transport
 from autoreason.models.wire import WireModel
 
@@ -229,13 +228,14 @@ def test_no_accounts_are_odd_enough_to_lose_a_text(usage: Any, finish: Any) -> N
     item = {"type": "message", "content": answer_text}
     response = {"status": "completed", "output": [item]}
     candidate = {"content": {"parts": answer_text}, "finishReason": finish}
+    dialect: DialectName
     for dialect, content in (
-        (openai_chat.DIALECT, chat | {"usage": usage}),
-        (anthropic.DIALECT, message | {"usage": usage}),
-        (openai_responses.DIALECT, response | {"usage": usage}),
-        (gemini.DIALECT, {"candidates": [candidate], "usageMetadata": usage}),
+        ("openai_chat", chat | {"usage": usage}),
+        ("anthropic", message | {"usage": usage}),
+        ("openai_responses", response | {"usage": usage}),
+        ("gemini", {"candidates": [candidate], "usageMetadata": usage}),
     ):
-        reply = dialect.read(json.dumps(content).encode(), "some/model")
+        reply = find_dialect(dialect).read(json.dumps(content).encode(), "some/model")
         assert reply.text == "A text."
         counts = (getattr(reply.usage, name) for name in Usage.__struct_fields__)
         assert all(each is None or (type(each) is int and each >= 0) for each in counts)

@@ -10,24 +10,175 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
+from contextvars import ContextVar
+from hashlib import blake2b
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.batch_calls import BatchCall, PendingBatch
+from autoreason.exchange import BatchWaiting, Model, OnSignal, Reply, Request
+from autoreason.keys import sub_key
 from autoreason.models.batch_interface import (
     BATCH_INTERFACES,
-    BatchKind,
+    BatchNote,
     BatchState,
     Outcome,
     unanswered,
 )
-from autoreason.models.batch_log import ASKED, BatchNote
-from autoreason.models.log import LOG, kind_of
-from autoreason.models.transport import HttpCall, Timeouts, Transport
+from autoreason.models.layers import WrapperModel, idle_section
+from autoreason.models.providers import BatchKind
+from autoreason.models.transport import LOG, HttpCall, Timeouts, Transport, kind_of
+
+Record = Callable[[BatchNote], Awaitable[None]]
+
+
+class BatchLog:
+    """The batches that one run has requests in, as its record has them."""
+
+    def __init__(self, run: str, notes: Iterable[BatchNote], record: Record) -> None:
+        self._run, self._record = run, record
+        self._notes: dict[str, BatchNote] = {}
+        self._batch_of: dict[str, str] = {}
+        for note in notes:
+            self._take_in(note)
+
+    def item(self, request: Request) -> str:
+        """The id of a request within batches, the same whenever this run asks it."""
+        content = self._run.encode() + b"\n" + msgspec.json.encode(request)
+        return blake2b(content, digest_size=20).hexdigest()
+
+    def find(self, item: str) -> BatchNote | None:
+        """The last batch that a request was in; None where it must be sent."""
+        return self._notes.get(self._batch_of.get(item, ""))
+
+    def forget(self, item: str) -> None:
+        """If a request is asked again, it is to be sent again."""
+        self._batch_of.pop(item, None)
+
+    async def add(self, step: str, note: BatchNote) -> None:
+        """Record what is known of a batch now, unless the record has it."""
+        before = self._notes.get(note.batch)
+        if before and (before.file, before.remote) == (note.file, note.remote):
+            return
+        items = () if before else note.items
+        await self._record(replace(note, key=sub_key("batch", note.batch, step), items=items))
+        self._take_in(note)
+
+    def _take_in(self, note: BatchNote) -> None:
+        if before := self._notes.get(note.batch):
+            note = replace(before, file=note.file, remote=note.remote)
+        else:
+            self._batch_of |= dict.fromkeys(note.items, note.batch)
+        self._notes[note.batch] = note
+
+
+class Asked(NamedTuple):
+    """The request that a model is being asked."""
+
+    item: str
+    key: str
+    log: BatchLog
+    on_signal: OnSignal | None
+
+
+ASKED: ContextVar[Asked] = ContextVar("asked in a batch")
+
+
+class BatchModel(WrapperModel):
+    """A model over a `BatchTransport`, asked by one run."""
+
+    def __init__(self, model: Model, log: BatchLog) -> None:
+        super().__init__(model)
+        self._log = log
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request when the batch that it is in has ended."""
+        asked = Asked(self._log.item(request), request.key, self._log, on_signal)
+        token = ASKED.set(asked)
+        try:
+            return await self._model.ask(request, on_signal)
+        finally:
+            ASKED.reset(token)
+
+
+class BatchCall:
+    """A call that waits for a batch."""
+
+    def __init__(self, asked: Asked, line: bytes) -> None:
+        self.asked, self.line = asked, line
+        self.given_up = False
+        """Whether nobody waits for it any more."""
+        self._idle = True
+        self._outcome: bytes | Exception | None = None
+        self._change = asyncio.get_running_loop().create_future()
+
+    async def reply(self) -> bytes:
+        """The reply; a run that is stopped does not wait for it, unless it is just being sent."""
+        try:
+            while self._outcome is None:
+                with idle_section() if self._idle else nullcontext():
+                    await self._change
+        finally:
+            self.given_up = True
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+    def move(self, *, idle: bool = True, outcome: bytes | Exception | None = None) -> None:
+        """It goes on to another stage, or has ended."""
+        self._idle, self._outcome = idle, outcome
+        change, self._change = self._change, asyncio.get_running_loop().create_future()
+        if not change.done():
+            change.set_result(None)
+
+
+class PendingBatch:
+    """A batch that calls of this process wait for."""
+
+    def __init__(self, note: BatchNote, items: Iterable[BatchCall] = ()) -> None:
+        self.note = note
+        self.items = {each.asked.item: each for each in items}
+        self.kept: dict[str, bytes] = {}
+        """Replies for which nobody has asked yet."""
+
+    async def record(self, step: str, **known: str) -> None:
+        """Record what is known of it in every run that has requests in it."""
+        self.note = replace(self.note, **known)
+        own: dict[BatchLog, list[str]] = {}
+        for item, each in self.items.items():
+            own.setdefault(each.asked.log, []).append(item)
+        notes = ((log, replace(self.note, items=tuple(items))) for log, items in own.items())
+        await asyncio.gather(*(log.add(step, note) for log, note in notes))
+
+    def end(self, item: str, outcome: Outcome) -> None:
+        """What the provider says came of a request."""
+        waiting = self.items.pop(item, None)
+        if isinstance(outcome, bytes) and (waiting is None or waiting.given_up):
+            self.kept[item] = outcome
+        if waiting is None:
+            return
+        if isinstance(outcome, CallFailed):
+            waiting.asked.log.forget(item)
+        waiting.move(outcome=outcome)
+
+    def forget(self) -> tuple[BatchCall, ...]:
+        """None of its requests was begun, and each may be sent again."""
+        for item, each in self.items.items():
+            each.asked.log.forget(item)
+        return tuple(self.items.values())
+
+    def signal(self, done: int) -> None:
+        """Say how far it is, once to every run that waits for it."""
+        for each in {each.asked.log: each.asked for each in self.items.values()}.values():
+            if each.on_signal:
+                note = self.note
+                each.on_signal(BatchWaiting(each.key, note.batch, note.size, done, note.at))
+
 
 T = TypeVar("T")
 _LARGE = Timeouts(total=1800.0)

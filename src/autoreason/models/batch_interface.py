@@ -6,24 +6,42 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.batch_log import BatchNote
-from autoreason.models.dialects.base import decoder
+from autoreason.exchange import Query
+from autoreason.models.dialects import decoder
 from autoreason.models.failures import Hide, read_error, read_error_value, refusal
+from autoreason.models.providers import BatchKind
 
 T = TypeVar("T")
-BatchKind = Literal["openai", "anthropic"]
 Outcome = bytes | CallFailed
 """The body of a reply, or why there is none."""
 _CLOCK_ERROR = 3600.0
 """Seconds by which the clocks of this machine and of a provider may differ."""
 _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
 _decoder: Callable[[Any], Callable[[bytes], Any]] = cache(decoder)
+
+
+class BatchNote(Query[str], frozen=True, kw_only=True):
+    """What is known of a batch: recorded before it is sent, and again when the provider has named it."""
+
+    kind = "batch"
+    batch: str
+    """Our own name for it."""
+    size: int
+    """Requests in it, those of other runs among them."""
+    at: float
+    """When it was recorded first, in seconds since 1970."""
+    items: tuple[str, ...] = ()
+    """The ids of this run's requests."""
+    file: str = ""
+    """The uploaded requests, where they are uploaded first."""
+    remote: str = ""
+    """The provider's name for it; empty where it may not have been sent."""
 
 
 class BatchState(Struct, frozen=True, kw_only=True):

@@ -14,12 +14,19 @@ from typing import Any
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
+from autoreason.models.dialects import (
+    LoopDetector,
+    check_repetition,
+    count,
+    credible,
+    last_stable,
+    messages_of,
+    outcome_of,
+)
 from autoreason.models.dialects.anthropic import text_block
-from autoreason.models.dialects.base import count, credible, last_stable, messages_of, outcome_of
-from autoreason.models.dialects.openai_chat import shape
-from autoreason.models.quirks import Quirks
-from autoreason.models.repetition import LoopDetector, check_repetition
-from autoreason.models.retry_after import retry_after
+from autoreason.models.dialects.openai import shape
+from autoreason.models.failures import retry_after
+from autoreason.models.providers import Quirks
 
 _PREFIXES = {
     "litellm": "",

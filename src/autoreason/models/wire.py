@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import aclosing
+from difflib import get_close_matches
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
@@ -19,16 +21,37 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.models import prices
-from autoreason.models.api_keys import Secret
-from autoreason.models.dialects import find_dialect
-from autoreason.models.dialects.base import Dialect, UnreadableReply, credible
+from autoreason.models.dialects import (
+    Dialect,
+    LoopDetector,
+    UnreadableReply,
+    check_repetition,
+    credible,
+    find_dialect,
+)
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
-from autoreason.models.log import LOG, current_call
-from autoreason.models.providers import Provider
-from autoreason.models.quirks import Quirks, learn
-from autoreason.models.repetition import LoopDetector, check_repetition
-from autoreason.models.sse import ErrorEvent, SseParser, UnstreamedBody
-from autoreason.models.transport import HttpCall, Transport
+from autoreason.models.providers import Provider, Quirks, Secret, learn, no_batches
+from autoreason.models.transport import (
+    LOG,
+    ErrorEvent,
+    HttpCall,
+    SseParser,
+    Transport,
+    UnstreamedBody,
+    current_call,
+)
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """What is known about a model without spending a token; None where it is not known."""
+
+    address: str
+    reachable: bool | None = None
+    key_sent: bool | None = None
+    key_accepted: bool | None = None
+    model_known: bool | None = None
+    problem: str = ""
+    """One sentence, empty if all is well."""
 
 
 class WireModel:
@@ -52,6 +75,7 @@ class WireModel:
         self._base = base
         self._dialect = find_dialect(provider.dialect)
         self._headers = self._dialect.headers(key)
+        self._has_key = key is not None
         self._batch = batch
         self._owned = transport is None or batch
         self._transport = transport or Transport()
@@ -95,6 +119,71 @@ class WireModel:
             seconds=time.perf_counter() - started,
             schema_refused=refused_schema,
         )
+
+    async def check(self, transport: Transport) -> Check:
+        """Whether it can be reached, takes our key and exists, and its server batches; asks it nothing."""
+        try:
+            listed = self._dialect.read_models(
+                await self._get(self._dialect.models_path, transport)
+            )
+            if self._batch and not await self._takes_batches(transport):
+                return Check(
+                    address=self.address, reachable=False, problem=str(no_batches(self.address))
+                )
+        except (CallFailed, msgspec.DecodeError) as error:
+            if not isinstance(error, CallFailed):
+                what = f"{self._provider.name} sent a list of models that cannot be read"
+                error = CallFailed(Failure.BROKEN_REPLY, what)
+            # Any answer shows that the server is there, unless it is a redirect to another one.
+            answered = error.status is not None and not 300 <= error.status < 400
+            away = error.failure is Failure.CONNECTION
+            return Check(
+                address=self.address,
+                reachable=answered or error.failure in (Failure.BROKEN_REPLY, Failure.BAD_REQUEST),
+                key_accepted=False if error.failure is Failure.BAD_KEY else None,
+                problem=f"{error}; see that it is up and the address is right"
+                if away
+                else str(error),
+            )
+        known, problem = self._is_offered(listed), ""
+        if known is False:
+            problem = f"{self._provider.name} does not offer a model {self._model!r}"
+            if close := get_close_matches(self._model, listed, n=3):
+                problem += f"; close to it: {', '.join(close)}"
+        return Check(
+            address=self.address,
+            reachable=True,
+            key_sent=self._has_key,
+            key_accepted=True if self._has_key and not self._provider.open_list else None,
+            model_known=known,
+            problem=problem,
+        )
+
+    async def _get(self, path: str, transport: Transport) -> bytes:
+        call = HttpCall(who=self._provider.name, url=self._base + path, headers=self._headers)
+        return await transport.fetch(call)
+
+    async def _takes_batches(self, transport: Transport) -> bool:
+        """Whether the server lists batches; one that forbids that may still take them."""
+        path = "/batches" if self._provider.batch == "openai" else "/v1/messages/batches"
+        try:
+            await self._get(f"{path}?limit=1", transport)
+        except CallFailed as failed:
+            return failed.status not in (404, 405)
+        return True
+
+    def _is_offered(self, listed: list[str]) -> bool | None:
+        """Whether the model is among those listed; None where a server may have more than it lists."""
+        name = self._model.removeprefix("models/")
+        # A tag can be left out or added, and an alias means the dated name that is listed.
+        dated = f"{name.removesuffix('-0')}-2"
+        if not {name, f"{name}:latest", name.partition(":")[0]}.isdisjoint(listed) or any(
+            each.startswith(dated) for each in listed
+        ):
+            return True
+        whole = self._provider.local or self._provider.at_home(self._base)
+        unlisted = self._provider.unlisted or name.endswith("-latest")
+        return False if whole and not unlisted else None
 
     async def close(self) -> None:
         """Close the connections, unless they are shared."""

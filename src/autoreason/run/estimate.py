@@ -19,8 +19,7 @@ from autoreason.exchange import Query, Request, Role
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plans
 from autoreason.jobs.runner import build_job, plan_calls, run_job
-from autoreason.models.budget import Rates
-from autoreason.models.prices import rates
+from autoreason.models.prices import Rates, rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, money, percent
