@@ -16,8 +16,8 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.exchange import BatchWaiting, Message, Outcome, Reply, Request, Signal
 from autoreason.models import batch, layers, prices
-from autoreason.models.batch import BatchLog, BatchNote, BatchPace
-from autoreason.models.batch_interface import OpenAIBatches
+from autoreason.models.batch import BatchLog, BatchPace
+from autoreason.models.batch_interface import BatchNote, OpenAIBatches
 from autoreason.models.doubles import EchoModel
 from autoreason.models.layers import RetryPolicy
 from autoreason.models.pool import ModelPool

@@ -20,14 +20,8 @@ from autoreason.models.budget import (
     require_prices,
     upper_bound,
 )
+from autoreason.models.prices import Rates
 from autoreason.settings import Budget
-
-
-class Price(NamedTuple):
-    """Dollars for a million tokens."""
-
-    input: Decimal | None
-    output: Decimal | None
 
 
 def reply(tokens: int | None = 10, cost: str | None = "0.01", cache_read: int = 0) -> Reply:
@@ -81,7 +75,7 @@ def request(text: str, max_tokens: int = 1000, schema: Schema | None = None) -> 
 
 
 def test_a_call_can_take_its_text_and_all_it_may_write() -> None:
-    bound = upper_bound(request("a" * 3001), Price(Decimal(3), Decimal(15)))
+    bound = upper_bound(request("a" * 3001), Rates(Decimal(3), Decimal(15)))
     assert bound == CostBound(1, 1001 + 8 + 1000, Decimal("0.018027"))
 
 
@@ -94,16 +88,18 @@ def test_a_schema_is_read_too() -> None:
     assert upper_bound(request("x", schema=schema), None) > upper_bound(request("x"), None)
 
 
-@pytest.mark.parametrize("rates", [None, Price(None, Decimal(1)), Price(Decimal(1), None)])
-def test_without_a_price_there_is_no_bound_in_money(rates: Price | None) -> None:
-    assert upper_bound(request("x"), rates).cost is None
+def test_without_a_price_there_is_no_bound_in_money() -> None:
+    assert upper_bound(request("x"), None).cost is None
 
 
 # Prices
 
 
 def test_a_limit_in_money_needs_every_price() -> None:
-    prices = {"acme/large": Price(Decimal(1), Decimal(2)), "acme/new": None}
+    prices: dict[str, Rates | None] = {
+        "acme/large": Rates(Decimal(1), Decimal(2)),
+        "acme/new": None,
+    }
     with pytest.raises(
         InvalidInput, match=r"acme/new is not known, so the limit of \$5\.00 .*limit"
     ):

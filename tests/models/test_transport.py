@@ -218,7 +218,7 @@ async def test_a_stream_that_never_starts_is_a_timeout(
     provider: FakeProvider, transport: Transport
 ) -> None:
     provider.will(Answer(delay=30))
-    with pytest.raises(CallFailed, match=r"no reply within 0\.5 seconds") as caught:
+    with pytest.raises(CallFailed, match=r"nothing came for 0\.5 seconds") as caught:
         await payloads(transport, call_to(provider, stream=True))
     assert caught.value.failure is Failure.TIMEOUT
 

@@ -109,8 +109,8 @@ class BatchModel(WrapperModel):
 class BatchCall:
     """A call that waits for a batch."""
 
-    def __init__(self, asked: Asked, line: bytes) -> None:
-        self.asked, self.line = asked, line
+    def __init__(self, asked: Asked, endpoint: str, line: bytes) -> None:
+        self.asked, self.endpoint, self.line = asked, endpoint, line
         self.given_up = False
         """Whether nobody waits for it any more."""
         self._idle = True
@@ -216,9 +216,9 @@ class BatchTransport(Transport):
         self._interface = BATCH_INTERFACES[kind](self._exchange, who)
         self._latest = HttpCall(who=who, url=base)
         """Has the headers to send."""
-        self._queues: dict[str, list[BatchCall]] = {}
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._since: dict[str, float] = {}
+        self._queue: list[BatchCall] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._since = 0.0
         self._batches: dict[str, PendingBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._max_requests = self._interface.max_requests
@@ -230,12 +230,11 @@ class BatchTransport(Transport):
         assert call.body is not None
         self._latest, asked = call, ASKED.get()
         endpoint = "/v1" + call.url.removeprefix(self._base)
-        item = BatchCall(asked, self._interface.line(asked.item, endpoint, call.body))
-        note = asked.log.find(asked.item)
-        if note is None:
-            self._collect(endpoint, [item])
+        item = BatchCall(asked, endpoint, self._interface.line(asked.item, endpoint, call.body))
+        if note := asked.log.find(asked.item):
+            self._join(note, item)
         else:
-            self._join(endpoint, note, item)
+            self._collect([item])
         reply = await item.reply()
         # Asked for again, it could not be read, and another one is needed.
         asked.log.forget(asked.item)
@@ -243,9 +242,9 @@ class BatchTransport(Transport):
 
     async def close(self) -> None:
         """Stop waiting; batches go on at the provider."""
-        for timer in self._timers.values():
-            timer.cancel()
-        self._queues.clear()
+        if self._timer:
+            self._timer.cancel()
+        self._queue.clear()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -253,37 +252,32 @@ class BatchTransport(Transport):
 
     # Collecting.
 
-    def _collect(self, endpoint: str, items: Iterable[BatchCall]) -> None:
+    def _collect(self, items: Iterable[BatchCall]) -> None:
         loop = asyncio.get_running_loop()
-        now = loop.time()
-        self._queues.setdefault(endpoint, []).extend(items)
-        if waiting := self._timers.pop(endpoint, None):
-            waiting.cancel()
+        self._queue.extend(items)
+        if self._timer:
+            self._timer.cancel()
         else:
-            self._since[endpoint] = now
-        due = min(now + self._pace.quiet, self._since[endpoint] + self._pace.longest)
-        self._timers[endpoint] = loop.call_at(due, self._flush, endpoint)
+            self._since = loop.time()
+        due = min(loop.time() + self._pace.quiet, self._since + self._pace.longest)
+        self._timer = loop.call_at(due, self._flush)
 
-    def _flush(self, endpoint: str) -> None:
+    def _flush(self) -> None:
         """Send what was collected, in as few batches as it fits into."""
-        self._timers.pop(endpoint, None)
-        queue = [each for each in self._queues.pop(endpoint, ()) if not each.given_up]
-        while queue:
-            if self._one_at_a_time and self._tasks:
-                self._queues[endpoint] = queue
-                return
-            number = self._fitting(queue)
-            self._start(self._send_batch(endpoint, queue[:number]))
+        self._timer = None
+        queue = [each for each in self._queue if not each.given_up]
+        queue.sort(key=lambda each: each.endpoint)
+        while queue and not (self._one_at_a_time and self._tasks):
+            size = number = 0
+            for each in queue[: self._max_requests]:
+                size += len(each.line) + 1
+                full = size > self._interface.max_bytes or each.endpoint != queue[0].endpoint
+                if number and full:
+                    break
+                number += 1
+            self._start(self._send_batch(queue[:number]))
             queue = queue[number:]
-
-    def _fitting(self, queue: list[BatchCall]) -> int:
-        """How many of these make one batch."""
-        size = 0
-        for number, each in enumerate(queue[: self._max_requests]):
-            size += len(each.line) + 1
-            if number and size > self._interface.max_bytes:
-                return number
-        return min(len(queue), self._max_requests)
+        self._queue = queue
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -292,27 +286,26 @@ class BatchTransport(Transport):
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        for endpoint in tuple(self._queues):
-            if endpoint not in self._timers:
-                self._flush(endpoint)
+        if self._queue and not self._timer:
+            self._flush()
 
     # One batch from its record to its results.
 
-    async def _send_batch(self, endpoint: str, items: list[BatchCall]) -> None:
+    async def _send_batch(self, items: list[BatchCall]) -> None:
         name = f"autoreason-{token_hex(12)}"
         note = BatchNote(key="", batch=name, size=len(items), at=time.time())
         batch = self._batches[name] = PendingBatch(note, items)
         try:
-            state = await self._create(endpoint, batch)
+            state = await self._create(batch)
             for each in items:
                 each.move()
-            await self._follow(endpoint, batch, state)
+            await self._follow(batch, state)
             for item in tuple(batch.items):
                 batch.end(item, unanswered(self._who, "it is not among the results"))
         except Exception as error:
             self._leave(batch, error)
 
-    async def _create(self, endpoint: str, batch: PendingBatch) -> BatchState:
+    async def _create(self, batch: PendingBatch) -> BatchState:
         interface = self._interface
         items = tuple(batch.items.values())
         lines = [each.line for each in items]
@@ -322,7 +315,7 @@ class BatchTransport(Transport):
         try:
             if file := await interface.upload(batch.note.batch, lines):
                 await batch.record("uploaded", file=file)
-            state = await interface.create(batch.note, endpoint, lines)
+            state = await interface.create(batch.note, items[0].endpoint, lines)
         except CallFailed as failed:
             # An upload begins nothing; without a refusal a batch may have arrived all the same.
             sent = bool(batch.note.file) or not interface.finds_by_name
@@ -337,7 +330,7 @@ class BatchTransport(Transport):
         await batch.record("sent", remote=state.remote)
         return state
 
-    def _join(self, endpoint: str, note: BatchNote, item: BatchCall) -> None:
+    def _join(self, note: BatchNote, item: BatchCall) -> None:
         """Wait for a batch that was recorded before."""
         batch = self._batches.get(note.batch)
         if batch and (reply := batch.kept.pop(item.asked.item, None)) is not None:
@@ -346,9 +339,9 @@ class BatchTransport(Transport):
             batch.items[item.asked.item] = item
         else:
             batch = self._batches[note.batch] = PendingBatch(note, [item])
-            self._start(self._resume(endpoint, batch))
+            self._start(self._resume(batch))
 
-    async def _resume(self, endpoint: str, batch: PendingBatch) -> None:
+    async def _resume(self, batch: PendingBatch) -> None:
         """Go on with a batch of an earlier process."""
         try:
             if batch.note.remote:
@@ -357,12 +350,12 @@ class BatchTransport(Transport):
                 state = found
                 await batch.record("sent", remote=state.remote)
             else:
-                self._send_again(endpoint, batch)
+                self._send_again(batch)
                 return
             # What kept a request from its reply then may be over by now.
             if not state.failed:
-                await self._follow(endpoint, batch, state, earlier=True)
-            self._send_again(endpoint, batch)
+                await self._follow(batch, state, earlier=True)
+            self._send_again(batch)
         except Exception as error:
             self._leave(batch, error)
 
@@ -372,12 +365,12 @@ class BatchTransport(Transport):
         for each in items.values():
             each.move(outcome=error)
 
-    def _send_again(self, endpoint: str, batch: PendingBatch) -> None:
+    def _send_again(self, batch: PendingBatch) -> None:
         """Collect requests anew that were not begun."""
         items = batch.forget()
         batch.items = {}
         if items:
-            self._collect(endpoint, items)
+            self._collect(items)
 
     async def _find(self, batch: PendingBatch) -> BatchState | None:
         """A batch that was sent without an answer, if it arrived; None where it did not."""
@@ -446,7 +439,7 @@ class BatchTransport(Transport):
         return state
 
     async def _follow(
-        self, endpoint: str, batch: PendingBatch, state: BatchState, *, earlier: bool = False
+        self, batch: PendingBatch, state: BatchState, *, earlier: bool = False
     ) -> None:
         """Wait for the end of a batch and hand out its results; of an earlier process replies only."""
         state = await self._wait(state, lambda: self._look(batch), batch.signal)
@@ -455,19 +448,20 @@ class BatchTransport(Transport):
             self._max_requests = batch.note.size // 2
             LOG.info("the provider's queue is full: at most %d in a batch", self._max_requests)
             self._one_at_a_time = True
-            self._send_again(endpoint, batch)
+            self._send_again(batch)
             return
         if state.failed:
             batch.forget()
             raise state.failed
         batch.signal(batch.note.size)
-        await self._known(batch, lambda: self._hand_out(batch, state, earlier))
 
-    async def _hand_out(self, batch: PendingBatch, state: BatchState, earlier: bool) -> None:
-        async with aclosing(self._results(state)) as results:
-            async for item, outcome in results:
-                if not (earlier and isinstance(outcome, CallFailed)):
-                    batch.end(item, outcome)
+        async def hand_out() -> None:
+            async with aclosing(self._results(state)) as results:
+                async for item, outcome in results:
+                    if not (earlier and isinstance(outcome, CallFailed)):
+                        batch.end(item, outcome)
+
+        await self._known(batch, hand_out)
 
     async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
         """What came of each request, without lines that cannot be read: they do not become better."""

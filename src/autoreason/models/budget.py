@@ -60,7 +60,9 @@ def upper_bound(request: Request, rates: Rates | None) -> CostBound:
         texts.append(request.schema.plain)
         texts.append(msgspec.json.encode(request.schema.definition).decode())
     read = sum(-(-len(text.encode()) // _BYTES_PER_TOKEN) + _TOKENS_PER_MESSAGE for text in texts)
-    cost = rates and (rates.input * read + rates.output * request.max_tokens) / _MILLION
+    cost = None
+    if rates:
+        cost = (rates.input * read + rates.output * request.max_tokens) / _MILLION
     return CostBound(1, read + request.max_tokens, cost)
 
 

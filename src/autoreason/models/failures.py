@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -31,8 +31,10 @@ def retry_after(
     status: int, headers: Mapping[str, str], stated: float | None, now: datetime | None = None
 ) -> float | None:
     """Seconds to wait before asking again, or None where the provider does not state it."""
-    wait = _milliseconds(headers.get("retry-after-ms"))
-    if wait is None:
+    wait = _number(headers.get("retry-after-ms"))
+    if wait is not None:
+        wait /= 1000
+    else:
         wait = _wait(headers.get("retry-after"), _number, parsedate_to_datetime, now)
     if wait is None:
         wait = stated
@@ -61,11 +63,6 @@ def _until_reset(headers: Mapping[str, str], now: datetime | None) -> float | No
     waits = [(left, wait) for left, wait in resets if wait is not None]
     spent = [wait for left, wait in waits if left == "0"]
     return max(spent or [wait for _, wait in waits], default=None)
-
-
-def _milliseconds(text: str | None) -> float | None:
-    number = _number(text)
-    return None if number is None else number / 1000
 
 
 def _wait(
@@ -203,7 +200,9 @@ def refusal(
 ) -> Refused:
     """The error to raise for a provider's answer."""
     status_meant = status if status >= 300 else _status_of(provider_error)
-    message = _trim(hide(provider_error.message)) or "no reason given"
+    message = " ".join(hide(provider_error.message).split()) or "no reason given"
+    if len(message) > _MAX_MESSAGE:
+        message = message[: _MAX_MESSAGE - 1] + "…"
     return Refused(
         _kind(status_meant, provider_error),
         f"{who} answered {status_meant}: {message}",
@@ -221,12 +220,9 @@ def read_error(body: bytes) -> ProviderError:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = body.decode("utf-8", "replace")
-        page = _HTML.match(text)
-        return (
-            ProviderError(message=_page_title(text), words=frozenset({_PAGE}))
-            if page
-            else ProviderError(message=text)
-        )
+        if not _HTML.match(text):
+            return ProviderError(message=text)
+        return ProviderError(message=_page_title(text), words=frozenset({_PAGE}))
     return read_error_value(content)
 
 
@@ -250,8 +246,8 @@ def read_error_value(content: Any) -> ProviderError:
         words=frozenset(_words(fields, faults, details)),
         param=param or (faults[0][0] if faults else None),
         status=code if isinstance(code, int) and 400 <= code < 600 else None,
-        wait=_retry_info(details),
-        daily=_is_daily(details),
+        wait=next(filter(None, (duration(str(each.get("retryDelay"))) for each in details)), None),
+        daily=any("PerDay" in str(each.get("violations")) for each in details),
     )
     return _with_upstream(provider_error, fields.get("metadata"))
 
@@ -304,25 +300,6 @@ def _words(
         yield "flagged"
 
 
-def _retry_info(details: Iterable[dict[str, Any]]) -> float | None:
-    for each in details:
-        if str(each.get("@type", "")).endswith("google.rpc.RetryInfo"):
-            return duration(str(each.get("retryDelay", "")))
-    return None
-
-
-def _is_daily(details: Iterable[dict[str, Any]]) -> bool:
-    """Whether a quota that was used up is one for a day."""
-    violations = [
-        violation
-        for each in details
-        if str(each.get("@type", "")).endswith("google.rpc.QuotaFailure")
-        for violation in _list(each.get("violations"))
-        if isinstance(violation, dict)
-    ]
-    return any("PerDay" in str(violation.get("quotaId", "")) for violation in violations)
-
-
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -340,22 +317,12 @@ def _kind(status: int, provider_error: ProviderError) -> Failure:
         return Failure.NO_CREDIT
     if provider_error.refused:
         return Failure.BAD_REQUEST
-    if not words.isdisjoint(_BAD_KEY) or (status == 403 and _names_key(provider_error)):
+    # Whether the key is forbidden something, rather than the place or the network.
+    about_key = _PAGE not in words and _ABOUT_KEY.search(provider_error.message) is not None
+    if not words.isdisjoint(_BAD_KEY) or (status == 403 and about_key):
         return Failure.BAD_KEY
     if _BAD_JSON in words:
         return Failure.BROKEN_REPLY
     if status in _OF_STATUS:
         return _OF_STATUS[status]
     return Failure.OVERLOADED if status >= 500 else Failure.BAD_REQUEST
-
-
-def _names_key(provider_error: ProviderError) -> bool:
-    """Whether it is the key that is forbidden something, rather than the place or the network."""
-    return (
-        _PAGE not in provider_error.words and _ABOUT_KEY.search(provider_error.message) is not None
-    )
-
-
-def _trim(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 1] + "…"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
 import time
 from codecs import BOM_UTF8
@@ -248,7 +247,7 @@ class SseParser:
 
 
 _LINGER = 0.25
-"""Seconds that the end of a body may come after its end mark, so that the connection can serve again."""
+"""Seconds that the end of a body may come after its end mark."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_HEADER = 65_536
 
@@ -333,26 +332,35 @@ class Transport:
         """The body of a successful answer as it comes."""
         from aiohttp import ClientError
 
+        now, limit = asyncio.get_running_loop().time, self._timeouts.first_byte
+        response: ClientResponse | None = None
         try:
-            async with asyncio.timeout(self._timeouts.first_byte):
+            async with asyncio.timeout(limit) as timer:
                 response = await self._send(call)
-        except TimeoutError:
-            raise _late(call, f"no reply within {self._timeouts.first_byte:g} seconds") from None
-        watch = _Watch(response, self._timeouts)
-        try:
-            while received := await watch.next():
-                yield received
+                while True:
+                    timer.reschedule(now() + limit)
+                    received = await _read_some(response)
+                    # A slow reader is not a silent server.
+                    timer.reschedule(None)
+                    if not received:
+                        return
+                    limit = self._timeouts.stall
+                    yield received
         except GeneratorExit:
-            await watch.linger()
+            # Read to the end, if that comes at once, so that the connection can serve again.
+            with suppress(ClientError, TimeoutError):
+                async with asyncio.timeout(_LINGER):
+                    while response and await response.content.readany():
+                        pass
             raise
+        except TimeoutError:
+            raise _late(call, f"nothing came for {limit:g} seconds") from None
         except ClientError as error:
-            if watch.silent:
-                raise _late(call, f"nothing came for {watch.limit:g} seconds") from None
             raise _cut(call, error) from None
         finally:
-            watch.stop()
-            # Gives the connection back after the last byte, and drops it before.
-            response.release() if response.content.is_eof() else response.close()
+            if response:
+                # Gives the connection back after the last byte, and drops it before.
+                response.release() if response.content.is_eof() else response.close()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -425,64 +433,18 @@ class Transport:
         return self._proxies[url]
 
 
-class _Watch:
-    """Reads a response, and closes it when it goes silent; costs next to nothing until then."""
+async def _read_some(response: ClientResponse) -> bytes:
+    """The next piece of a body; empty at its end."""
+    from aiohttp import ClientError
 
-    def __init__(self, response: ClientResponse, timeouts: Timeouts) -> None:
-        self.silent = False
-        self.limit = timeouts.first_byte
-        self._stall = timeouts.stall
-        self._response = response
-        self._loop = asyncio.get_running_loop()
-        self._since = math.inf
-        """When the wait began; each piece ends it, for a slow reader is not a silent server."""
-        self._timer = self._loop.call_later(self.limit, self._look)
-
-    async def next(self) -> bytes:
-        """The next piece of the body; empty at the end."""
-        self._since = self._loop.time()
-        received = await self._read()
-        self._since = math.inf
-        if self.limit != self._stall:
-            self.limit = self._stall
-            self._timer.cancel()
-            self._timer = self._loop.call_later(self.limit, self._look)
+    try:
+        return await response.content.readany()
+    except ClientError:
+        # Once a connection is lost, aiohttp reports only that, although more had arrived before.
+        received = response.content._read_nowait(-1)
+        if not received:
+            raise
         return received
-
-    async def linger(self) -> None:
-        """Read the body to its end, if that comes at once."""
-        from aiohttp import ClientError
-
-        with suppress(ClientError, TimeoutError):
-            async with asyncio.timeout(_LINGER):
-                while await self._response.content.readany():
-                    pass
-
-    async def _read(self) -> bytes:
-        from aiohttp import ClientError
-
-        content = self._response.content
-        try:
-            return await content.readany()
-        except ClientError:
-            # Once a connection is lost, aiohttp reports only that, although more had arrived before.
-            received = content._read_nowait(-1)
-            if not received:
-                raise
-            return received
-
-    def stop(self) -> None:
-        """It is over."""
-        self._timer.cancel()
-
-    def _look(self) -> None:
-        now = self._loop.time()
-        due = min(self._since, now) + self.limit
-        if now < due:
-            self._timer = self._loop.call_at(due, self._look)
-            return
-        self.silent = True
-        self._response.close()
 
 
 async def _rest(response: ClientResponse) -> bytes:
