@@ -74,22 +74,12 @@ def request(text: str, max_tokens: int = 1000, schema: Schema | None = None) -> 
     )
 
 
-def test_a_call_can_take_its_text_and_all_it_may_write() -> None:
+def test_a_call_can_take_its_text_in_bytes_its_schema_and_all_it_may_write() -> None:
     bound = upper_bound(request("a" * 3001), Rates(Decimal(3), Decimal(15)))
     assert bound == CostBound(1, 1001 + 8 + 1000, Decimal("0.018027"))
-
-
-def test_bytes_count_not_letters() -> None:
-    assert upper_bound(request("漢" * 300), None).tokens == 300 + 8 + 1000
-
-
-def test_a_schema_is_read_too() -> None:
+    assert upper_bound(request("漢" * 300), None) == CostBound(1, 300 + 8 + 1000, None)
     schema = Schema("ballot", {"type": "object"}, "Answer with a ballot.")
     assert upper_bound(request("x", schema=schema), None) > upper_bound(request("x"), None)
-
-
-def test_without_a_price_there_is_no_bound_in_money() -> None:
-    assert upper_bound(request("x"), None).cost is None
 
 
 # Prices
@@ -140,14 +130,6 @@ async def test_one_call_too_many_is_refused() -> None:
     with pytest.raises(BudgetReached, match="the limit of 50 calls is reached") as reached:
         await budget_tracker.reserve(upper())
     assert reached.value.limit == "calls"
-
-
-async def test_what_was_spent_before_a_resume_counts() -> None:
-    budget_tracker = BudgetTracker(Budget(calls=10))
-    for _ in range(10):
-        budget_tracker.carry(reply(), upper())
-    with pytest.raises(BudgetReached):
-        await budget_tracker.reserve(upper())
 
 
 async def test_without_limits_nothing_is_refused_and_all_is_counted() -> None:

@@ -153,31 +153,6 @@ async def test_a_byte_order_mark_is_no_part_of_a_body(
     assert read_error(BOM_UTF8 + b'{"error": "no"}').message == "no"
 
 
-async def test_a_stream_gives_each_payload(provider: FakeProvider, transport: Transport) -> None:
-    got = await payloads(transport, call_to(provider, stream=True))
-    assert got[-1] == b"[DONE]"
-    assert len(got) == 8
-
-
-async def test_a_stream_may_leave_out_its_last_blank_line(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(body=b"data: 1\n\n: still here\n\ndata: 2"))
-    assert await payloads(transport, call_to(provider, stream=True)) == [b"1", b"2"]
-
-
-async def test_connections_are_kept_for_the_next_call(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    for stream in (False, True, False):
-        call = call_to(provider, stream=stream)
-        await (payloads(transport, call) if stream else transport.fetch(call))
-    session = transport._session
-    assert session is not None
-    assert session.connector is not None
-    assert len(session.connector._conns) == 1
-
-
 async def test_a_stream_that_is_left_early_can_be_followed_by_another_call(
     provider: FakeProvider, transport: Transport
 ) -> None:
@@ -266,24 +241,6 @@ async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport
         await transport.fetch(call)
     assert str(caught.value) == "acme cannot be reached at 127.0.0.1:9 (Connection refused)"
     assert caught.value.failure is Failure.CONNECTION
-
-
-async def test_a_connection_dropped_before_the_answer_is_a_connection_error(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(drop=True))
-    with pytest.raises(CallFailed) as caught:
-        await transport.fetch(call_to(provider))
-    assert caught.value.failure is Failure.CONNECTION
-
-
-async def test_a_stream_cut_in_the_middle_is_a_broken_reply(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(cut_after=3))
-    with pytest.raises(CallFailed, match="broke off in the middle") as caught:
-        await payloads(transport, call_to(provider, stream=True))
-    assert caught.value.failure is Failure.BROKEN_REPLY
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
