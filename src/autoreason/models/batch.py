@@ -428,7 +428,6 @@ class BatchTransport(Transport):
         look: Callable[[], Awaitable[BatchState]],
         show: Callable[[int], None] = lambda _: None,
     ) -> BatchState:
-        """The end of a batch."""
         wait = self._pace.first_look
         show(state.done)
         while not state.ended:

@@ -167,11 +167,9 @@ class _Echo:
         return luck.digest()
 
     def pick(self, options: Sequence[Any], *about: object) -> Any:
-        """One of them."""
         return options[int.from_bytes(self.draw(*about)) % len(options)]
 
     def shuffled(self, options: Iterable[Any], *about: object) -> list[Any]:
-        """All of them, in some order."""
         return sorted(options, key=lambda option: self.draw(*about, option))
 
     @property

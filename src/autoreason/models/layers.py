@@ -14,11 +14,12 @@ from math import inf
 from random import Random
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from autoreason.errors import CallFailed, Failure, Interruption, ProviderFailed
-from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request, Usage
+from autoreason.exchange import CallRetried, Model, OnSignal, Reply, Request
 from autoreason.models.transport import LOG, attempt, kind_of
 from autoreason.plugins import describe, first_line
-from autoreason.type_hints import type_problem
 
 
 class WrapperModel:
@@ -467,8 +468,7 @@ class UserModel(WrapperModel):
                 f"the model {self.address} raised {self._describe(error)}; "
                 "correct it, then resume the run"
             ) from error
-        self._check(reply)
-        return reply
+        return self._checked(reply)
 
     async def close(self) -> None:
         """Close the model within; a run that is over does not fail because of it."""
@@ -479,22 +479,21 @@ class UserModel(WrapperModel):
                 raise
             LOG.warning("%s cannot be closed: %s", self.address, type(error).__name__)
 
-    def _check(self, reply: Reply) -> None:
-        """Refuse what is no reply, or one that could not be recorded or counted."""
-        problem = type_problem("reply", reply, Reply)
-        if not problem:
-            numbers = {
-                f"usage.{name}": getattr(reply.usage, name) for name in Usage.__struct_fields__
-            }
-            for name, number in {**numbers, "cost": reply.cost, "seconds": reply.seconds}.items():
-                if number is not None and number < 0:
-                    problem = f"`reply.{name}` is {number}; give 0 or more"
-                elif number is not None and number > _MAX_NUMBER:
-                    problem = f"`reply.{name}` is too large; give {_MAX_NUMBER:,} or less"
-        if problem:
+    def _checked(self, reply: object) -> Reply:
+        """The reply as it will be recorded; what could not be recorded or counted is refused."""
+        try:
+            if not isinstance(reply, Reply):
+                raise TypeError(f"{type(reply).__name__} in place of a Reply")
+            found = msgspec.json.decode(msgspec.json.encode(reply), type=Reply)
+            numbers = (*msgspec.structs.astuple(found.usage), found.cost, found.seconds)
+            if not all(each is None or 0 <= each <= _MAX_NUMBER for each in numbers):
+                raise ValueError(f"a number that is not between 0 and {_MAX_NUMBER:,}")
+        except (msgspec.MsgspecError, ArithmeticError, TypeError, ValueError) as error:
             raise ProviderFailed(
-                f"the model {self.address} gave no valid reply: {problem}, then resume the run"
-            )
+                f"the model {self.address} gave no valid reply ({first_line(error)}); "
+                "correct it, then resume the run"
+            ) from error
+        return found
 
     def _describe(self, error: BaseException) -> str:
         code = getattr(self._model.ask, "__code__", None)

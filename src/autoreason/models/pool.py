@@ -193,18 +193,14 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
 
 def _own_server(name: str) -> Provider:
     """A server of the user's own; its name must lead to no other provider's key."""
-    if not _PLAIN.fullmatch(name):
-        raise InvalidInput(
-            f"{name!r} is no name for a server of your own; use plain letters, digits, `.`, `_` and `-`"
-        )
     provider = custom(name)
-    owners = {variable: each.name for each in PROVIDERS.values() for variable in each.key_variables}
-    for variable in (*provider.key_variables, name.upper()):
-        if variable in owners:
-            raise InvalidInput(
-                f"a server called {name} would be given {variable}, which is the key of "
-                f"{owners[variable]}; choose another name"
-            )
+    taken = {variable for each in PROVIDERS.values() for variable in each.key_variables}
+    names_a_key = not taken.isdisjoint((*provider.key_variables, name.upper()))
+    if names_a_key or not _PLAIN.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} is not a name for a server of your own: use plain letters, digits, `.`, `_` and `-`, "
+            "and no name whose variable is the key of another provider"
+        )
     return provider
 
 

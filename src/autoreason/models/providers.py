@@ -242,18 +242,13 @@ def _normal(provider: Provider, url: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-        has_user = "@" in parts.netloc or "?" in url or "#" in url
     except ValueError:
-        usable = has_user = False
-    if has_user or ("@" in url and not usable):
-        # Addresses are written down with every run.
+        usable = False
+    if not usable or "@" in parts.netloc or "?" in url or "#" in url:
+        # Not quoted, for it may contain a password; addresses are written down with every run.
         raise InvalidInput(
-            f"the address for {provider.name} contains a user, a password or a query; leave it out and put the"
-            f" key into {provider.key_variables[0]} or the key file"
-        )
-    if not usable:
-        raise InvalidInput(
-            f"{url!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1"
+            f"the address for {provider.name} must read like http://localhost:8000/v1, without a user, "
+            f"a password or a query; put the key into {provider.key_variables[0]} or the key file"
         )
     if provider.name == "ollama":
         return _ollama(url)

@@ -31,7 +31,6 @@ def headers(key: Secret | None) -> Headers:
 
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:
-    """What to send."""
     taken = adapt(request, quirks)
     # An empty block is an error there.
     messages = [each for each in taken.messages if each.text]

@@ -43,12 +43,10 @@ def path(model: str, stream: bool) -> str:
 
 
 def headers(key: Secret | None) -> Headers:
-    """The key, where there is one."""
     return {"x-goog-api-key": key} if key else {}
 
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:  # noqa: ARG001 - in the path
-    """What to send."""
     request = adapt(request, quirks)
     system = "\n\n".join(each.text for each in request.messages if each.speaker == "system")
     spoken = turns(each for each in request.messages if each.speaker != "system")

@@ -32,12 +32,10 @@ _ENDED = frozenset({"completed", "incomplete", "failed", "cancelled"})
 
 
 def headers(key: Secret | None) -> Headers:
-    """The key, where there is one."""
     return {"authorization": key.after("Bearer ")} if key else {}
 
 
 def chat_body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:
-    """What to send for a chat completion."""
     request = adapt(request, quirks)
     limit = "max_completion_tokens" if quirks.completion_tokens else "max_tokens"
     sent: dict[str, Any] = {
@@ -63,7 +61,6 @@ def chat_body(request: Request, model: str, quirks: Quirks, stream: bool) -> dic
 
 
 def responses_body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:
-    """What to send for a response."""
     request = adapt(request, quirks)
     sent: dict[str, Any] = {
         "model": model,
@@ -210,7 +207,6 @@ class _Message(Struct):
         return self.reasoning if isinstance(self.reasoning, str) else ""
 
     def text(self) -> str:
-        """The text."""
         if isinstance(self.content, list):
             return "".join(part.text or "" for part in self.content)
         return self.content or ""
@@ -332,11 +328,9 @@ class _Item(Struct):
         return self.type == "message" and self.phase != "commentary"
 
     def text(self) -> str:
-        """Its whole text."""
         return "".join(part.text for part in (*(self.summary or ()), *(self.content or ())))
 
     def refusal(self) -> str:
-        """Why the model will not answer."""
         return "".join(part.refusal for part in self.content or ())
 
 
