@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from difflib import get_close_matches
 
@@ -17,7 +18,6 @@ from autoreason.exchange import (
     Outcome,
     Reply,
     Request,
-    Signal,
     TextArrived,
 )
 from autoreason.models import prices
@@ -86,7 +86,7 @@ class WireModel:
         """Answer one request; streamed with `on_signal`, except for judges, or where the text must be watched."""
         listener = None if request.role == "judge" else on_signal
         if listener is None and self._repeats:
-            listener = _ignore
+            listener = lambda _: None  # noqa: E731
         started = time.perf_counter()
         while True:
             quirks = self.quirks
@@ -196,10 +196,9 @@ class WireModel:
         dialect = find_dialect("openai_responses") if quirks.responses else self._dialect
         streamed = on_signal is not None and not quirks.no_stream
         call = self._call(request, dialect, quirks, streamed=streamed)
+        payloads = self._transport.stream(call) if streamed else self._fetch(call)
         try:
-            if on_signal is not None and streamed:
-                return await self._stream(call, dialect, request.key, on_signal)
-            reply = self._read(dialect, await self._transport.fetch(call))
+            return await self._read(payloads, dialect, request.key, on_signal)
         except ErrorReply as error:
             raise refusal(call.who, 200, {}, error.provider_error, call.hide) from None
         except (UnreadableReply, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -207,40 +206,34 @@ class WireModel:
                 Failure.BROKEN_REPLY,
                 f"{call.who} sent a reply that cannot be read: {call.hide(str(error))}",
             ) from None
-        if on_signal is not None:
-            on_signal(TextArrived(request.key, reply.text))
-        return reply
 
-    def _read(self, dialect: Dialect, body: bytes) -> Reply:
-        """A complete reply; some servers stream it without being asked to."""
+    async def _fetch(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
+        """A reply in one piece; some servers stream it without being asked to."""
         events = SseParser()
-        payloads = [*events.feed(body), *events.end()]
-        if not payloads or isinstance(payloads[0], UnstreamedBody):
-            return dialect.read(body, self.address)
-        reducer = dialect.reducer()
-        for payload in payloads:
-            if isinstance(payload, ErrorEvent):
-                raise ErrorReply(read_error(payload))
-            reducer.feed(payload)
-            if reducer.ended:
-                break
-        return reducer.finish(self.address)
+        for payload in (*events.feed(await self._transport.fetch(call)), *events.end()):
+            yield payload
 
-    async def _stream(
-        self, call: HttpCall, dialect: Dialect, key: str, on_signal: OnSignal
+    async def _read(
+        self,
+        payloads: AsyncGenerator[bytes, None],
+        dialect: Dialect,
+        key: str,
+        on_signal: OnSignal | None,
     ) -> Reply:
         reducer, detector = dialect.reducer(), LoopDetector()
         texts: list[str] = []
         try:
-            async with aclosing(self._transport.stream(call)) as payloads:
+            async with aclosing(payloads):
                 async for payload in payloads:
                     if isinstance(payload, UnstreamedBody):
                         reply = dialect.read(payload, self.address)
-                        on_signal(TextArrived(key, reply.text))
+                        if on_signal:
+                            on_signal(TextArrived(key, reply.text))
                         return reply
                     if isinstance(payload, ErrorEvent):
                         raise ErrorReply(read_error(payload))
-                    if text := reducer.feed(payload):
+                    text = reducer.feed(payload)
+                    if text and on_signal:
                         texts.append(text)
                         on_signal(TextArrived(key, text))
                         if detector.feed(text):
@@ -275,7 +268,3 @@ class WireModel:
             headers=self._headers,
             body=encoded,
         )
-
-
-def _ignore(_: Signal) -> None:
-    """Ignores the signals of a streamed reply."""

@@ -22,15 +22,7 @@ from autoreason.models.dialects import (
 from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.providers import Quirks, Secret
 
-_LEVELS = {
-    "none": "MINIMAL",
-    "minimal": "MINIMAL",
-    "low": "LOW",
-    "medium": "MEDIUM",
-    "high": "HIGH",
-    "xhigh": "HIGH",
-    "max": "HIGH",
-}
+_LEVELS = {"none": "MINIMAL", "minimal": "MINIMAL", "low": "LOW", "medium": "MEDIUM"}
 _BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 8192}
 _LARGEST_BUDGET = 24_576
 
@@ -76,7 +68,7 @@ def _thinking(effort: Effort, model: str) -> dict[str, Any]:
     """A level; the generation before levels has a number of tokens."""
     if "gemini-2.5" in model:
         return {"thinkingBudget": _BUDGETS.get(effort, _LARGEST_BUDGET)}
-    return {"thinkingLevel": _LEVELS[effort]}
+    return {"thinkingLevel": _LEVELS.get(effort, "HIGH")}
 
 
 class _Part(Struct):
