@@ -21,28 +21,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
 
 def test_every_provider_is_listed_under_its_name_and_complete() -> None:
-    assert list(PROVIDERS) == [
-        "openai",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "openrouter",
-        "groq",
-        "together",
-        "mistral",
-        "deepseek",
-        "xai",
-        "cerebras",
-        "fireworks",
-        "moonshot",
-        "zai",
-        "nebius",
-        "huggingface",
-        "ollama",
-        "vllm",
-        "lmstudio",
-        "llamacpp",
-    ]
     for name, provider in PROVIDERS.items():
         assert provider.name == name
         assert provider.key_variables
@@ -52,6 +30,8 @@ def test_every_provider_is_listed_under_its_name_and_complete() -> None:
         assert provider.base_url.startswith("http://127." if provider.local else "https://")
         assert 1 <= provider.concurrency <= 16
         assert find_dialect(provider.dialect).models_path
+    # Google's own client prefers it, too.
+    assert PROVIDERS["gemini"].key_variables[0] == "GOOGLE_API_KEY"
 
 
 @pytest.mark.parametrize(
@@ -96,19 +76,21 @@ def test_the_environment_can_name_the_address(
     assert PROVIDERS[name].base("http://other:2/v1") == "http://other:2/v1"
 
 
-@pytest.mark.parametrize("given", ["http://h/v1?key=secret", "http://h/v1#secret"])
-def test_an_address_with_a_query_is_refused_and_not_repeated(given: str) -> None:
-    with pytest.raises(InvalidInput, match="without a user, a password or a query") as refused:
-        PROVIDERS["openai"].base(given)
-    assert "secret" not in str(refused.value)
-
-
 @pytest.mark.parametrize(
-    "given", ["ftp://h/v1", "http://", "http://h:port/v1", "http://h:99999/v1"]
+    "given",
+    [
+        *("ftp://h/v1", "http://", "http://h:port/v1", "http://h:99999/v1", "http://[::1"),
+        *("http://h/v1?key=secret", "http://h/v1#secret", "http://bob:secret@host/v1"),
+        *("https://secret@host", "bob:secret@host:80", "http://bob:secret@[::1"),
+        *("http://bob:sec/secret@host", "http://bob:secret@"),
+    ],
 )
-def test_an_address_that_cannot_be_one_is_refused(given: str) -> None:
-    with pytest.raises(InvalidInput, match="the address for openai must read like"):
+def test_an_address_that_cannot_be_used_is_refused_and_not_repeated(given: str) -> None:
+    with pytest.raises(
+        InvalidInput, match="address for openai must read .* OPENAI_API_KEY"
+    ) as found:
         PROVIDERS["openai"].base(given)
+    assert "secret" not in str(found.value)
 
 
 def test_openai_has_its_own_names_only_at_its_own_address() -> None:
@@ -153,28 +135,6 @@ def test_a_server_we_do_not_know_speaks_openais_format() -> None:
     assert provider.base("http://h:1/v1") == "http://h:1/v1"
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        "http://bob:secret@host/v1",
-        "https://secret@host",
-        "bob:secret@host:80",
-        "http://bob:secret@[::1",
-        "http://bob:sec/secret@host",
-        "http://bob:secret@",
-    ],
-)
-def test_credentials_in_an_address_are_refused_and_not_repeated(given: str) -> None:
-    with pytest.raises(InvalidInput, match="OPENAI_API_KEY or the key file") as raised:
-        PROVIDERS["openai"].base(given)
-    assert "secret" not in str(raised.value)
-
-
-def test_an_address_that_cannot_be_taken_apart_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="the address for openai must read like"):
-        PROVIDERS["openai"].base("http://[::1")
-
-
 def test_the_page_on_models_has_the_same_table() -> None:
     rows = [
         line.split(" | ") for line in PAGE.read_text("utf-8").splitlines() if "/…` | http" in line
@@ -214,6 +174,7 @@ def found(needed: bool = True) -> str | None:
 
 
 def test_the_first_variable_that_is_set_gives_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('ACME_API_KEY = "from-file"\n')
     monkeypatch.setenv("ACME_TOKEN", "second")
     assert found() == "second"
     monkeypatch.setenv("ACME_API_KEY", " first \n")
@@ -222,14 +183,9 @@ def test_the_first_variable_that_is_set_gives_the_key(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("name", ["ACME_API_KEY", "ACME_TOKEN", "acme"])
 def test_the_key_file_knows_variables_and_providers(name: str) -> None:
-    write(f'{name} = "from-file"\nother = "no"\n')
+    assert found(needed=False) is None
+    write(f'\ufeff{name} = "from-file"\nother = "no"\n')
     assert found() == "from-file"
-
-
-def test_the_environment_comes_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    write('ACME_API_KEY = "from-file"\n')
-    monkeypatch.setenv("ACME_API_KEY", "from-environment")
-    assert found() == "from-environment"
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
@@ -244,10 +200,6 @@ def test_a_missing_key_names_the_variable_and_the_file() -> None:
         found()
     assert "ACME_API_KEY" in str(caught.value)
     assert str(key_file()) in str(caught.value)
-
-
-def test_a_key_that_is_not_needed_may_be_missing() -> None:
-    assert found(needed=False) is None
 
 
 def test_a_damaged_key_file_is_not_quoted() -> None:
@@ -304,11 +256,6 @@ def test_a_line_of_the_key_file_that_is_no_key_is_not_quoted(value: str) -> None
     assert "secret" not in str(caught.value)
 
 
-def test_a_key_file_may_begin_with_a_byte_order_mark() -> None:
-    write('\ufeffacme = "from-file"\n')
-    assert found() == "from-file"
-
-
 def test_a_configuration_folder_that_is_a_file_is_one_clear_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,13 +263,3 @@ def test_a_configuration_folder_that_is_a_file_is_one_clear_sentence(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
     with pytest.raises(InvalidInput, match="cannot be read: Not a directory"):
         found()
-
-
-def test_of_googles_two_variables_the_one_its_own_client_prefers_is_taken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("GEMINI_API_KEY", "second")
-    monkeypatch.setenv("GOOGLE_API_KEY", "first")
-    key = find_key("gemini", PROVIDERS["gemini"].key_variables, needed=True)
-    assert key is not None
-    assert key.reveal() == "first"
