@@ -87,7 +87,7 @@ def test_the_environment_can_name_the_address(
 )
 def test_an_address_that_cannot_be_used_is_refused_and_not_repeated(given: str) -> None:
     with pytest.raises(
-        InvalidInput, match="address for openai must read .* OPENAI_API_KEY"
+        InvalidInput, match=r"address for openai must read .* OPENAI_API_KEY"
     ) as found:
         PROVIDERS["openai"].base(given)
     assert "secret" not in str(found.value)
