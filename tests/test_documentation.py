@@ -42,7 +42,7 @@ from autoreason.programs.exclusions import Exclusion
 from autoreason.programs.problems.sets import BrokenRecord, Share
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
-from autoreason.prompts.variables import VARIABLES
+from autoreason.prompts.overrides import VARIABLES
 from autoreason.run.dry_run import DryRun
 from autoreason.run.refine import refine_async
 from autoreason.run.replay import replay_async

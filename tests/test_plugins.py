@@ -19,7 +19,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, PassDecided
 from autoreason.models.doubles import EchoModel
-from autoreason.models.open import open_model
+from autoreason.models.pool import open_model
 from autoreason.prompts import built_in
 from autoreason.run.preflight import check
 from autoreason.settings import Models, provider_of, providers_of

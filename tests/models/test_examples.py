@@ -11,7 +11,7 @@ import pytest
 
 from autoreason.cli.group import cli
 from autoreason.models import examples, prices
-from autoreason.models.open import open_model
+from autoreason.models.pool import open_model
 from autoreason.models.providers import PROVIDERS
 
 ROOT = Path(__file__).parents[2]

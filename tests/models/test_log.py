@@ -14,13 +14,10 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Reply, Request
-from autoreason.models.circuit_breaker import CircuitBreaker
-from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.doubles import ScriptedModel
-from autoreason.models.log import redact_url
+from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel, RetryPolicy
 from autoreason.models.pool import ModelPool
-from autoreason.models.retry import RetryPolicy
-from autoreason.models.stack import stack
+from autoreason.models.transport import redact_url
 from autoreason.run.refine import refine_async
 
 __all__ = ["provider"]
@@ -99,7 +96,7 @@ async def test_what_is_given_up_and_why_is_reported(caplog: pytest.LogCaptureFix
     breaker = CircuitBreaker("acme", max_failures=2, span=1, clock=lambda: float(next(times)))
 
     async def ask() -> Reply:
-        layered = stack(
+        layered = RetryingModel(
             model,
             limiter=ConcurrencyLimiter(2),
             breaker=breaker,

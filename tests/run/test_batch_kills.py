@@ -20,8 +20,7 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models import batch
-from autoreason.models.batch_interface import AnthropicBatches, OpenAIBatches
-from autoreason.models.batch_log import BatchNote
+from autoreason.models.batch_interface import AnthropicBatches, BatchNote, OpenAIBatches
 from autoreason.run.lab import lab_async
 from autoreason.run.replay import replay_async
 from autoreason.run.resume import resume_async

@@ -35,10 +35,8 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.journal import Journal
-from autoreason.models.circuit_breaker import CircuitBreaker
-from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.models.stack import stack
+from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
 from autoreason.prompts import PromptSet
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
@@ -304,7 +302,7 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
 ) -> None:
     switch = StopSwitch()
     down = ScriptedModel(lambda _: CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119))
-    patient = stack(down, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
+    patient = RetryingModel(down, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
 
     def hear(signal: Signal) -> None:
         if isinstance(signal, CallRetried):
@@ -325,7 +323,9 @@ async def test_a_stop_ends_such_a_wait_without_a_listener(journal: Journal, plac
         return CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119)
 
     down = scripted({"judge": balk})
-    patient = stack(down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted"))
+    patient = RetryingModel(
+        down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted")
+    )
     started = time.monotonic()
     result = await start_run(journal, patient, switch=switch)
     assert result.status == "stopped"
@@ -339,7 +339,7 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
         switch.stop()
         return "Too late to stop this one."
 
-    slow = stack(
+    slow = RetryingModel(
         scripted({"author": stop}, latency=1.2),
         limiter=ConcurrencyLimiter(),
         breaker=CircuitBreaker("scripted"),

@@ -18,7 +18,7 @@ from tests.run.suites import SMALL, run_suite
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
-from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.layers import ConcurrencyLimiter
 from autoreason.run import cell_workers
 from autoreason.run.call_gate import CallGate
 from autoreason.run.cell_messages import read_from_worker

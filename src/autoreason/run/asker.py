@@ -35,9 +35,10 @@ from autoreason.exchange import (
 )
 from autoreason.journal import CommandKind, Journal
 from autoreason.keys import Key
-from autoreason.models.batch_log import BatchLog, BatchNote
+from autoreason.models.batch import BatchLog
+from autoreason.models.batch_interface import BatchNote
 from autoreason.models.budget import BudgetTracker, CostBound
-from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
+from autoreason.models.layers import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.report.numbers import count

@@ -19,7 +19,6 @@ from autoreason.exchange import Query, Request, Role
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plans
 from autoreason.jobs.runner import build_job, plan_calls, run_job
-from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.reasoning import reasoning_tokens_for
@@ -344,7 +343,7 @@ def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | Non
 
 
 def _price(address: str, size: tuple[int, int], *, batch: bool) -> Decimal | None:
-    price: Rates | None = rates(address, batch=batch)
-    if price is None or price.input is None or price.output is None:
+    price = rates(address, batch=batch)
+    if price is None:
         return None
     return (size[0] * price.input + size[1] * price.output) / _MILLION

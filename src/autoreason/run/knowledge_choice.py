@@ -19,8 +19,7 @@ from autoreason.knowledge_records import (
     ShownRecord,
     WhenTested,
 )
-from autoreason.models.open import Destination, destination
-from autoreason.models.pool import ModelPool
+from autoreason.models.pool import Destination, ModelPool, destination
 from autoreason.report.numbers import count
 from autoreason.run.parameters import JournalPlace
 from autoreason.run.record import use_journal

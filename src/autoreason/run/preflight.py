@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.jobs.runner import check_job, user_code_errors
 from autoreason.models.budget import require_prices
-from autoreason.models.open import require_batches
-from autoreason.models.pool import ModelPool
+from autoreason.models.pool import ModelPool, require_batches
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet
 from autoreason.run.estimate import first_requests, unseen_tokens

@@ -17,7 +17,7 @@ from autoreason.jobs.job import Job
 from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import RecordedAnswer, RecordedReply
 from autoreason.keys import Key
-from autoreason.models.batch_log import BatchNote
+from autoreason.models.batch_interface import BatchNote
 from autoreason.plugins import is_in_file, short
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class

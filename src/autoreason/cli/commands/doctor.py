@@ -221,8 +221,7 @@ def _records(url: str) -> Iterator[Finding]:
 
 
 def _keys() -> Iterator[Finding]:
-    from autoreason.models.api_keys import find_key
-    from autoreason.models.providers import PROVIDERS
+    from autoreason.models.providers import PROVIDERS, find_key
 
     found = []
     try:

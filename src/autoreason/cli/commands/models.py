@@ -12,9 +12,9 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
-    from autoreason.models.open import Check
     from autoreason.models.pool import ModelPool
     from autoreason.models.providers import Provider
+    from autoreason.models.wire import Check
 
 
 class Models(HelpfulGroup):
@@ -113,7 +113,7 @@ def pull(model: str, sha256: str) -> None:
       autoreason run brief.md -m local/qwen2.5-coder-1.5b
     """
     from autoreason.cli.embedded import pull_weights
-    from autoreason.models.catalog import model_file
+    from autoreason.models.weights import model_file
 
     pull_weights(model_file(model, sha256))
 
@@ -123,8 +123,7 @@ def _list(as_json: bool) -> None:
     from autoreason.cli.embedded import weights_state
     from autoreason.cli.views.console import stdout_console
     from autoreason.cli.views.outcome import print_json
-    from autoreason.models.api_keys import key_file
-    from autoreason.models.providers import PROVIDERS
+    from autoreason.models.providers import PROVIDERS, key_file
     from autoreason.paths import config_file
     from autoreason.report.layout import wrap
     from autoreason.settings import DEFAULT_MODEL
@@ -187,7 +186,7 @@ _LEAST_SERVER = 32
 
 def _key(provider: Provider) -> dict[str, str]:
     """Whether there is a key, never which."""
-    from autoreason.models.api_keys import find_key
+    from autoreason.models.providers import find_key
 
     names = " or ".join(provider.key_variables)
     try:

@@ -107,7 +107,7 @@ def export(folder: Path, force: bool, **which: bool) -> None:
 
 def _variables(source: str) -> list[dict[str, Any]]:
     from autoreason.prompts import takes
-    from autoreason.prompts.variables import VARIABLES
+    from autoreason.prompts.overrides import VARIABLES
 
     taken = takes(source)
     required = {name.partition(".")[0] for name in taken.required}

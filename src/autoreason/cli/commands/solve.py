@@ -150,7 +150,7 @@ def _start(
     values: dict[str, Any],
 ) -> int:
     from autoreason.cli.runner import start_run
-    from autoreason.models.open import warm_up
+    from autoreason.models.pool import warm_up
 
     notes: list[str] = []
 
