@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from autoreason.cli.commands.watch import _look
 from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
-from autoreason.cli.commands.watch import _look
 from autoreason.cli.runner import recorded_live
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.view import View

@@ -152,7 +152,7 @@ def _path_of(address: str) -> Path:
         return pulled
     if name == address or not name.endswith(".gguf"):
         raise InvalidInput(
-            f"there is no local model {address!r}; it is {EMBEDDED}, another of `autoreason models list`, "
+            f"there is no local model {address!r}; it is {EMBEDDED}, another of `autoreason models`, "
             "or local/PATH.gguf for a model file of your own"
         )
     path = Path(name).expanduser()

@@ -23,7 +23,7 @@ from autoreason.models.providers import PROVIDERS, Provider, custom
 from autoreason.models.transport import HttpCall, Transport
 from autoreason.models.user_model import UserModel
 from autoreason.models.wire import WireModel
-from autoreason.plugins import describe, installed, is_in_file, load
+from autoreason.plugins import describe, is_own, load
 from autoreason.settings import INSIDE, THROUGH_LITELLM, provider_of, providers_of
 
 _OWN_WITHOUT_NAME = re.compile(r".*\.py:[^\W\d]\w*")
@@ -68,7 +68,7 @@ def open_model(
         from autoreason.models.litellm import LiteLLMModel
 
         return LiteLLMModel(address)
-    if _is_own(name, base_url):
+    if is_own(name):
         return _open_own(name, address)
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
@@ -114,7 +114,7 @@ def destination(
     name, model = _parts(address)
     if name in INSIDE:
         return None
-    if name in THROUGH_LITELLM or _is_own(name, base_url):
+    if name in THROUGH_LITELLM or is_own(name):
         return Destination(name)
     try:
         provider = _provider(name, address, base_url)
@@ -131,14 +131,8 @@ def destination(
     return Destination(f"the server at {urlsplit(base).netloc}", may_be_local=is_loopback(base))
 
 
-def _is_own(name: str, base_url: str | None) -> bool:
-    """Whether a provider is code that the user brings."""
-    is_built_in = name in PROVIDERS or base_url
-    return is_in_file(name) or (not is_built_in and name in installed("models"))
-
-
 def _open_own(name: str, address: str) -> Model:
-    factory = load("models", name)
+    factory = load("model", name)
     if not callable(factory):
         raise InvalidInput(f"{name} opens no model; make it a class or a function of an address")
     try:
@@ -201,7 +195,7 @@ async def check(
 ) -> Check:
     """Whether a model can be reached, takes our key and exists, and its server batches; asks it nothing."""
     name, model = _parts(address)
-    if name in INSIDE or name in THROUGH_LITELLM or _is_own(name, base_url):
+    if name in INSIDE or name in THROUGH_LITELLM or is_own(name):
         return Check(address=address)
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
