@@ -20,7 +20,7 @@ class FieldDoc(NamedTuple):
     """In Markdown; empty where there is none."""
     default: Any
     """None where there is none."""
-    span: tuple[float, float] | None
+    span: tuple[Any, Any] | None
     """The least and the most that it may be."""
 
     @property

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autoreason.cli.fields import LIMITS, Duration, parameter_type, show_value
 from autoreason.cli.help import GroupedOption
-from autoreason.cli.shared import FILE
+from autoreason.cli.shared import FILE as FILE
 from autoreason.contract import Contract
 from autoreason.field_docs import read_docs
 from autoreason.settings import (

@@ -58,14 +58,15 @@ def _follow(book: Journal, run: str, view: View) -> None:
             last_read = time.monotonic()
             # Asked first: what was written until then is seen by the reading that follows.
             locked = book.lock_owner(run) is not None
-            seen = _read(book, run, view, times, seen)
+            seen = read_new(book, run, view, times, seen)
             if not locked or view.live.story.status != "running":
                 return
         view.refresh()
         time.sleep(min(view.period, _READ_EVERY))
 
 
-def _read(book: Journal, run: str, view: View, times: WorkingTime, seen: int) -> int:
+def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int) -> int:
+    """Show what was recorded since `seen`, and what is under way; return the last that was seen."""
     live = view.live
     for seq, at, event in book.events(run, seen):
         live.event_time = times.until(at)
