@@ -13,7 +13,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgra
 	--allow-unsafe --strip-extras --no-emit-options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage bytecode machine lint format bench docs dist lock prices clean
+.PHONY: help demo test coverage bytecode machine lint format size bench docs dist lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ lint: $(READY) ## Check format, lint and types
 format: $(READY) ## Format the code and apply the safe fixes
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+size: ## Print how large every room is beside what it may be
+	@$(PYTHON) tools/size.py
 
 bench: $(READY) ## Run the benchmarks
 	@$(BIN)/python -m benchmarks

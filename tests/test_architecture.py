@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tools.size import Size, measure
 
 ROOT = Path(__file__).parents[1]
 HOUSE = ROOT / "src" / "autoreason"
@@ -467,3 +468,8 @@ def test_errors_of_the_library_name_parameters_and_leave_flags_to_the_command_li
         ]
         for each in constants:
             assert not re.search(r"(?<![\w-])--[a-z]", str(each.value)), f"{path}:{each.lineno}"
+
+
+@pytest.mark.parametrize("size", measure()[:5], ids=lambda size: size.name)
+def test_the_house_is_no_larger_than_it_may_be(size: Size) -> None:
+    assert size.now <= size.limit

@@ -156,21 +156,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         "Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is "
         "given stands alone.",
     ] = 1
-    max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS), "The most drafts written for that."] = 1
+    max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS), "The most drafts written for that."] = (
+        MAX_DRAFTS
+    )
     rivals: Annotated[
-        bool,
-        "Whether a fresh draft opposes A where the critique brings no challenger; False in records that do not say.",
-    ] = False
-    strict_length: Annotated[
-        bool,
-        "Whether a text that breaks as many limits as A may be no further from the limits of length; False in "
-        "records that do not say.",
-    ] = False
-    strict_echo: Annotated[
-        bool,
-        "Whether to repeat a sentence about the contract is to repeat the request, and keeps no limit; False in "
-        "records that do not say.",
-    ] = False
+        bool, "Whether a fresh draft opposes A where the critique brings no challenger."
+    ] = True
     candidates: Annotated[
         Candidates,
         "Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not "
@@ -273,9 +264,6 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(ge=0, le=MAX_JUDGES),
         "Fresh judges who compare the delivered text with the first draft; with 0 nothing can be claimed.",
     ] = 9
-    max_inconclusive: Annotated[
-        int, Meta(ge=1, le=MAX_PASSES), "Inconclusive passes in a row that end the run as failed."
-    ] = 2
 
     max_tokens: Annotated[
         int,
@@ -441,14 +429,9 @@ def _check_ranges(values: Mapping[str, Any]) -> None:
             raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {high}")
 
 
-ROBUST: dict[str, Any] = {
-    "max_drafts": MAX_DRAFTS,
-    "rivals": True,
-    "strict_length": True,
-    "strict_echo": True,
-}
-"""What new runs set in addition to the defaults, which are those of older records."""
 PAPER: dict[str, Any] = {
+    "max_drafts": 1,
+    "rivals": False,
     "k": 2,
     "extra_judges": 0,
     "early_stop": False,
@@ -457,8 +440,6 @@ PAPER: dict[str, Any] = {
     "playoff": 0,
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
-    "strict_length": True,
-    "strict_echo": True,
 }
 """Where the published procedure differs from our defaults. The safety rules apply to both."""
 
@@ -497,7 +478,7 @@ def make_settings(
     models: Models, seed: int, protocol: Protocol = "robust", **changes: Any
 ) -> Settings:
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
-    base = PAPER if protocol == "paper" else ROBUST
+    base = PAPER if protocol == "paper" else {}
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
     if chosen.get("single_judge"):
         chosen = single_judge_changes(chosen)
@@ -524,10 +505,9 @@ def make_settings(
 
 def describe_default(name: str, show: Callable[[Any], str]) -> str:
     """The default of a setting, and where the paper or the embedded model has another."""
-    default = read_docs(Settings)[name].default
-    usual = ROBUST.get(name, default)
+    usual = read_docs(Settings)[name].default
     others = {
-        "paper": PAPER.get(name, default),
+        "paper": PAPER.get(name, usual),
         DEFAULT_MODEL: FOR_THE_EMBEDDED_MODEL.get(name, usual),
     }
     differing = (f"{who}: {show(value)}" for who, value in others.items() if value != usual)

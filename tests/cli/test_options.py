@@ -17,7 +17,6 @@ from autoreason.contract import Contract
 from autoreason.exchange import Effort
 from autoreason.settings import (
     PANEL_JUDGES,
-    ROBUST,
     ROLE_MODELS,
     Budget,
     Models,
@@ -69,7 +68,7 @@ def test_help_names_the_defaults_of_a_new_run(protocol: Any) -> None:
         if value is None or value == {} or (value is False and name in options_of("run")):
             continue
         text = repr(">".join(value)) if isinstance(value, tuple) else str(value)
-        usual = text == str(ROBUST.get(name, getattr(make_settings(settings.models, 1), name)))
+        usual = text == str(getattr(make_settings(settings.models, 1), name))
         text = text.lower() if isinstance(value, bool) else text
         where = f"[default: {text}" if protocol == "robust" or usual else f"paper: {text}"
         assert where in shown[name], name

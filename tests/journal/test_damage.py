@@ -65,7 +65,7 @@ def a_missing_table(path: Path) -> None:
     connection.close()
 
 
-def a_newer_schema(path: Path) -> None:
+def another_version(path: Path) -> None:
     a_journal(path)
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
@@ -91,8 +91,8 @@ def a_broken_schema(path: Path) -> None:
         (other_tables, "has no journal tables; name another"),
         (a_missing_table, "has no journal tables; name another"),
         (
-            a_newer_schema,
-            "was written by a newer autoreason (schema 99, this one knows 4); upgrade",
+            another_version,
+            "was written by another version of autoreason (record 99, this one reads 1); use that version or name",
         ),
         (a_broken_schema, "is damaged ("),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import lzma
 import random
 import sqlite3
 from contextlib import closing, suppress
@@ -18,7 +17,6 @@ from autoreason.journal import Journal, maintenance, shared_texts
 from autoreason.journal.location import locate
 
 RUN = "20261115-amber-fox"
-OLDER = Path(__file__).parent / "recorded" / "schema-1.db.xz"
 LONG = "Write about tides and boats. " * 300
 
 
@@ -159,22 +157,6 @@ def test_space_that_only_a_deleted_run_used_is_freed(url: str) -> None:
     with Journal.open(url, create=False) as journal:
         assert (journal.replies("two"), journal.events("two")) == before
         assert maintenance.check(journal, quietly) == []
-
-
-def test_an_older_journal_becomes_smaller_and_says_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    path.write_bytes(lzma.decompress(OLDER.read_bytes()))
-    with Journal.open(str(path), create=False) as journal:
-        before = {
-            run.id: (journal.replies(run.id), journal.events(run.id)) for run in journal.runs()
-        }
-    size = path.stat().st_size
-    maintenance.compact(path, quietly)
-    assert path.stat().st_size < size
-    with Journal.open(str(path), create=False) as journal:
-        assert before == {
-            run.id: (journal.replies(run.id), journal.events(run.id)) for run in journal.runs()
-        }
 
 
 def test_a_suite_with_a_live_cell_loses_nothing(url: str) -> None:

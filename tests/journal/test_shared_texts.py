@@ -44,9 +44,8 @@ VALUES = st.recursive(
 def a_shelf() -> JournalConnection:
     """Somewhere to store pieces."""
     connection = sqlite3.connect(":memory:", factory=JournalConnection)
-    for migration in sql.MIGRATIONS:
-        for statement in migration:
-            connection.execute(statement)
+    for statement in sql.SCHEMA:
+        connection.execute(statement)
     return connection
 
 

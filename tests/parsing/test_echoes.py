@@ -15,7 +15,6 @@ from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, DraftReady
 from autoreason.parsing.echoes import find_echo, find_sentences
 from autoreason.prompts import PromptSet, built_in
-from autoreason.settings import Models, Settings
 from autoreason.task import read_task
 
 PROMPTS = built_in().with_small()
@@ -189,16 +188,3 @@ async def test_a_text_that_repeats_it_to_the_end_is_not_said_to_keep_its_contrac
     delivered = (await play(script, **given)).delivered
     assert delivered
     assert [each.rule for each in delivered.violations] == ["echo"]
-
-
-async def test_records_that_do_not_say_so_keep_what_they_were_decided_by() -> None:
-    given: dict[str, Any] = {
-        "contract": Contract(must_include=("/(?i)breakfast/",)),
-        "passes": 1,
-        "max_drafts": 1,
-    }
-    played = await play({"author": COMPLAINT}, strict_echo=False, rivals=False, **given)
-    (ready,) = played.of(DraftReady)
-    assert (ready.text, ready.violations) == (COMPLAINT, ())
-    assert len(played.asked("author")) == 1
-    assert Settings(models=Models.everywhere("scripted/x"), seed=1).strict_echo is False

@@ -91,8 +91,8 @@ def test_a_text_with_fences_stays_inside_its_fence() -> None:
 def test_programs_get_the_fields_they_always_got_and_the_conclusion() -> None:
     fields = result().to_dict()
     assert list(fields) == [
-        *("conclusion", "run", "status", "reason", "text", "origin", "passes"),
-        *("calls", "tokens", "cost", "seed", "evidence", "violations"),
+        *("conclusion", "run", "status", "ended_by", "reason", "text", "origin"),
+        *("passes", "calls", "tokens", "cost", "seed", "evidence", "violations"),
     ]
 
 

@@ -102,7 +102,7 @@ async def test_an_author_who_refuses_says_nothing_about_the_incumbent_without_th
     None
 ):
     refused = Reply(outcome=Outcome.REFUSED, text="", model="x")
-    played = await once("without B", script={"reviser": refused}, max_inconclusive=3, passes=1)
+    played = await once("without B", script={"reviser": refused}, passes=1)
     assert [each.outcome for each in played.of(PassDecided)] == ["inconclusive"]
 
 

@@ -1,4 +1,4 @@
-"""How events, requests and replies are encoded, and how older ones are decoded."""
+"""How events, requests and replies are encoded and decoded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any, get_args
 
 import msgspec
 
-from autoreason.errors import InvalidInput, JournalError, plainly
-from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
+from autoreason.errors import InvalidInput, plainly
+from autoreason.events import AnyEvent, CoreEvent, PartEvent
 from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
 from autoreason.journal.connections import PackedJson
-from autoreason.journal.migrations import STEPS, Step, upgrade_answer
 from autoreason.journal.rows import RecordedAnswer, escape, now
 from autoreason.journal.shared_texts import pack, pack_value
 from autoreason.task import Work
@@ -49,7 +48,7 @@ def write_text(text: str) -> str:
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
     """An event as `sql.INSERT_EVENT` takes it."""
-    return (run, seq, type(event).__name__, EVENTS_VERSION, now(), _write_packed(event))
+    return (run, seq, type(event).__name__, now(), _write_packed(event))
 
 
 def _write_packed(value: Any) -> str | PackedJson:
@@ -61,25 +60,9 @@ def _write_packed(value: Any) -> str | PackedJson:
 def check_event(event: AnyEvent) -> None:
     """Refuse an event that could not be read again, because a caller gave a value of another type."""
     try:
-        _decode(write(event))
+        read_event(write(event))
     except (msgspec.ValidationError, TypeError) as error:
         raise InvalidInput(f"{plainly(error)}; change it") from None
-
-
-def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> AnyEvent:
-    """An event as it is understood today, whatever version wrote it."""
-    newest = len(steps) + 1
-    if version == newest:
-        return _decode(payload)
-    if version > newest:
-        raise JournalError(
-            f"an event was written by a newer autoreason (version {version}, this one knows"
-            f" {newest}); upgrade autoreason"
-        )
-    fields = msgspec.json.decode(payload)
-    for step in steps[version - 1 :]:
-        fields = step(fields)
-    return _decode(_encoder.encode(fields))
 
 
 class _Tag(msgspec.Struct):
@@ -95,11 +78,12 @@ class _Part(msgspec.Struct):
     event: msgspec.Raw
 
 
-def _decode(payload: str | bytes | msgspec.Raw) -> AnyEvent:
+def read_event(payload: str | msgspec.Raw) -> AnyEvent:
+    """An event as it was recorded."""
     name = _tag_decoder.decode(payload).type
     if name == PartEvent.__name__:
         part = _part_decoder.decode(payload)
-        return PartEvent(part=part.part, event=_decode(part.event))
+        return PartEvent(part=part.part, event=read_event(part.event))
     return _event_decoder(name).decode(payload)
 
 
@@ -160,7 +144,5 @@ def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
 
 
 def read_answer(kind: str, question: str, answer: str) -> RecordedAnswer:
-    """A recorded answer, whatever version wrote it."""
-    return RecordedAnswer(
-        *upgrade_answer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
-    )
+    """A recorded answer."""
+    return RecordedAnswer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from autoreason.errors import InvalidInput, JournalError, RecordDamaged, WritingFailed
+from autoreason.journal.sql import VERSION
 from autoreason.paths import Place
 
 NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
@@ -72,11 +73,11 @@ def closed_error(place: Place) -> JournalError:
     return JournalError(f"{place} was closed; open the journal again")
 
 
-def newer_error(place: Place, version: int, known: int) -> JournalError:
-    """The error for a journal of a later version."""
+def version_error(place: Place, version: int) -> JournalError:
+    """The error for a journal of another version."""
     return JournalError(
-        f"{place} was written by a newer autoreason (schema {version}, this one knows {known});"
-        f" upgrade autoreason or {NAME_ANOTHER}"
+        f"{place} was written by another version of autoreason (record {version}, this one reads"
+        f" {VERSION}); use that version or {NAME_ANOTHER}"
     )
 
 

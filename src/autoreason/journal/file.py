@@ -1,4 +1,4 @@
-"""The journal's file: creating, opening and migrating it."""
+"""The journal's file: creating and opening it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from autoreason.journal.error_messages import (
     NAME_ANOTHER,
     explain_disk_error,
     explain_sqlite_error,
-    newer_error,
     sqlite_errors,
+    version_error,
 )
 from autoreason.journal.location import locks_folder
 from autoreason.journal.locks import lock_file, make_folder
@@ -90,7 +90,7 @@ def _build(path: Path) -> None:
         for statement in sql.FOR_CREATION:
             connection.execute(statement)
         connection.execute(sql.SET_APPLICATION)
-        migrate(connection, path)
+        _create_tables(connection)
         connection.execute(sql.USE_WAL)
     to_disk(new)
     new.replace(path)
@@ -134,7 +134,6 @@ def open_for_writing(path: Path) -> JournalConnection:
     with sqlite_errors(path):
         connection = connect_checked(path)
         try:
-            migrate(connection, path)
             for statement in sql.FOR_WRITING:
                 connection.execute(statement)
             # Fail now where nothing can be written, not with the first reply.
@@ -146,27 +145,9 @@ def open_for_writing(path: Path) -> JournalConnection:
         return connection
 
 
-def migrate(
-    connection: sqlite3.Connection,
-    path: Path,
-    migrations: tuple[tuple[str, ...], ...] = sql.MIGRATIONS,
-) -> None:
-    """Bring an older schema up to date, all in one transaction."""
-    if _version(connection, path, len(migrations)) == len(migrations):
-        return
-    connection.execute(sql.BEGIN)
-    try:
-        # Another process may have done it while we waited for the lock.
-        version = _version(connection, path, len(migrations))
-        for migration in migrations[version:]:
-            for statement in migration:
-                connection.execute(statement)
-        connection.execute(sql.SET_VERSION.format(len(migrations)))
-        connection.execute(sql.COMMIT)
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute(sql.ROLLBACK)
-        raise
+def _create_tables(connection: sqlite3.Connection) -> None:
+    for statement in (*sql.SCHEMA, sql.SET_VERSION):
+        connection.execute(statement)
 
 
 def _connect(path: Path, how: str = "mode=rw") -> JournalConnection:
@@ -186,27 +167,22 @@ def connect_empty() -> JournalConnection:
     connection = sqlite3.connect(
         IN_MEMORY, isolation_level=None, check_same_thread=False, factory=JournalConnection
     )
-    migrate(connection, Path(IN_MEMORY))
+    _create_tables(connection)
     return connection
 
 
 def connect_checked(path: Path, how: str = "mode=rw") -> JournalConnection:
-    """A connection to a file that is a journal, without migrating it."""
+    """A connection to a file that is a journal of this version."""
     connection = _connect(path, how)
     try:
-        version = _version(connection, path, len(sql.MIGRATIONS))
-        expected = {name for name in sql.TABLES if sql.SINCE.get(name, 1) <= max(version, 1)}
+        (version,) = connection.execute(sql.GET_VERSION).fetchone()
+        if version not in (0, sql.VERSION):
+            raise version_error(path, version)
         # A journal appears complete, so a file without its tables was written by another program.
-        if not {name for (name,) in connection.execute(sql.TABLE_NAMES)} >= expected:
+        tables = {name for (name,) in connection.execute(sql.TABLE_NAMES)}
+        if not (version and tables >= set(sql.TABLES)):
             raise JournalError(f"{path} has no journal tables; {NAME_ANOTHER}")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _version(connection: sqlite3.Connection, path: Path, known: int) -> int:
-    (version,) = connection.execute(sql.GET_VERSION).fetchone()
-    if version > known:
-        raise newer_error(path, version, known)
-    return int(version)

@@ -200,7 +200,7 @@ class Journal:
     def _only_event(self, statement: str, run: str) -> AnyEvent | None:
         rows = self._read_texts(statement, run)
         with journal_errors(self._store, run):
-            events = [codec.read_event(payload, version) for version, payload in rows]
+            events = [codec.read_event(payload) for (payload,) in rows]
         return events[0] if events else None
 
     def delete_run(self, run: str) -> None:
@@ -358,8 +358,8 @@ class Journal:
         rows = self._read_texts(statement, run, after)
         with journal_errors(self._store, run):
             return [
-                RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
-                for seq, at, version, payload in rows
+                RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload))
+                for seq, at, payload in rows
             ]
 
     def story(self, run: str) -> Story:

@@ -164,8 +164,6 @@ def compact(place: Place, on_progress: OnProgress) -> tuple[int, int]:
         refuse_live(journal)
     before = store.size()
     with journal_errors(store), closing(store.open_writer(alone=True)) as connection:
-        for table in store.older:
-            _store_once(connection, table, on_progress)
         _drop_orphans(connection, on_progress)
         on_progress("rewriting the file", 0, 1)
         connection.shrink()
@@ -179,18 +177,6 @@ def refuse_live(journal: Journal) -> None:
         raise RunLocked(
             f"{live[0]} is live; wait for it, or end it with `autoreason tell {live[0]} stop`"
         )
-
-
-def _store_once(connection: Connection, table: sql.PackedTable, on_progress: OnProgress) -> None:
-    """Replace the long texts of older rows by references to pieces."""
-    rows = [row for (row,) in connection.execute(table.whole)]
-    for done in range(0, len(rows), _BATCH):
-        on_progress(f"older {table.name}", done, len(rows))
-        with connection.transaction():
-            for row in rows[done : done + _BATCH]:
-                (texts,) = connection.execute(table.read, (row,)).fetchall()
-                packed = [pack(text) for text in texts]
-                connection.execute(table.write, (*map(connection.put, packed), row))
 
 
 def pack(json: str) -> PackedJson | str:
@@ -207,8 +193,8 @@ def _drop_orphans(connection: Connection, on_progress: OnProgress) -> None:
     with connection.transaction():
         needed = {
             number
-            for table in sql.PACKED_TABLES
-            for row in connection.stream(table.all)
+            for statement in sql.PACKED
+            for row in connection.stream(statement)
             for text in row
             for number in shared_texts.references_in(text)
         }

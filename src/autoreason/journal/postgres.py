@@ -13,7 +13,7 @@ from autoreason.errors import AutoreasonError, JournalError, RunLocked
 from autoreason.journal import location, locks
 from autoreason.journal import postgres_sql as sql
 from autoreason.journal.connections import Change, Connection
-from autoreason.journal.error_messages import NAME_ANOTHER, driver_errors, newer_error
+from autoreason.journal.error_messages import NAME_ANOTHER, driver_errors, version_error
 from autoreason.journal.postgres_connection import (
     DriverError,
     PostgresConnection,
@@ -22,6 +22,7 @@ from autoreason.journal.postgres_connection import (
 )
 from autoreason.journal.reader import Reader
 from autoreason.journal.run_names import check_name
+from autoreason.journal.sql import VERSION
 from autoreason.journal.store import Commit, Read, Sleep, Source
 from autoreason.paths import ServerUrl
 
@@ -35,7 +36,7 @@ def _lock_key(name: str) -> int:
 
 
 # No run can have these names.
-_MIGRATING = _lock_key("autoreason: migrating")
+_CREATING = _lock_key("autoreason: creating")
 _WRITING = _lock_key("autoreason: writing")
 
 
@@ -43,7 +44,6 @@ class PostgresStore:
     """A database of PostgreSQL."""
 
     Error = DriverError
-    older = ()
 
     def __init__(self, place: ServerUrl) -> None:
         self.place = place
@@ -63,7 +63,16 @@ class PostgresStore:
     def create(self) -> None:
         """Create an empty journal where there is none, in one transaction."""
         with self._errors(), self._connected() as connection:
-            self._migrate(connection)
+            if self._find(connection):
+                return
+            with connection.transaction():
+                connection.send(sql.CREATING, (_CREATING,))
+                # Another process may have done it while we waited for the lock.
+                ((exists, schema, _),) = connection.send(sql.FIND).fetchall()
+                if not schema:
+                    connection.send(sql.CREATE_SCHEMA)
+                for statement in () if exists else sql.CREATE_TABLES:
+                    connection.send(statement)
 
     def open_reader(self) -> Source:
         """Read it; one that is not there is empty."""
@@ -78,7 +87,6 @@ class PostgresStore:
         with self._errors():
             connection = self._connect_checked()
             try:
-                self._migrate(connection)
                 self._announce(connection, alone)
                 # Fail now where nothing can be written, not with the first reply.
                 with connection.transaction():
@@ -144,13 +152,15 @@ class PostgresStore:
             connection.close()
 
     def _connect_checked(self) -> PostgresConnection:
-        """A connection to a database with a journal, without migrating it."""
+        """A connection to a database with a journal of this version."""
         connection = connect(self.place)
         connection.reopen = self._connect_checked
         try:
             if not self._find(connection):
                 raise JournalError(f"{self.place} has no journal any more; {NAME_ANOTHER}")
-            self._version(connection)
+            ((version,),) = connection.send(sql.GET_VERSION).fetchall()
+            if version != VERSION:
+                raise version_error(self.place, version)
         except BaseException:
             connection.close()
             raise
@@ -165,30 +175,6 @@ class PostgresStore:
             )
         self._exists = bool(exists)
         return self._exists
-
-    def _version(self, connection: PostgresConnection) -> int:
-        ((version,),) = connection.send(sql.GET_VERSION).fetchall()
-        if version > len(sql.MIGRATIONS):
-            raise newer_error(self.place, version, len(sql.MIGRATIONS))
-        return int(version)
-
-    def _migrate(self, connection: PostgresConnection) -> None:
-        """Bring the schema up to date, all in one transaction."""
-        if self._find(connection) and self._version(connection) == len(sql.MIGRATIONS):
-            return
-        with connection.transaction():
-            connection.send(sql.MIGRATING, (_MIGRATING,))
-            # Another process may have done it while we waited for the lock.
-            ((exists, schema, _),) = connection.send(sql.FIND).fetchall()
-            if not schema:
-                connection.send(sql.CREATE_SCHEMA)
-            if not exists:
-                connection.send(sql.CREATE_VERSION)
-                connection.send(sql.FIRST_VERSION)
-            for migration in sql.MIGRATIONS[self._version(connection) :]:
-                for statement in migration:
-                    connection.send(statement)
-            connection.send(sql.SET_VERSION, (len(sql.MIGRATIONS),))
 
     # Errors.
 

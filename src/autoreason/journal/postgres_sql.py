@@ -15,94 +15,89 @@ _TEXT = 'TEXT COLLATE "C"'
 _ID = "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 _RUN = f"run {_TEXT} NOT NULL REFERENCES runs (id)"
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        # Touched with every commit: a new version of the row finds place beside the old one.
-        f"""
-        CREATE TABLE runs (
-            id {_TEXT} PRIMARY KEY,
-            title TEXT NOT NULL,
-            status TEXT NOT NULL,
-            created {_TEXT} NOT NULL,
-            updated TEXT NOT NULL,
-            version TEXT NOT NULL,
-            forked_from TEXT,
-            rowid BIGINT GENERATED ALWAYS AS IDENTITY
-        ) WITH (fillfactor = 50)
-        """,
-        "CREATE INDEX runs_by_age ON runs (created, rowid)",
-        f"""
-        CREATE TABLE events (
-            {_RUN},
-            seq BIGINT NOT NULL,
-            type TEXT NOT NULL,
-            version INTEGER NOT NULL,
-            at TEXT NOT NULL,
-            payload TEXT NOT NULL,
-            PRIMARY KEY (run, seq)
-        )
-        """,
-        f"""
-        CREATE TABLE asked (
-            {_ID},
-            {_RUN},
-            key {_TEXT} NOT NULL,
-            role TEXT NOT NULL,
-            model TEXT NOT NULL,
-            at TEXT NOT NULL
-        )
-        """,
-        "CREATE INDEX asked_by_key ON asked (run, key)",
-        f"""
-        CREATE TABLE replies (
-            {_ID},
-            {_RUN},
-            key {_TEXT} NOT NULL,
-            role TEXT NOT NULL,
-            model TEXT NOT NULL,
-            outcome TEXT NOT NULL,
-            input BIGINT,
-            output BIGINT,
-            cache_read BIGINT,
-            cache_write BIGINT,
-            reasoning BIGINT,
-            cost TEXT,
-            seconds DOUBLE PRECISION NOT NULL,
-            at TEXT NOT NULL,
-            request TEXT NOT NULL,
-            reply TEXT NOT NULL,
-            UNIQUE (run, key)
-        )
-        """,
-        "CREATE INDEX replies_of_run ON replies (run, id)",
-        f"""
-        CREATE TABLE commands (
-            {_ID},
-            {_RUN},
-            kind TEXT NOT NULL,
-            text TEXT NOT NULL,
-            at TEXT NOT NULL,
-            taken_by TEXT
-        )
-        """,
-        "CREATE INDEX commands_of_run ON commands (run)",
-        "CREATE INDEX commands_pending ON commands (run) WHERE taken_by IS NULL",
-        # Under its digest: a writer need not ask for a number.
-        f"CREATE TABLE pieces (id {_TEXT} PRIMARY KEY, text TEXT NOT NULL)",
-        # Who has a run locked, or had when its session was lost.
-        f"CREATE UNLOGGED TABLE locks (run {_TEXT} PRIMARY KEY, key BIGINT NOT NULL, owner TEXT NOT NULL)",
-    ),
+CREATE_TABLES = (
+    # Touched with every commit: a new version of the row finds place beside the old one.
+    f"""
+    CREATE TABLE runs (
+        id {_TEXT} PRIMARY KEY,
+        title TEXT NOT NULL,
+        status TEXT NOT NULL,
+        created {_TEXT} NOT NULL,
+        updated TEXT NOT NULL,
+        version TEXT NOT NULL,
+        forked_from TEXT,
+        search TEXT,
+        uses TEXT,
+        rowid BIGINT GENERATED ALWAYS AS IDENTITY
+    ) WITH (fillfactor = 50)
+    """,
+    "CREATE INDEX runs_by_age ON runs (created, rowid)",
+    f"""
+    CREATE TABLE events (
+        {_RUN},
+        seq BIGINT NOT NULL,
+        type TEXT NOT NULL,
+        at TEXT NOT NULL,
+        payload TEXT NOT NULL,
+        PRIMARY KEY (run, seq)
+    )
+    """,
+    f"""
+    CREATE TABLE asked (
+        {_ID},
+        {_RUN},
+        key {_TEXT} NOT NULL,
+        role TEXT NOT NULL,
+        model TEXT NOT NULL,
+        at TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX asked_by_key ON asked (run, key)",
+    f"""
+    CREATE TABLE replies (
+        {_ID},
+        {_RUN},
+        key {_TEXT} NOT NULL,
+        role TEXT NOT NULL,
+        model TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        input BIGINT,
+        output BIGINT,
+        cache_read BIGINT,
+        cache_write BIGINT,
+        reasoning BIGINT,
+        cost TEXT,
+        seconds DOUBLE PRECISION NOT NULL,
+        at TEXT NOT NULL,
+        request TEXT NOT NULL,
+        reply TEXT NOT NULL,
+        UNIQUE (run, key)
+    )
+    """,
+    "CREATE INDEX replies_of_run ON replies (run, id)",
+    f"""
+    CREATE TABLE commands (
+        {_ID},
+        {_RUN},
+        kind TEXT NOT NULL,
+        text TEXT NOT NULL,
+        at TEXT NOT NULL,
+        taken_by TEXT
+    )
+    """,
+    "CREATE INDEX commands_of_run ON commands (run)",
+    "CREATE INDEX commands_pending ON commands (run) WHERE taken_by IS NULL",
+    # Under its digest: a writer need not ask for a number.
+    f"CREATE TABLE pieces (id {_TEXT} PRIMARY KEY, text TEXT NOT NULL)",
+    # Who has a run locked, or had when its session was lost.
+    f"CREATE TABLE locks (run {_TEXT} PRIMARY KEY, key BIGINT NOT NULL, owner TEXT NOT NULL)",
     # A list of the newest runs need not read past the cells of suites.
-    ("CREATE INDEX runs_without_cells ON runs (created, rowid) WHERE id NOT LIKE '%.%'",),
-    # What a session that was lost has committed, and whether its locks were taken by another meanwhile.
-    (
-        "CREATE TABLE writers (id BIGINT PRIMARY KEY, batch BIGINT NOT NULL)",
-        "ALTER TABLE locks SET LOGGED",
-        "ALTER TABLE runs ADD COLUMN search TEXT, ADD COLUMN uses TEXT",
-        "CREATE INDEX runs_by_status ON runs (status, created, rowid) WHERE id NOT LIKE '%.%'",
-    ),
+    "CREATE INDEX runs_without_cells ON runs (created, rowid) WHERE id NOT LIKE '%.%'",
+    "CREATE INDEX runs_by_status ON runs (status, created, rowid) WHERE id NOT LIKE '%.%'",
+    # What a session that was lost has committed.
+    "CREATE TABLE writers (id BIGINT PRIMARY KEY, batch BIGINT NOT NULL)",
+    f"CREATE TABLE schema_version AS SELECT {sql.VERSION} AS version",
 )
-"""From each schema version to the next; the table `schema_version` counts how many were applied."""
 
 TABLES = ("runs", "events", "asked", "replies", "commands", "pieces")
 
@@ -115,17 +110,14 @@ FIND = f"""
 """
 """Whether there is a journal, its schema, and any table in that."""
 CREATE_SCHEMA = f"CREATE SCHEMA {SCHEMA}"
-CREATE_VERSION = "CREATE TABLE schema_version (version INTEGER NOT NULL)"
-FIRST_VERSION = "INSERT INTO schema_version VALUES (0)"
 GET_VERSION = "SELECT version FROM schema_version"
-SET_VERSION = "UPDATE schema_version SET version = $1"
 # Fails where nothing can be written: without rights, or on a server that only follows another.
 TRY_WRITING = "LOCK TABLE replies IN ROW EXCLUSIVE MODE"
 SIZE = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest($1::text[]) AS name"
 
 # Locks: of a session, so that the server releases them when it ends.
 
-MIGRATING = "SELECT pg_advisory_xact_lock($1)"
+CREATING = "SELECT pg_advisory_xact_lock($1)"
 WRITING = "SELECT pg_advisory_lock_shared($1)"
 ALONE = "SELECT pg_try_advisory_lock($1)"
 LOCK = """
@@ -179,9 +171,7 @@ _BIG = "bigint"
 _CALL = {"run": "text", "key": "text", "role": "text", "model": "text"}
 _USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write", "reasoning"), _BIG)
 BULKS = {
-    sql.INSERT_EVENT: _bulk(
-        "events", run="text", seq=_BIG, type="text", version="integer", at="text", payload="text"
-    ),
+    sql.INSERT_EVENT: _bulk("events", run="text", seq=_BIG, type="text", at="text", payload="text"),
     sql.INSERT_ASKED: _bulk("asked", **_CALL, at="text"),
     sql.INSERT_REPLY: _bulk(
         "replies",

@@ -15,112 +15,101 @@ APPLICATION_ID = int.from_bytes(b"aure", "big")
 """In the header of every journal, so that no other database is mistaken for one."""
 
 TABLES = ("runs", "events", "asked", "replies", "commands", "pieces")
-"""In the order of the migrations that create them."""
-SINCE = {"pieces": 2}
-"""Tables that a journal of schema 1 does not have."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """
-        CREATE TABLE runs (
-            id TEXT PRIMARY KEY,
-            title TEXT NOT NULL,
-            status TEXT NOT NULL,
-            created TEXT NOT NULL,
-            updated TEXT NOT NULL,
-            version TEXT NOT NULL,
-            forked_from TEXT
-        )
-        """,
-        "CREATE INDEX runs_by_age ON runs (created)",
-        """
-        CREATE TABLE events (
-            run TEXT NOT NULL REFERENCES runs (id),
-            seq INTEGER NOT NULL,
-            type TEXT NOT NULL,
-            version INTEGER NOT NULL,
-            at TEXT NOT NULL,
-            payload TEXT NOT NULL,
-            PRIMARY KEY (run, seq)
-        )
-        """,
-        """
-        CREATE TABLE asked (
-            id INTEGER PRIMARY KEY,
-            run TEXT NOT NULL REFERENCES runs (id),
-            key TEXT NOT NULL,
-            role TEXT NOT NULL,
-            model TEXT NOT NULL,
-            at TEXT NOT NULL
-        )
-        """,
-        "CREATE INDEX asked_by_key ON asked (run, key)",
-        # Small columns come before the two large ones: SQLite then reads them without the rest.
-        """
-        CREATE TABLE replies (
-            id INTEGER PRIMARY KEY,
-            run TEXT NOT NULL REFERENCES runs (id),
-            key TEXT NOT NULL,
-            role TEXT NOT NULL,
-            model TEXT NOT NULL,
-            outcome TEXT NOT NULL,
-            input INTEGER,
-            output INTEGER,
-            cache_read INTEGER,
-            cache_write INTEGER,
-            reasoning INTEGER,
-            cost TEXT,
-            seconds REAL NOT NULL,
-            at TEXT NOT NULL,
-            request TEXT NOT NULL,
-            reply TEXT NOT NULL,
-            UNIQUE (run, key)
-        )
-        """,
-        # Covers the sums, so that listing runs never reads a reply.
-        """
-        CREATE INDEX replies_spent ON replies (
-            run, role, input, output, cache_read, cache_write, reasoning, cost, seconds
-        )
-        """,
-        """
-        CREATE TABLE commands (
-            id INTEGER PRIMARY KEY,
-            run TEXT NOT NULL REFERENCES runs (id),
-            kind TEXT NOT NULL,
-            text TEXT NOT NULL,
-            at TEXT NOT NULL,
-            taken_by TEXT
-        )
-        """,
-        "CREATE INDEX commands_pending ON commands (run, kind) WHERE taken_by IS NULL",
-    ),
-    # Existing rows stay as they are: events and replies may refer to pieces, but need not.
-    (
-        """
-        CREATE TABLE pieces (
-            id INTEGER PRIMARY KEY,
-            digest BLOB NOT NULL UNIQUE,
-            text TEXT NOT NULL
-        )
-        """,
-    ),
+VERSION = 1
+"""Of the record: its tables, and the events and replies in them."""
+SCHEMA = (
+    """
+    CREATE TABLE runs (
+        id TEXT PRIMARY KEY,
+        title TEXT NOT NULL,
+        status TEXT NOT NULL,
+        created TEXT NOT NULL,
+        updated TEXT NOT NULL,
+        version TEXT NOT NULL,
+        forked_from TEXT,
+        search TEXT,
+        uses TEXT
+    )
+    """,
+    "CREATE INDEX runs_by_age ON runs (created)",
+    """
+    CREATE TABLE events (
+        run TEXT NOT NULL REFERENCES runs (id),
+        seq INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        at TEXT NOT NULL,
+        payload TEXT NOT NULL,
+        PRIMARY KEY (run, seq)
+    )
+    """,
+    """
+    CREATE TABLE asked (
+        id INTEGER PRIMARY KEY,
+        run TEXT NOT NULL REFERENCES runs (id),
+        key TEXT NOT NULL,
+        role TEXT NOT NULL,
+        model TEXT NOT NULL,
+        at TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX asked_by_key ON asked (run, key)",
+    # Small columns come before the two large ones: SQLite then reads them without the rest.
+    """
+    CREATE TABLE replies (
+        id INTEGER PRIMARY KEY,
+        run TEXT NOT NULL REFERENCES runs (id),
+        key TEXT NOT NULL,
+        role TEXT NOT NULL,
+        model TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        input INTEGER,
+        output INTEGER,
+        cache_read INTEGER,
+        cache_write INTEGER,
+        reasoning INTEGER,
+        cost TEXT,
+        seconds REAL NOT NULL,
+        at TEXT NOT NULL,
+        request TEXT NOT NULL,
+        reply TEXT NOT NULL,
+        UNIQUE (run, key)
+    )
+    """,
+    # Covers the sums, so that listing runs never reads a reply.
+    """
+    CREATE INDEX replies_spent ON replies (
+        run, role, input, output, cache_read, cache_write, reasoning, cost, seconds
+    )
+    """,
+    """
+    CREATE TABLE commands (
+        id INTEGER PRIMARY KEY,
+        run TEXT NOT NULL REFERENCES runs (id),
+        kind TEXT NOT NULL,
+        text TEXT NOT NULL,
+        at TEXT NOT NULL,
+        taken_by TEXT
+    )
+    """,
+    "CREATE INDEX commands_pending ON commands (run, kind) WHERE taken_by IS NULL",
+    """
+    CREATE TABLE pieces (
+        id INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL UNIQUE,
+        text TEXT NOT NULL
+    )
+    """,
     # A list of the newest runs need not read past the cells of suites.
-    ("CREATE INDEX runs_without_cells ON runs (created) WHERE id NOT LIKE '%.%'",),
-    # What lists look for, so that they need not read settings; NULL in rows that were written before.
-    (
-        "ALTER TABLE runs ADD COLUMN search TEXT",
-        "ALTER TABLE runs ADD COLUMN uses TEXT",
-        "CREATE INDEX runs_by_status ON runs (status, created) WHERE id NOT LIKE '%.%'",
-    ),
+    "CREATE INDEX runs_without_cells ON runs (created) WHERE id NOT LIKE '%.%'",
+    "CREATE INDEX runs_by_status ON runs (status, created) WHERE id NOT LIKE '%.%'",
 )
-"""From each schema version to the next; `user_version` counts how many were applied."""
 
 # The file itself.
 
 USE_WAL = "PRAGMA journal_mode = WAL"
 GET_VERSION = "PRAGMA user_version"
-SET_VERSION = "PRAGMA user_version = {}"
+SET_VERSION = f"PRAGMA user_version = {VERSION}"
 GET_APPLICATION = "PRAGMA application_id"
 ALLOW_SHORTER = "PRAGMA writable_schema = ON"
 SET_APPLICATION = f"PRAGMA application_id = {APPLICATION_ID}"
@@ -184,10 +173,10 @@ def page_of_runs(*conditions: str) -> str:
 
 
 SETTINGS = """
-    SELECT version, payload FROM events
+    SELECT payload FROM events
     WHERE run = ? AND type IN ('RunStarted', 'RunResumed') ORDER BY seq DESC LIMIT 1
 """
-STARTED = "SELECT version, payload FROM events WHERE run = ? AND type = 'RunStarted'"
+STARTED = "SELECT payload FROM events WHERE run = ? AND type = 'RunStarted'"
 COUNT_RUNS = "SELECT count(*) FROM runs"
 DELETE_RUN = (
     *(f"DELETE FROM {table} WHERE run = ?" for table in ("commands", "asked", "replies", "events")),
@@ -209,11 +198,11 @@ CELLS_SPENT = f"""
 
 # Events.
 
-INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?)"
 LAST_SEQ = "SELECT coalesce(max(seq), 0) FROM events WHERE run = ?"
-EVENTS = "SELECT seq, at, version, payload FROM events WHERE run = ? AND seq > ? ORDER BY seq"
+EVENTS = "SELECT seq, at, payload FROM events WHERE run = ? AND seq > ? ORDER BY seq"
 OUTLINE = """
-    SELECT seq, at, version, payload FROM events
+    SELECT seq, at, payload FROM events
     WHERE run = ? AND type <> 'CellFinished' AND seq > ? ORDER BY seq
 """
 # Quotes within a text are escaped, and no piece reaches beyond a text.
@@ -283,35 +272,8 @@ STORED = """
     SELECT payload, '' FROM events WHERE run = ? UNION ALL
     SELECT request, reply FROM replies WHERE run = ?
 """
-
-
-class PackedTable(NamedTuple):
-    """How to process a table whose rows refer to pieces."""
-
-    name: str
-    all: str
-    whole: str
-    """Rows that contain long texts and refer to no piece."""
-    read: str
-    write: str
-
-
-PACKED_TABLES = (
-    PackedTable(
-        "events",
-        "SELECT payload FROM events",
-        "SELECT rowid FROM events WHERE length(payload) > 400 AND instr(payload, char(1)) = 0",
-        "SELECT payload FROM events WHERE rowid = ?",
-        "UPDATE events SET payload = ? WHERE rowid = ?",
-    ),
-    PackedTable(
-        "calls",
-        "SELECT request, reply FROM replies",
-        "SELECT id FROM replies WHERE instr(request || reply, char(1)) = 0",
-        "SELECT request, reply FROM replies WHERE id = ?",
-        "UPDATE replies SET request = ?, reply = ? WHERE id = ?",
-    ),
-)
+PACKED = ("SELECT payload FROM events", "SELECT request, reply FROM replies")
+"""Everything that may refer to pieces."""
 
 # Commands from another terminal.
 
@@ -344,7 +306,7 @@ class CopiedTable(NamedTuple):
 _AFTER = "WHERE run = ? AND id > ? ORDER BY id LIMIT 500"
 COPIED_TABLES = (
     CopiedTable(
-        "SELECT seq, seq, type, version, at, payload FROM events"
+        "SELECT seq, seq, type, at, payload FROM events"
         " WHERE run = ? AND seq > ? ORDER BY seq LIMIT 500",
         INSERT_EVENT,
         1,

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from autoreason.errors import JournalError
-from autoreason.journal import file, location, locks, sql
+from autoreason.journal import file, location, locks
 from autoreason.journal.error_messages import explain_sqlite_error
 from autoreason.journal.reader import Reader
 from autoreason.journal.shared_texts import JournalConnection
@@ -19,7 +19,6 @@ class SqliteStore:
     """A file of SQLite."""
 
     Error = sqlite3.Error
-    older = sql.PACKED_TABLES
 
     def __init__(self, place: Path) -> None:
         self.place = place

@@ -11,7 +11,6 @@ from autoreason.errors import JournalError
 from autoreason.journal.connections import Change, Connection, Row
 from autoreason.journal.error_messages import driver_errors
 from autoreason.journal.locks import LockOwner
-from autoreason.journal.sql import PackedTable
 from autoreason.paths import Place
 
 Read = Callable[[str, tuple[Any, ...]], list[Row]]
@@ -45,10 +44,6 @@ class Store(Protocol):
     @property
     def readings(self) -> Path:
         """The file in which an audit caches what it has read of the runs."""
-
-    @property
-    def older(self) -> tuple[PackedTable, ...]:
-        """Tables in which long texts may be stored whole."""
 
     def exists(self) -> bool: ...
     def create(self) -> None:

@@ -28,7 +28,7 @@ class ProgramTournament(ProgramStrategy):
     )
     used_settings = (
         *(*CRITIC_SETTINGS, *PROGRAM_JUDGE_SETTINGS),
-        *("synthesizer_model", "k", "tie_order", "max_inconclusive"),
+        *("synthesizer_model", "k", "tie_order"),
     )
 
     async def run(self) -> Delivered:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from autoreason.events import Event, Status
 from autoreason.exchange import Spent
 from autoreason.keys import PartName
@@ -30,6 +28,7 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
 class Solved(Event, frozen=True, kw_only=True):
     """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
 
+    sentences = ("reason",)
     part: str
     """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
     problem: str
@@ -60,10 +59,6 @@ class Solved(Event, frozen=True, kw_only=True):
         from autoreason.programs.program_statements import solved
 
         return f"{self.problem}, {self.strategy}: {solved(self)}"
-
-    def without_reason(self) -> Solved:
-        """It ends a part."""
-        return replace(self, reason="")
 
 
 def examined_in(story: Story) -> list[ProgramExamined]:

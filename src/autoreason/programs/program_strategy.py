@@ -12,6 +12,7 @@ from autoreason.events import (
     Delivered,
     DraftFailed,
     DraftReady,
+    EndedBy,
     Incumbent,
     Slot,
     Status,
@@ -29,8 +30,10 @@ from autoreason.programs.feedback import feedback
 from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
+from autoreason.settings import MAX_PASSES
 from autoreason.tournament.authors import MissingText
 from autoreason.tournament.judges import PANEL_SETTINGS
+from autoreason.tournament.stop import Ending
 from autoreason.tournament.strategy import Strategy
 
 PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
@@ -66,6 +69,7 @@ class ProgramStrategy(Strategy):
 
     writes = "programs"
     ending = "self.hand_in(...)"
+    max_inconclusive = MAX_PASSES
 
     prompts: ClassVar[tuple[str, ...] | None] = None
     counts_tests: ClassVar[bool] = True
@@ -202,17 +206,21 @@ class ProgramStrategy(Strategy):
         """End the run with this program, and the reason."""
         if attempt is None:
             nothing = Incumbent(name="nothing", since=0, text="", keeps_contract=True)
-            return self.deliver("capped", self._nothing_reason(), nothing)
+            return self.deliver("capped", Ending("allowance", self._nothing_reason()), nothing)
+        ended_by: EndedBy = "survivals" if status == "converged" else "allowance"
         if attempt.examined is None:
-            status = "done"
+            status, ended_by = "done", "drafts"
             reason = reason or "there are no public tests, so the first program is handed in"
         elif attempt.passes_all:
             passes = f"it passes {_all_tests(attempt.examined.total)}"
-            status, reason = "converged", f"{passes}; {reason}" if reason else passes
+            status, ended_by = "converged", "tests"
+            reason = f"{passes}; {reason}" if reason else passes
         program = Incumbent(
             name=attempt.stage.replace("/", " "), since=0, text=attempt.program, keeps_contract=True
         )
-        return self.deliver(status, reason or self._spent_reason(attempt), program)
+        return self.deliver(
+            status, Ending(ended_by, reason or self._spent_reason(attempt)), program
+        )
 
     def _stage(self, action: str) -> str:
         """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
@@ -247,17 +255,12 @@ class ProgramStrategy(Strategy):
         )
         reply = await self.context.ask(request)
         program = self._read(reply)
-        if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
+        if not program and self.may_ask():
             reply = await self.context.ask(
                 self.context.second_request(request, try_key(key, 1), reply, "program_again")
             )
             program = self._read(reply)
         return _unwritten(reply) if program is None else program
-
-    @property
-    def _asks_again(self) -> bool:
-        """Whether an answer without a program is requested again; older runs, whose prompts lack that, do not."""
-        return "program_again" in self.context.prompts.sources
 
     def _read(self, reply: Reply) -> str | None:
         """The program in a reply, empty where it has none; None where the reply is not complete."""

@@ -243,7 +243,6 @@ def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> 
         k=terms.k,
         # The allowance ends it, and tests decide where judges fail.
         passes=MAX_PASSES,
-        max_inconclusive=MAX_PASSES,
         playoff=0,
         confirmation=0,
         style="holistic" if settings.style == "holistic" else "reasoned",

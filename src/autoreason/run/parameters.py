@@ -151,8 +151,6 @@ class WriteOptions(RoleOptions, total=False):
     drafts: int
     max_drafts: int
     rivals: bool
-    strict_length: bool
-    strict_echo: bool
     passes: int
     single_judge: bool
     extra_judges: int
@@ -165,7 +163,6 @@ class WriteOptions(RoleOptions, total=False):
     playoff: int
     playoff_texts: int
     confirmation: int
-    max_inconclusive: int
 
 
 class TaskOptions(WriteOptions, total=False):

@@ -117,7 +117,7 @@ class EventRecorder:
         expected = self._recorded.get(_part_of(event))
         if not expected:
             self._append(event)
-        elif _is_same(expected[0], event):
+        elif expected[0].without_sentences() == event.without_sentences():
             expected.popleft()
             self.repeated += 1
         else:
@@ -131,26 +131,6 @@ class EventRecorder:
     def missing(self) -> AnyEvent | None:
         """An event of the record that has not come again; None where all have."""
         return next((events[0] for events in self._recorded.values() if events), None)
-
-
-def _is_same(recorded: AnyEvent, event: AnyEvent) -> bool:
-    """Whether an event came again as it was recorded."""
-    if isinstance(recorded, PartEvent) and isinstance(event, PartEvent):
-        if _delivered_and_finished(recorded.event, event.event):
-            return recorded.part == event.part
-    elif _delivered_and_finished(recorded, event):
-        return True
-    return recorded == event or recorded.without_reason() == event.without_reason()
-
-
-def _delivered_and_finished(recorded: AnyEvent, event: AnyEvent) -> bool:
-    """Whether a job finishes that an earlier version ended by delivering a text."""
-    return (
-        isinstance(recorded, Delivered)
-        and isinstance(event, JobFinished)
-        and recorded.status == event.status
-        and (event.text is None or event.text == recorded.text)
-    )
 
 
 def _part_of(event: AnyEvent) -> str:

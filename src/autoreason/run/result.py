@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import Violation, count_words
-from autoreason.events import FINISHED, Evidence, Status
+from autoreason.events import FINISHED, EndedBy, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal.run_names import is_cell, owning_run
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
 
 _FIELDS = (
-    *("run", "status", "reason", "text", "origin", "passes"),
+    *("run", "status", "ended_by", "reason", "text", "origin", "passes"),
     *("calls", "tokens", "cost", "seed", "evidence"),
 )
 _WINNERS = 15
@@ -55,6 +55,11 @@ class Result(Report):
     def text(self) -> str | None:
         """Delivered, or the incumbent when the run paused; None where there is no first draft."""
         return self.story.text
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """What ended a run with a text; None where it paused, or is a job without a text of its own."""
+        return self.story.delivered.ended_by if self.story.delivered else None
 
     @property
     def origin(self) -> str:

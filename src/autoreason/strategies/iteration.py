@@ -12,14 +12,14 @@ from autoreason.tournament.authors import MissingText, WrittenText
 from autoreason.tournament.critics import CRITIC_SETTINGS, CRITICS, criticise
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
 from autoreason.tournament.revision import revise, reviser_key
-from autoreason.tournament.strategy import PASS_SETTINGS, Strategy
+from autoreason.tournament.strategy import Strategy
 
 
 class Iterated(Strategy):
     """One instruction, repeated in every pass; there is no vote and no way to stop early."""
 
     prompt: ClassVar[str]
-    used_settings: ClassVar[tuple[str, ...] | None] = PASS_SETTINGS
+    used_settings: ClassVar[tuple[str, ...] | None] = ("passes",)
 
     async def run(self) -> Delivered:
         """Revise until the passes are used up."""
@@ -84,7 +84,7 @@ class CritiqueRevise(Iterated):
 
     summary = "a critique and a revision in every pass, taken without a vote"
     prompts = ("critic", "critique_again", "reviser")
-    used_settings = (*PASS_SETTINGS, *CRITIC_SETTINGS, "critic_facts", "protocol")
+    used_settings = ("passes", *CRITIC_SETTINGS, "critic_facts", "protocol")
 
     async def run_pass(self, number: int, guidance: str) -> None:
         """One critique and one revision."""

@@ -21,7 +21,8 @@ from autoreason.tournament.drafts import write_draft
 from autoreason.tournament.judges import JUDGE_PROMPTS, JUDGE_SETTINGS, seat_calls
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.strategy import TAKE_SETTINGS, Strategy
+from autoreason.tournament.stop import Ending
+from autoreason.tournament.strategy import Strategy
 
 _PASS = re.compile(r"\bpass(?= \d)")
 
@@ -31,12 +32,12 @@ class Single(Strategy):
 
     summary = "one draft, delivered as it is"
     prompts = ()
-    used_settings = ("strict_echo",)
+    used_settings = ()
 
     async def run(self) -> Delivered:
         """Write it and be done."""
         await self.write_draft()
-        return self.deliver("done", "one draft was asked for")
+        return self.deliver("done", Ending("drafts", "one draft was asked for"))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:  # noqa: ARG003
@@ -76,7 +77,7 @@ class BestOfN(Strategy):
     summary = "independent drafts (option n, default 6), the best by a blind panel"
     prompts = JUDGE_PROMPTS
     options_type = Samples
-    used_settings = (*TAKE_SETTINGS, *JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
+    used_settings = (*JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
 
     async def run(self) -> Delivered:
         """Write them all, then run the panel."""
@@ -90,7 +91,8 @@ class BestOfN(Strategy):
             winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
             if self.story.playoff is None or self.story.playoff.verdict:
                 await confirm(self.context, drafts[0], winner)
-                return self.deliver("done", f"the best of {count(len(drafts), 'draft')}", winner)
+                chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")
+                return self.deliver("done", chosen, winner)
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
     async def _write_at_once(self, n: int) -> None:

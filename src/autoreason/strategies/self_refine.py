@@ -10,7 +10,8 @@ from autoreason.keys import pass_key, try_key
 from autoreason.settings import Settings
 from autoreason.tournament.authors import fixes, write
 from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, TRIES
-from autoreason.tournament.strategy import PASS_SETTINGS, Strategy
+from autoreason.tournament.stop import Ending
+from autoreason.tournament.strategy import Strategy
 
 _MAX_ROUNDS = 3
 """Rounds of the conversation that are repeated: all of it would soon fill any window."""
@@ -25,7 +26,7 @@ class SelfRefine(Strategy):
         "the author's own feedback and refinement in one conversation, until it says it is done"
     )
     prompts = ("feedback", "refine")
-    used_settings = (*PASS_SETTINGS, "critic_effort", "critic_facts")
+    used_settings = ("passes", "critic_effort", "critic_facts")
 
     async def run(self) -> Delivered:
         """Refine until the author finds nothing more to improve and code nothing that breaks the contract."""
@@ -42,7 +43,8 @@ class SelfRefine(Strategy):
             broken = fixes(self.context, self.incumbent.text)
             if _is_content(feedback) and not broken:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
-                return self.deliver("converged", "the author found nothing more to improve")
+                content = Ending("author", "the author found nothing more to improve")
+                return self.deliver("converged", content)
             own_feedback = [] if _is_content(feedback) else [feedback]
             wanted = [*(f"- {fix}" for fix in broken), *own_feedback]
             await self._refine(number, "\n".join(wanted), rounds)

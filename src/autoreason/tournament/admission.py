@@ -76,7 +76,7 @@ def _check(
 def _is_further(context: JobContext, written: WrittenText, incumbent: str) -> bool:
     """Whether a text is further from the contract than the incumbent."""
     broken, before = len(written.violations), len(violations(context, incumbent))
-    if broken != before or not context.settings.strict_length:
+    if broken != before:
         return broken > before
     # Judges may like a text that is thirty times as long as allowed, and each pass could add to it.
     contract = context.task.contract

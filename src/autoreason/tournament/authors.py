@@ -108,8 +108,6 @@ def _own_words(context: JobContext, text: str) -> str:
 
 def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
     """Where a text repeats a sentence about its contract that no part of the task has."""
-    if not context.settings.strict_echo:
-        return []
     contract = context.task.contract
     return find_sentences(text, contract.sentences(), *_sources(context), *contract.must_include)
 

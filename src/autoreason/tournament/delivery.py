@@ -21,15 +21,22 @@ from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share
 from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.evidence import SurvivalChances, chance_of_streak
+from autoreason.tournament.stop import Ending
 
 
 def deliver(
-    story: Story, status: Status, reason: str, text: Incumbent, broken: tuple[Violation, ...]
+    story: Story,
+    status: Status,
+    reason: str | Ending,
+    text: Incumbent,
+    broken: tuple[Violation, ...],
 ) -> Delivered:
     """The end of a run, with its evidence."""
+    ending = Ending("strategy", reason) if isinstance(reason, str) else reason
     return Delivered(
         status=status,
-        reason=reason,
+        ended_by=ending.ended_by,
+        reason=ending.reason,
         text=text.text,
         origin=text.name,
         words=count_words(text.text),

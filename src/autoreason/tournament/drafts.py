@@ -121,8 +121,7 @@ def _faults(written: WrittenText) -> tuple[int, int]:
 
 def _all_faults(context: JobContext, written: WrittenText) -> tuple[int, int, int]:
     """The same, and how far it is from the limits of length."""
-    off = context.task.contract.words_off(written.text) if context.settings.strict_length else 0
-    return *_faults(written), off
+    return *_faults(written), context.task.contract.words_off(written.text)
 
 
 def _emit_failed(context: JobContext, attempt: int, written: MissingText) -> None:

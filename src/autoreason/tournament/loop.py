@@ -25,7 +25,7 @@ from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, broken_plan, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import ShareChanged, describe_survivals, stop_reason
+from autoreason.tournament.stop import Ending, ShareChanged, describe_survivals, find_ending
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.voting import max_lead
 
@@ -50,22 +50,22 @@ class Tournament(Strategy):
     async def run(self) -> Delivered:
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts, self._code)
-        number, stopped = 0, ""
+        number, ending = 0, None
         while (
             self.story.streak < self.settings.k
-            and not (stopped := stop_reason(self.story, self.settings, self.share_changed))
+            and not (ending := find_ending(self.story, self.settings, self.share_changed))
             and await self._can_begin(number + 1)
         ):
             number += 1
             await self._run_pass(number)
+        status: Status = "capped"
         if self.story.streak >= self.settings.k:
-            status: Status = "converged"
-            reason = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
-        else:
-            status, reason = "capped", stopped or self.why_capped(number)
+            status = "converged"
+            survived = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
+            ending = Ending("survivals", survived)
         winner = await run_playoff(self.context, self.story.incumbents, code=self._code)
         await confirm(self.context, self.story.incumbents[0], winner)
-        return self.deliver(status, reason, winner)
+        return self.deliver(status, ending or self.why_capped(number), winner)
 
     @classmethod
     def check(cls, settings: Settings) -> None:

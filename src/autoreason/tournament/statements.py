@@ -330,11 +330,6 @@ def survival(found: Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
-    if found.required_streak is None:
-        return (
-            f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let"
-            f" it survive {usual}, and as many or more {percent(found.chance)} of the time"
-        )
     sentence = (
         f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let it "
         f"survive {usual}"

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from autoreason.contract import Violation
+from autoreason.events import EndedBy
 from autoreason.parsing.documents import share_changed
 from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
 from autoreason.story import Story
+
+
+class Ending(NamedTuple):
+    """What ended a run, and the same in words."""
+
+    ended_by: EndedBy
+    reason: str
+
 
 ShareChanged = Callable[[str, str], float]
 """The share of words in which two texts differ."""
@@ -19,13 +29,17 @@ def describe_survivals(streak: int) -> str:
     return "A survived a pass" if streak == 1 else f"A survived {streak} passes in a row"
 
 
-def stop_reason(story: Story, settings: Settings, changed: ShareChanged = share_changed) -> str:
-    """Why a run is over before A has survived k times: a contract that no text keeps, or a plateau; else empty.
+def find_ending(
+    story: Story, settings: Settings, changed: ShareChanged = share_changed
+) -> Ending | None:
+    """What ends a run before A has survived k times: a contract that no text keeps, or a plateau.
 
     The paper's runs go on whatever their texts break.
     """
-    reason = "" if settings.protocol == "paper" else _contract_never_kept(story)
-    return reason or _plateau(story, settings, changed)
+    if settings.protocol != "paper" and (why := _contract_never_kept(story)):
+        return Ending("contract", why)
+    why = _plateau(story, settings, changed)
+    return Ending("plateau", why) if why else None
 
 
 def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:

@@ -36,13 +36,7 @@ from autoreason.tournament.evidence import SurvivalChances
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.panel_size import PanelSize, pass_size
-
-TAKE_SETTINGS = ("strict_length", "strict_echo", "max_inconclusive")
-"""What taking a text without a vote depends on."""
-PASS_SETTINGS = ("passes", *TAKE_SETTINGS)
-"""What passes without a vote depend on."""
-SHORT_OF_BUDGET = "another did not fit the budget"
-"""Why a run with a text ended that its limit cut off."""
+from autoreason.tournament.stop import Ending
 
 
 class Strategy(Job):
@@ -51,6 +45,8 @@ class Strategy(Job):
     common_prompts = ("system", "task", "author", "fix_leak", "fix_contract")
     writes: ClassVar[Product | None] = "text"
     ending = "self.deliver(...)"
+    max_inconclusive: ClassVar[int] = 2
+    """Inconclusive passes in a row that end the run as failed."""
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
@@ -71,7 +67,7 @@ class Strategy(Job):
         """Deliver the incumbent as it is, or the text that the playoff chose."""
         if self.story.chosen is None:
             return None
-        return self._end("accepted", reason, self.story.chosen)
+        return self._end("accepted", Ending("person", reason), self.story.chosen)
 
     @property
     def incumbent(self) -> Incumbent:
@@ -264,15 +260,19 @@ class Strategy(Job):
             self.context.allowance.end_pass()
         self._give_up_on_dead_passes()
 
-    def why_capped(self, done: int) -> str:
+    def why_capped(self, done: int) -> Ending:
         """What kept another pass from being run."""
+        run = "1 pass was run" if done == 1 else f"{done} passes were run"
         if self._shortage:
-            return f"{_passes(done)} run; {SHORT_OF_BUDGET}, of which {self._shortage}"
+            short = f"another did not fit the budget, of which {self._shortage}"
+            return Ending("budget", f"{run}; {short}")
         if done < self.settings.passes:
-            return f"{_passes(done)} run; another would not fit the allowance"
-        return f"{_passes(done)} run, the most allowed"
+            return Ending("allowance", f"{run}; another would not fit the allowance")
+        return Ending("passes", f"{run}, the most allowed")
 
-    def deliver(self, status: Status, reason: str, text: Incumbent | None = None) -> Delivered:
+    def deliver(
+        self, status: Status, reason: str | Ending, text: Incumbent | None = None
+    ) -> Delivered:
         """End the run with this text, or the incumbent."""
         if status not in FINISHED:
             raise InvalidInput(
@@ -280,10 +280,8 @@ class Strategy(Job):
             )
         return self._end(status, reason, text or self.incumbent)
 
-    def _end(self, status: Status, reason: str, text: Incumbent) -> Delivered:
-        contract = self.context.task.contract
-        strict = self.settings.strict_echo and not contract.empty
-        broken = violations(self.context, text.text) if strict else contract.violations(text.text)
+    def _end(self, status: Status, reason: str | Ending, text: Incumbent) -> Delivered:
+        broken = () if self.context.task.contract.empty else violations(self.context, text.text)
         delivered = deliver(self.story, status, reason, text, broken)
         self.emit(delivered)
         return delivered
@@ -301,7 +299,7 @@ class Strategy(Job):
         return self._calls_per_pass() + extra * seat_calls(settings).usual
 
     def _give_up_on_dead_passes(self) -> None:
-        recent = self.story.passes[-self.settings.max_inconclusive :]
+        recent = self.story.passes[-self.max_inconclusive :]
         dead = [
             p
             for p in recent
@@ -309,13 +307,9 @@ class Strategy(Job):
             and p.decided.outcome == "inconclusive"
             and p.number > self.context.recovery.forgiven
         ]
-        if len(dead) == self.settings.max_inconclusive:
+        if len(dead) == self.max_inconclusive:
             last = recent[-1].decided
             why = last.reason if last else ""
             raise PanelFailed(
                 f"{len(dead)} passes in a row were inconclusive, the last because {why}"
             )
-
-
-def _passes(done: int) -> str:
-    return "1 pass was" if done == 1 else f"{done} passes were"

@@ -40,14 +40,13 @@ def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
 
 def add_repeats(suite: Suite, more: dict[str, int]) -> Suite:
     """A suite with more repeats of these comparisons."""
-    added = {name: suite.added.get(name, 0) + repeats for name, repeats in more.items()}
-    return replace(suite, added=suite.added | added, additions=(*_recorded(suite), more))
+    return replace(suite, additions=(*suite.additions, more))
 
 
 def additions(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[AddedRepeats]:
     """What was added and why, one after another."""
-    before = replace(suite, added={}, additions=())
-    for more in _recorded(suite):
+    before = replace(suite, additions=())
+    for more in suite.additions:
         known = {cell.part for group in groups(before) for cells in group for cell in cells}
         cells = [each for each in finished if each.cell.part in known]
         widths: dict[str, list[float | None]] = {}
@@ -58,10 +57,6 @@ def additions(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[AddedR
             width = max(found) if len(found) == len(widths[name]) else None
             yield AddedRepeats(comparison=name, repeats=repeats, width=width)
         before = add_repeats(before, more)
-
-
-def _recorded(suite: Suite) -> tuple[dict[str, int], ...]:
-    return suite.additions or ((suite.added,) if suite.added else ())
 
 
 def _width(pair: ArmPair) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -95,10 +96,13 @@ class Suite(Struct, frozen=True, kw_only=True):
     measures: tuple[Measure, ...] = ()
     panel: SuitePanel | None = None
     add: AddRule | None = None
-    added: dict[str, int] = {}
-    """Repeats that were added to a comparison by the rule."""
     additions: tuple[dict[str, int], ...] = ()
-    """The same one after another; earlier versions did not record it."""
+    """Repeats that were added to comparisons by the rule, one time after another."""
+
+    @property
+    def added(self) -> dict[str, int]:
+        """Repeats that were added to each comparison in all."""
+        return dict(sum(map(Counter, self.additions), Counter[str]()))
 
     def repeats_of(self, comparison: SuiteComparison) -> int:
         """How often a comparison is repeated."""
@@ -250,8 +254,8 @@ class CellFinished(Event, frozen=True, kw_only=True):
         status = self.result.status if self.result.finished else "left out"
         return f"{self.cell.name}: {status}, {self.result.reason}"
 
-    def without_reason(self) -> CellFinished:
-        """It ends a part."""
+    def without_sentences(self) -> CellFinished:
+        """Without why the cell ended."""
         return replace(self, result=replace(self.result, reason=""))
 
 

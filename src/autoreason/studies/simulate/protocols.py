@@ -49,8 +49,6 @@ SETTINGS = (
 NO_DIFFERENCE = {
     "critic_facts": "nothing recorded says what a critic without facts overlooks",
     "style": "nothing recorded says how judges see otherwise who are asked otherwise",
-    "strict_length": "a simulated brief has no limit of length",
-    "strict_echo": "a simulated text has no words",
 }
 """Switches that are played like the default, and why."""
 _ADDRESS = "simulated/cast"
