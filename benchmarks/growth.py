@@ -1,4 +1,4 @@
-"""`runs`, `show`, `resume` and `lab status` while the journal around them grows, in a file and on a server."""
+"""`runs`, `show`, `resume` and `show` of a suite while the journal around them grows, in a file and on a server."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _grow(kind: str, sizes: tuple[int, ...]) -> Iterator[Measure]:
     with _place(kind) as (url, server):
         with Journal.open(url, create=True) as journal:
             status = partial(lab_status, asyncio.run(_fill(journal, sizes[0])))
-        works: dict[str, Callable[..., object]] = {**_WORKS, "`lab status`": status}
+        works: dict[str, Callable[..., object]] = {**_WORKS, "`show` of a suite": status}
         for before, size in pairwise((sizes[0], *sizes)):
             _multiply(url, before // sizes[0], size // sizes[0])
             if server:

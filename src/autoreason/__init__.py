@@ -34,7 +34,7 @@ else:
             names = vars(import_module("autoreason._api"))
             if name in names:
                 if name.endswith(("Options", "Hooks")):
-                    # Only a reader asks for these, and what they mean is read from the source.
+                    # Only a reader asks for these.
                     import_module("autoreason.run.option_docs").document(names[name])
                 return names[name]
             if name == "__all__":

@@ -38,7 +38,6 @@ EndedBy = Literal[
     "allowance",
     "plateau",
     "contract",
-    "rule",
     "drafts",
     "author",
     "tests",

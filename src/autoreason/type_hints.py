@@ -84,7 +84,7 @@ def check_type(name: str, value: object, hint: Any) -> None:
 def type_problem(name: str, value: object, hint: Any) -> str:
     """What of a value is not of its type, and what to give in its place; empty where all is."""
     if fault := _find_fault(name, value, hint):
-        problem = fault.problem or f"is {_show(fault.value)}; give {_describe(fault.hint)}"
+        problem = fault.problem or f"is {_show(fault.value)}; give {describe(fault.hint)}"
         return f"`{fault.name}` {problem}"
     return ""
 
@@ -198,7 +198,8 @@ def _with_article(name: str) -> str:
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
-def _describe(hint: Any) -> str:
+def describe(hint: Any) -> str:
+    """A type in words: `text`, `a number or True`."""
     given = [each for each in _alternatives(hint) if each is not NoneType]
     words = [word for each in given for word in _describe_one(each)]
     first, last = words[:-1], words[-1]

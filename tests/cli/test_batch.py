@@ -39,15 +39,15 @@ def at(server: BatchServer) -> tuple[str, ...]:
 
 
 def test_a_judge_is_certified_in_two_batches(inside: Inside, provider: BatchServer) -> None:
-    said = inside("certify", MODEL, *at(provider)[2:], "--json", "--no-live")
+    said = inside("certify", MODEL, *at(provider)[2:], "--json", "--progress", "lines")
     assert said.status == 0
     assert [len(each.requests) for each in provider.batches.values()] == [48, 120]
     assert "batch of 120: 0 done, waiting since " in said.err
     # 100 tokens read and 50 written at 2 and 8 dollars a million, halved.
     assert Decimal(str(said.json["cost"])) == 168 * Decimal("0.0003")
-    assert inside("replay", "last").status == 0
-    assert inside("journal", "check").status == 0
-    assert inside("journal", "copy", "journal.db", "copy.db").status == 0
+    assert inside("runs", "check", "last").status == 0
+    assert inside("runs", "check").status == 0
+    assert inside("runs", "copy", "journal.db", "copy.db").status == 0
 
 
 def test_a_comparison_and_a_second_panel_are_asked_in_batches(
@@ -59,7 +59,7 @@ def test_a_comparison_and_a_second_panel_are_asked_in_batches(
     assert len(provider.paid) == said.json["calls"] > 2 * len(provider.batches)
     assert inside("run", BRIEF, "-m", "echo/echo", "--passes", "1", "--seed", "1", "-q").status == 0
     before = len(provider.batches)
-    assert inside("rejudge", "last", *at(provider), "-q").status == 0
+    assert inside("judge", "last", *at(provider), "-q").status == 0
     assert len(provider.batches) == before + 1
     assert "POST /v1/chat/completions" not in provider.seen
 

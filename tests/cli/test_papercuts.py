@@ -102,7 +102,7 @@ def test_utf_8_is_read_where_the_locale_knows_none(shell: Shell) -> None:
 
 def test_a_file_on_a_full_disk_is_named(inside: Inside) -> None:
     inside("run", BRIEF, *FAST, "-q")
-    full = inside("pairs", "--all-pairs", "-o", "/dev/full")
+    full = inside("export", "--pairs", "/dev/full")
     assert full.sentence == "cannot use /dev/full: No space left on device; name another"
 
 

@@ -17,7 +17,6 @@ from tests.studies.compare.rivals import plug_in
 from tests.studies.compare.test_comparison import OWN
 
 from autoreason import (
-    InvalidInput,
     PreparedRun,
     Report,
     StrategyError,
@@ -249,18 +248,6 @@ def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
         message = str(refused.value)
         assert message.startswith(f"the strategy {mine} has no valid plans: {PLANS[plans]}")
         assert "\n" not in message
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("style", "nope"), ("voting", "nope"), ("stop_rules", ("nope",))]
-)
-async def test_what_a_run_would_refuse_is_not_estimated(name: str, value: object) -> None:
-    prepared = prepare_refine("Tides.", "echo/echo", **{name: value})  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="nope") as estimated:
-        await prepared.estimate_async()
-    with pytest.raises(InvalidInput) as refused:
-        await prepared.run_async()
-    assert str(estimated.value) == str(refused.value)
 
 
 def test_an_estimate_is_a_report() -> None:

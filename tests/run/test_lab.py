@@ -16,8 +16,8 @@ from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
-from autoreason.cli.commands.watch import _look
 from autoreason.cli.runner import recorded_live
+from autoreason.cli.views.follow import read_new
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.view import View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, UnknownRun
@@ -323,7 +323,7 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 assert live.lab.spent == replace(status.spent, seconds=live.lab.spent.seconds)
                 assert live.lab.spent.calls > 0
                 watched = View(Live())
-                _look(journal, status.run, watched, working_time(status.run, journal=journal), 0)
+                read_new(journal, status.run, watched, working_time(status.run, journal=journal), 0)
                 assert watched.live.lab is not None
                 assert watched.live.lab[:4] == live.lab[:4]
                 assert watched.live.steps()[1].name == live.steps()[1].name
@@ -377,7 +377,7 @@ async def test_a_suite_that_goes_on_counts_what_was_done_before(
     for event in journal.events(stopped.run):
         recorded.on_event(event.event)
     watched = View(recorded_live(stopped.run, journal))
-    _look(journal, stopped.run, watched, working_time(stopped.run, journal=journal), 0)
+    read_new(journal, stopped.run, watched, working_time(stopped.run, journal=journal), 0)
     for view in (recorded, watched.live):
         assert view.lab is not None
         assert view.lab.spent == status.spent

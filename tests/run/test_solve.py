@@ -415,7 +415,9 @@ def test_options_that_solve_would_override_are_refused_and_the_others_kept() -> 
     for name in ("passes", "playoff", "confirmation", "drafts", "protocol"):
         with pytest.raises(InvalidInput, match=f"`{name}`"):
             prepare_solve("echo/echo", **{name: 2})  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="`style` is lenses; programs are judged reasoned or"):
-        prepare_solve("echo/echo", style="lenses")
+    with pytest.raises(
+        InvalidInput, match="`style` is specialists; programs are judged reasoned or"
+    ):
+        prepare_solve("echo/echo", style="specialists")
     settings = prepare_solve("echo/echo", k=4, judges=5).settings
     assert (settings.strategy_options["k"], settings.judges) == (4, 5)

@@ -38,7 +38,6 @@ OTHER: dict[str, Any] = {
     "required_lead": 2,
     "plateau": 1,
     "plateau_change": 0.9,
-    "stop_rules": ("nowhere.py:rule",),
     "tie_order": ("A", "B", "AB"),
     "quoted_critique": False,
     "playoff": 2,
@@ -48,7 +47,7 @@ OTHER: dict[str, Any] = {
     "judge_temperature": 0.1,
     "critic_effort": "low",
     "judge_effort": "low",
-    **dict.fromkeys(ROLE_MODELS[1:], "other/other"),
+    **dict.fromkeys(list(ROLE_MODELS)[1:], "other/other"),
 }
 """Every setting that not all strategies use, with a value that is not the default."""
 ALWAYS = (

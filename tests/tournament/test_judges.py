@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.tournament.stage import Played, document, play, shown_texts, vote
@@ -11,7 +11,7 @@ from tests.tournament.stage import Played, document, play, shown_texts, vote
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PassDecided
 from autoreason.exchange import Request
-from autoreason.settings import STYLES, Models, make_settings
+from autoreason.settings import Models, Style, make_settings
 from autoreason.studies.panels.ranked import RankedPanel
 from autoreason.task import Entry
 from autoreason.tournament.plan import likely_plan
@@ -60,7 +60,7 @@ def ballots(played: Played) -> list[BallotCast]:
     return played.of(BallotCast)
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", get_args(Style))
 async def test_a_style_changes_what_judges_are_asked_and_nothing_else(style: str) -> None:
     usual, changed = await judged("reasoned"), await judged(style)
     others = [[each for each in run.requests if each.role != "judge"] for run in (usual, changed)]

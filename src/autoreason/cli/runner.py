@@ -48,7 +48,7 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
     """The live view on a terminal that can redraw and shows no log, else a line per step."""
     if output.quiet:
         return View(live)
-    redrawn = output.live and not os.environ.get("AUTOREASON_LOG")
+    redrawn = output.progress != "lines" and not os.environ.get("AUTOREASON_LOG")
     if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
         from autoreason.cli.views.screen import Screen
 
@@ -81,16 +81,14 @@ Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
 
-def run_prepared(
-    prepared: PreparedRun, values: dict[str, Any], *, verbose: bool | None = None
-) -> int:
+def run_prepared(prepared: PreparedRun, values: dict[str, Any]) -> int:
     """Drive a run to its end, or with --dry-run show what it would do."""
     if values.get("dry_run"):
         from autoreason.cli.views.preview import dry_run
 
         for line in _unused(prepared.settings):
             print_message(f"autoreason: {line}")
-        return dry_run(prepared, as_json=values["as_json"], html=values["html"], verbose=verbose)
+        return dry_run(prepared, as_json=values["as_json"], html=values["html"])
     return start_run(prepared.run_async, prepared, values)
 
 
@@ -125,6 +123,7 @@ def _unused(settings: Settings) -> list[str]:
         for name in context.params
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
+    given += [each.partition("=")[0].strip() for each in context.params.get("changes") or ()]
     sentence = unused_setting(settings, given, [job_class(settings).used_settings])
     return [with_own_flags(sentence)] if sentence else []
 

@@ -179,7 +179,7 @@ class Journal:
         return list(self.iter_runs(suite=suite))
 
     def continuation(self, suite: str) -> str | None:
-        """The suite that `lab add` made of this one, which counts the cells of both; None where there is none."""
+        """The suite that `lab run --more` made of this one, which counts the cells of both; None where none is."""
         return next((str(run) for (run,) in self._read(sql.FORKS, (suite,))), None)
 
     def count(self) -> int:

@@ -85,7 +85,7 @@ def locked_error(run: str, owner: LockOwner | None) -> RunLocked:
     """The error for a run that another process writes to."""
     return RunLocked(
         f"{run} is locked by {owner or 'another process'};"
-        f" wait for it, or end it with `autoreason stop {owning_run(run)}`"
+        f" wait for it, or end it with `autoreason tell {owning_run(run)} stop`"
     )
 
 

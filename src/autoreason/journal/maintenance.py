@@ -129,7 +129,7 @@ def back_up(path: Place, target: Path) -> None:
     if not isinstance(path, Path):
         raise InvalidInput(
             f"{path} is on a server; back it up with pg_dump, or copy its runs to a file with"
-            " `autoreason journal copy`"
+            " `autoreason runs copy`"
         )
     if not file.exists(path):
         raise InvalidInput(f"there is no journal at {path} to copy")
@@ -175,7 +175,7 @@ def refuse_live(journal: Journal) -> None:
     live = sorted(journal.locked_runs())
     if live:
         raise RunLocked(
-            f"{live[0]} is live; wait for it, or end it with `autoreason stop {live[0]}`"
+            f"{live[0]} is live; wait for it, or end it with `autoreason tell {live[0]} stop`"
         )
 
 

@@ -150,7 +150,7 @@ def _path_of(address: str) -> Path:
     path = Path(name).expanduser()
     if name == address or not name.endswith(".gguf") or not path.is_file():
         raise InvalidInput(
-            f"there is no local model {address!r}; it is {EMBEDDED}, another of `autoreason models list`, "
+            f"there is no local model {address!r}; it is {EMBEDDED}, another of `autoreason models`, "
             "or local/PATH.gguf for a model file of your own"
         )
     return path

@@ -25,7 +25,7 @@ from autoreason.models.layers import (
 from autoreason.models.providers import PROVIDERS, Provider, custom, find_key, no_batches
 from autoreason.models.transport import Transport, is_exposed, is_loopback
 from autoreason.models.wire import Check, WireModel
-from autoreason.plugins import describe, installed, is_in_file, load
+from autoreason.plugins import describe, is_own, load
 from autoreason.settings import (
     INSIDE,
     THROUGH_LITELLM,
@@ -69,7 +69,7 @@ def open_model(
         from autoreason.models.litellm import LiteLLMModel
 
         return LiteLLMModel(address)
-    if _is_own(name, base_url):
+    if is_own(name):
         return _open_own(name, address)
     provider = _provider(name, address, base_url)
     base = provider.base(base_url)
@@ -112,7 +112,7 @@ def destination(
     name, model = _parts(address)
     if name in INSIDE:
         return None
-    if name in THROUGH_LITELLM or _is_own(name, base_url):
+    if name in THROUGH_LITELLM or is_own(name):
         return Destination(name)
     try:
         provider = _provider(name, address, base_url)
@@ -129,15 +129,9 @@ def destination(
     return Destination(f"the server at {urlsplit(base).netloc}", may_be_local=is_loopback(base))
 
 
-def _is_own(name: str, base_url: str | None) -> bool:
-    """Whether a provider is code that the user brings."""
-    is_built_in = name in PROVIDERS or base_url
-    return is_in_file(name) or (not is_built_in and name in installed("models"))
-
-
 def _open_own(name: str, address: str) -> Model:
     try:
-        factory: Any = load("models", name)
+        factory: Any = load("model", name)
         model: Model = factory(address)
         is_model = all(hasattr(model, each) for each in ("address", "ask", "close"))
     except InvalidInput:

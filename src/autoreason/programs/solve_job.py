@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterator
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,21 +39,17 @@ _MAX_WINDOWS_AHEAD = 32
 class SolveTerms(Struct, frozen=True, kw_only=True):
     """The set, the strategies, the repeats, and the allowance for each attempt at a problem."""
 
-    set: str
-    """The digest of the set, under which the examiner saved it."""
+    set: Annotated[str, "The digest of the set, under which the examiner saved it."]
     strategies: tuple[str, ...]
-    repeats: int = 1
-    """How often each strategy solves each problem."""
-    calls: int = 6
-    """Calls a strategy may make for one problem, second tries included."""
-    k: int = 2
-    """Survivals of A in a row that end a tournament."""
-    width: int = 32
-    """Problems solved at once."""
-    unsafe: bool = False
-    """Programs may be run without a sandbox where there is none."""
-    broken: tuple[str, ...] = ()
-    """Lines of the set that could not be read, and why: `line 17: no statement`."""
+    repeats: Annotated[int, "How often each strategy solves each problem."] = 1
+    calls: Annotated[int, "Calls a strategy may make for one problem, second tries included."] = 6
+    k: Annotated[int, "Survivals of A in a row that end a tournament."] = 2
+    width: Annotated[int, "Problems solved at once."] = 32
+    unsafe: Annotated[bool, "Programs may be run without a sandbox where there is none."] = False
+    broken: Annotated[
+        tuple[str, ...],
+        "Lines of the set that could not be read, and why: `line 17: no statement`.",
+    ] = ()
 
     def __post_init__(self) -> None:
         names = [short(name) for name in self.strategies]

@@ -218,7 +218,7 @@ class Override:
                 meaning = VARIABLES[name.partition(".")[0]].meaning
                 raise InvalidInput(
                     f"{self.path} does not show `{name}` ({meaning}), so no model would see it; "
-                    f"`autoreason prompts show {self.path.stem}` shows where the built-in one has it"
+                    f"`autoreason prompts {self.path.stem}` shows where the built-in one has it"
                 )
 
 

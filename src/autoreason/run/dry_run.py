@@ -60,8 +60,6 @@ class DryRun(Report):
     task: Task
     settings: Settings
     estimate: RunEstimate
-    verbose: bool = False
-    """Whether every setting is listed."""
     noise: NoiseMeasured | None = None
     """The noise of a research task's evaluator, where it was measured."""
 
@@ -85,8 +83,6 @@ class DryRun(Report):
         sections = [numbers, Section("Settings", plan(self.task, self.settings))]
         if self.task.knowledge and self.task.knowledge.digest:
             sections.append(_shown_records(self.task.knowledge))
-        if self.verbose:
-            sections.append(Section("Every setting", list(every_setting(self.settings).items())))
         return [*sections, *prompt]
 
     def to_dict(self) -> dict[str, Any]:

@@ -232,7 +232,7 @@ def find_origin(texts: Collection[str], place: JournalPlace) -> Knowledge | None
     found: list[Knowledge] = []
     with use_journal(place) as journal:
         for row in journal.iter_runs():
-            # A run that cannot be read is named by `journal check`, and must not keep others from being judged.
+            # A run that cannot be read is named by `runs check`, and must not keep others from being judged.
             with suppress(JournalError):
                 task = journal.task(row.id)
                 known = task and task.knowledge

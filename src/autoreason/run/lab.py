@@ -319,8 +319,7 @@ def _check_continued(run: str, journal: Journal) -> None:
     """Refuse to add to a suite a second time, which would pay for the same cells again."""
     if later := journal.continuation(run):
         raise InvalidInput(
-            f"{run} was continued as {later}; go on with `autoreason resume {later}` "
-            f"or `autoreason lab add {later}`"
+            f"{run} was continued as {later}; go on with `autoreason resume {later}`, or add to that one"
         )
 
 

@@ -172,9 +172,7 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     story = journal.story(row.id)
     cells = story.of(CellFinished)
     if not cells:
-        raise InvalidInput(
-            f"no cell of {row.id} has ended yet; see `autoreason lab status {row.id}`"
-        )
+        raise InvalidInput(f"no cell of {row.id} has ended yet; see `autoreason show {row.id}`")
     runs = [each.id for each in with_bases(row, journal)]
     return FoundReport(lab_report(story, origin_of(row, story)), cells, runs)
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import textwrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from autoreason.field_docs import Field, read_constant, read_docs
+from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.programs.solve_job import SolveTerms
 from autoreason.run.parameters import WriteOptions
+from autoreason.settings import (
+    PANEL_JUDGES,
+    ROLE_MODELS,
+    Budget,
+    Models,
+    Settings,
+    describe_default,
+)
+from autoreason.studies.compare.comparison import ComparisonOptions
 
 _WIDTH = 96
-_PARAMETERS = "autoreason.run.parameters"
-_SETTINGS = "autoreason.settings"
-_MODELS = {
-    "author_model": Field(_SETTINGS, "Models", "author"),
-    "critic_model": Field(_SETTINGS, "Models", "critic"),
-    "synthesizer_model": Field(_SETTINGS, "Models", "synthesizer"),
-    "judge_models": Field(_SETTINGS, "Models", "judges"),
-    "reviser_models": Field(_SETTINGS, "Models", "revisers"),
-}
-_COMPARISON = ("autoreason.studies.compare.comparison", "ComparisonOptions")
-_SOLVING = ("autoreason.programs.solve_job", "SolveTerms")
-_TERMS = {
-    "CompareOptions": {
-        **{name: Field(*_COMPARISON, name) for name in ("strategies", "repeats", "match")},
-        "panel_judges": Field(*_COMPARISON, "judges"),
-    },
-    "SolveOptions": {name: Field(*_SOLVING, name) for name in ("repeats", "calls", "width", "k")},
+_TERMS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "CompareOptions": (ComparisonOptions, ("strategies", "repeats", "match")),
+    "SolveOptions": (SolveTerms, ("repeats", "calls", "width", "k")),
 }
 """Fields of what only one function does, by its options."""
 _CHANGES = ("ForkOptions", "ResumeOptions")
@@ -47,41 +43,60 @@ class OptionDoc(NamedTuple):
 def document(options: type) -> None:
     """Add to a class of options what each of them means."""
     purpose = (options.__doc__ or "").partition("\n")[0]
-    options.__doc__ = "\n".join((purpose, "", "Options:", *_lines(read_options(options))))
+    lines = [purpose, "", "Options:"]
+    for name, doc in read_options(options).items():
+        default = f" [default: {doc.default}]" if doc.default else ""
+        indent = " " * 8
+        lines.append(f"    {name}: {doc.type}")
+        lines += textwrap.wrap(
+            doc.text + default, _WIDTH, initial_indent=indent, subsequent_indent=indent
+        )
+    options.__doc__ = "\n".join(lines)
 
 
 def read_options(options: type) -> dict[str, OptionDoc]:
     """Type, default and meaning of every option."""
-    kind, settings = options.__name__, read_docs(_SETTINGS, "Settings")
+    kind = options.__name__
     docs = {}
-    for name, own in read_docs(_PARAMETERS, kind).items():
-        field = _TERMS.get(kind, {}).get(name) or _MODELS.get(name)
-        if field is None and name in settings:
-            field = Field(_SETTINGS, "Settings", name)
+    for name, own in read_docs(options).items():
+        field = _field(kind, name)
         docs[name] = OptionDoc(
-            type=ast.unparse(own.annotation),
+            type=_type_text(own.type),
             default=_default(kind, name, field) if field else "",
-            text=own.description or (field.read_doc().description if field else ""),
+            text=(own.sentence or (field.sentence if field else "")).replace("`", ""),
         )
     return docs
 
 
-def _default(kind: str, name: str, field: Field) -> str:
+def _field(kind: str, name: str) -> FieldDoc | None:
+    """The field that an option sets, where its default is that field's."""
+    if _PANELS.get(kind) == name == "panel_judges":
+        return read_docs(ComparisonOptions)["judges"]
+    terms, fields = _TERMS.get(kind, (Settings, ()))
+    if name in fields:
+        return read_docs(terms)[name]
+    if name in ROLE_MODELS:
+        return read_docs(Models)[ROLE_MODELS[name]]
+    return read_docs(Settings).get(name)
+
+
+def _default(kind: str, name: str, field: FieldDoc) -> str:
     if _PANELS.get(kind) == name:
-        return str(read_constant(_SETTINGS, "PANEL_JUDGES"))
+        return str(PANEL_JUDGES)
+    is_setting = field is read_docs(Settings).get(name)
     # A program's tournament ends by rules of its own.
-    other = kind == "SolveOptions" and field.owner == "Settings"
-    if kind in _CHANGES or (other and name in WriteOptions.__annotations__):
+    other = kind == "SolveOptions" and is_setting and name in WriteOptions.__annotations__
+    if kind in _CHANGES or other:
         return ""
-    return field.default_text(lambda value: "" if value is None else repr(value))
+    return describe_default(name, _shown) if is_setting else _shown(field.default)
 
 
-def _lines(docs: dict[str, OptionDoc]) -> list[str]:
-    lines = []
-    for name, doc in docs.items():
-        default = f" [default: {doc.default}]" if doc.default else ""
-        lines.append(f"    {name}: {doc.type}")
-        lines += textwrap.wrap(
-            doc.text + default, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8
-        )
-    return lines
+def _shown(value: Any) -> str:
+    return "" if value is None or isinstance(value, Budget) else repr(value)
+
+
+def _type_text(hint: Any) -> str:
+    """A type as it is written, without the modules it comes from."""
+    text = hint.__name__ if type(hint) is type else str(hint)
+    text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])", "", text)
+    return re.sub(r"Optional\[(.*)\]", r"\1 | None", text)

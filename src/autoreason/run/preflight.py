@@ -15,9 +15,6 @@ from autoreason.run.estimate import first_requests, unseen_tokens
 from autoreason.run.kinds import job_class, written_by
 from autoreason.settings import Settings
 from autoreason.task import Task
-from autoreason.tournament.judges import lens_of
-from autoreason.tournament.stop import chosen_rules
-from autoreason.tournament.voting import check_rule
 
 _BYTES_PER_TOKEN = 4
 
@@ -42,9 +39,6 @@ def check_settings(task: Task, settings: Settings) -> None:
     if settings.batch:
         for address in settings.models.all():
             require_batches(address)
-    check_rule(settings.voting)
-    lens_of(settings.style, 0)
-    chosen_rules(settings)
 
 
 def check_call_limit(task: Task, settings: Settings) -> None:

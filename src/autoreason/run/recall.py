@@ -18,7 +18,7 @@ from autoreason.jobs.runner import build_job, run_job
 from autoreason.journal import RecordedAnswer, RecordedReply
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote
-from autoreason.plugins import is_in_file, short
+from autoreason.plugins import is_own, short
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
@@ -194,16 +194,9 @@ async def rerun(
 def _likely_cause(task: Task, settings: Settings) -> str:
     """The most likely reason why running a record again differs: a user's code, where there is any."""
     changed = "was changed since, or it draws at random or reads the clock"
-    if is_in_file(settings.strategy):
+    if is_own(settings.strategy):
         return f"the strategy {changed}: it must draw from `self.settings.seed` alone"
-    functions = [
-        ("voting rule", settings.voting),
-        ("judge style", settings.style),
-        *(("stop rule", name) for name in settings.stop_rules),
-        *(("check", name) for name in task.contract.checks),
-    ]
-    own = [f"the {noun} {short(name)}" for noun, name in functions if is_in_file(name)]
-    if own:
+    if own := [f"the check {short(name)}" for name in task.contract.checks]:
         return f"{' or '.join(own)} {changed}: the same input must give the same result"
     return "the run was recorded by another version of autoreason or its record was changed"
 

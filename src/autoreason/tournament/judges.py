@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.exchange import Outcome, Reply, Request, Schema
 from autoreason.jobs.context import JobContext
@@ -18,8 +17,7 @@ from autoreason.jobs.randomness import draw
 from autoreason.keys import judge_key, try_key
 from autoreason.parsing.ballots import read_ranking
 from autoreason.parsing.documents import same_text
-from autoreason.plugins import load_function
-from autoreason.settings import STYLES, Settings
+from autoreason.settings import Settings
 from autoreason.tournament.length_check import check_length
 from autoreason.tournament.orders import neutral_labels
 
@@ -127,19 +125,8 @@ def seat_calls(settings: Settings) -> SeatCalls:
 
 
 def lens_of(style: str, judge_number: int) -> str:
-    """What a judge is asked to look at; the whole text under most styles.
-
-    A style of the user's own is a function from a seat's number, from 0, to that.
-    """
-    if style == "specialists":
-        return LENSES[judge_number % len(LENSES)]
-    if style in STYLES:
-        return ""
-    function = load_function("judge_styles", style, "a seat's number", str, STYLES)
-    lens: str = function(judge_number)
-    if not lens.strip():
-        raise InvalidInput(f"the judge style {style} must return a sentence, not {lens!r}")
-    return lens
+    """What a judge is asked to look at; the whole text under most styles."""
+    return LENSES[judge_number % len(LENSES)] if style == "specialists" else ""
 
 
 def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:

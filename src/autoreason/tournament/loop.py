@@ -25,7 +25,7 @@ from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel_size import pass_size
 from autoreason.tournament.plan import CALLS_PER_TEXT, broken_plan, likely_plan, max_plan, min_plan
 from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import Ending, ShareChanged, chosen_rules, describe_survivals
+from autoreason.tournament.stop import Ending, ShareChanged, describe_survivals, find_ending
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.voting import max_lead
 
@@ -51,10 +51,9 @@ class Tournament(Strategy):
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts, self._code)
         number, ending = 0, None
-        stop = chosen_rules(self.settings, self.share_changed)
         while (
             self.story.streak < self.settings.k
-            and not (ending := stop(self.story))
+            and not (ending := find_ending(self.story, self.settings, self.share_changed))
             and await self._can_begin(number + 1)
         ):
             number += 1

@@ -6,14 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, NamedTuple
-
-from autoreason.errors import InvalidInput
-from autoreason.plugins import load_function
+from typing import NamedTuple
 
 Ranking = Sequence[str]
 """Names, best first."""
-_MAX_POINTS = 100_000
 """What chance gives is listed by every margin that a panel can end with."""
 
 
@@ -35,12 +31,7 @@ def count_votes(
     if not rankings:
         raise ValueError("an empty panel has no winner: there is not one ranking to count")
     _check(rankings, tie_order)
-    return from_scores(_scoring(rule).score(rankings, tie_order), tie_order, required_lead)
-
-
-def check_rule(rule: str) -> None:
-    """Refuse a rule that does not exist or does not give every text a whole number."""
-    _scoring(rule).score([("a", "b", "c"), ("b", "a", "c")], ("a", "b", "c"))
+    return from_scores(_SCORING[rule].score(rankings, tie_order), tie_order, required_lead)
 
 
 def from_scores(
@@ -68,13 +59,13 @@ def _with_lead(
 def max_lead(rule: str, candidates: int, judges: int) -> int:
     """The most by which a candidate can lead another: where all judges put it first and that one last."""
     first, *others = names = [str(number) for number in range(candidates)]
-    scores = _scoring(rule).score([(*others, first)] * judges, names)
+    scores = _SCORING[rule].score([(*others, first)] * judges, names)
     return max(scores.values()) - scores[first]
 
 
 def is_additive(rule: str) -> bool:
     """Whether a panel's scores are the sum of what each judge gives, so that they determine the outcome."""
-    return _scoring(rule).is_additive
+    return _SCORING[rule].is_additive
 
 
 def next_wave(
@@ -120,11 +111,11 @@ def _cached_wave(
     """The same panels come up repeatedly, and computing a wave takes a while."""
     limit = limit if step else min(start, limit)
     seats_asked = len(rankings) + invalid_seats
-    scoring = _scoring(rule)
+    scoring = _SCORING[rule]
     scores = _with_lead(scoring.score(rankings, tie_order), tie_order, required_lead)
     is_close = _is_close(scores, tie_order, close_margin)
     batch = _batch_end(seats_asked, start, step, limit, is_close) - seats_asked
-    if batch <= 0 or not early_stop or scoring.reach is None:
+    if batch <= 0 or not early_stop:
         return max(batch, 0)
     reach = scoring.reach(len(tie_order))
     # Either the panel does not grow after this batch, or growing to its limit changes nothing.
@@ -171,8 +162,7 @@ def _wave_for(
     leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, max_wave: int
 ) -> int:
     """How many judges it takes for `leader` to reach the goal, if they vote for it; at most `max_wave`."""
-    scoring = _scoring(rule)
-    assert scoring.reach is not None
+    scoring = _SCORING[rule]
     votes = list(rankings)
     scores = scoring.safe_scores(votes, goal.tie_order, leader, goal.required_lead)
     for wave in range(max_wave):
@@ -269,8 +259,8 @@ _Bound = Callable[[Sequence[Ranking], Sequence[str], str, int], Mapping[str, int
 
 class _Scoring(NamedTuple):
     score: _Score
-    reach: Callable[[int], int] | None
-    """The most by which one judge can move two of n candidates against each other; None is unknown."""
+    reach: Callable[[int], int]
+    """The most by which one judge can move two of n candidates against each other."""
     is_additive: bool
     """Whether a panel's scores are the sum of what each judge gives."""
     bound: _Bound | None = None
@@ -295,37 +285,6 @@ _SCORING: Mapping[str, _Scoring] = {
 
 
 BUILT_IN = tuple(_SCORING)
-
-
-def _scoring(rule: str) -> _Scoring:
-    return _SCORING.get(rule) or _user_scoring(rule)
-
-
-@lru_cache
-def _user_scoring(rule: str) -> _Scoring:
-    function = load_function("voting_rules", rule, "rankings and names", Mapping, _SCORING)
-
-    def score(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
-        # Copies, which the rule may change.
-        scores: Mapping[str, Any] = function([tuple(each) for each in rankings], list(names))
-        # Checked here and not by its type, which takes most of the time where thousands of panels are counted.
-        if scores.keys() != set(names):
-            raise InvalidInput(
-                f"the voting rule {rule} gives points to {_join_names(map(str, scores))}; "
-                f"give a whole number to each of {_join_names(names)}"
-            )
-        for name, points in scores.items():
-            if not isinstance(points, int) or isinstance(points, bool):
-                raise InvalidInput(
-                    f"the voting rule {rule} gives {name} {points!r} points; give a whole number"
-                )
-        if (largest := max(map(abs, scores.values()))) > _MAX_POINTS:
-            raise InvalidInput(
-                f"the voting rule {rule} gives {largest} points; give at most {_MAX_POINTS:,}"
-            )
-        return dict(scores)
-
-    return _Scoring(score, reach=None, is_additive=False)
 
 
 def _check(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> None:

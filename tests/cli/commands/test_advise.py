@@ -30,7 +30,7 @@ def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside)
     (run,) = inside.runs()
     shown = inside("show", run)
     assert "planted defects" in shown.out
-    assert inside("replay", run).status == 0
+    assert inside("runs", "check", run).status == 0
     assert inside("audit", run).status == 0
 
 

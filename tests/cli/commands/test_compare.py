@@ -111,7 +111,10 @@ def test_a_strategy_of_ones_own_is_compared_from_any_folder(
         (("--panel", "0"), "judges, not 0"),
         (("--panel", "1000"), "judges, not 1000"),
         (("--match", "cost"), "cost nothing"),
-        (("--match", "cost", "-m", "ollama/none", "--critic-model", "openai/none"), "not known"),
+        (
+            ("--match", "cost", "-m", "ollama/none", "--set", "critic_model=openai/none"),
+            "not known",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence_and_writes_nothing(

@@ -225,7 +225,7 @@ def test_people_are_compared_with_the_judges_who_confirmed_the_run_they_rate(she
 
 def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
-    packet("run", BRIEF, *FAST, "-q", "--no-playoff", "--confirmation", "0")
+    packet("run", BRIEF, *FAST, "-q", "--set", "playoff=0", "--set", "confirmation=0")
     said = refused(packet, "report", "study", "--yes", "--panel", "last")
     assert "has no rankings of finished texts" in said
     assert opening(packet.home / "study") is None

@@ -133,7 +133,7 @@ def test_runs_says_what_was_solved_of_what_there_is(
 
 
 def test_pairs_of_texts_are_not_made_of_programs(inside: Inside) -> None:
-    command = ("pairs", "-o", "pairs.jsonl")
+    command = ("export", "--pairs", "pairs.jsonl")
     inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
     inside("solve", some(inside, 1), *MODEL, "-q")
     run = inside.runs()[0]
@@ -164,7 +164,8 @@ def test_an_audit_asks_of_programs_what_makes_sense_of_them(inside: Inside, writ
 
 
 @pytest.mark.parametrize(
-    "command", [("guide", "{run}", "be quick"), ("accept", "{run}"), ("stop", "{run}")]
+    "command",
+    [("tell", "{run}", "be quick"), ("tell", "{run}", "accept"), ("tell", "{run}", "stop")],
 )
 def test_nobody_is_sent_to_a_fork_that_refuses_programs(
     inside: Inside, command: tuple[str, ...]
@@ -175,7 +176,7 @@ def test_nobody_is_sent_to_a_fork_that_refuses_programs(
     assert "fork" not in said
 
 
-@pytest.mark.parametrize("command", [("guide", "{run}", "be quick"), ("accept", "{run}")])
+@pytest.mark.parametrize("command", [("tell", "{run}", "be quick"), ("tell", "{run}", "accept")])
 def test_a_run_that_writes_programs_takes_no_word_of_a_person(
     inside: Inside, command: tuple[str, ...]
 ) -> None:

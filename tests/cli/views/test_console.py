@@ -29,7 +29,7 @@ def piped(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
 @pytest.mark.parametrize(
     "command",
     [
-        *("runs", "audit", "show", "show @2", "models", "models list", "prompts list"),
+        *("runs", "audit", "show", "show @2", "models", "models list", "prompts"),
         "compare x --strategies improve,single,harsh --repeats 3 --passes 1 --seed 1 -m echo/echo -q",
         "simulate --fast --runs 20 -q",
     ],

@@ -10,8 +10,9 @@ from autoreason.settings import Settings
 from autoreason.studies.simulate.protocols import (
     NO_DIFFERENCE,
     SETTINGS,
+    NamedProtocol,
+    choose_protocols,
     named_protocol,
-    read_changes,
 )
 from autoreason.studies.simulate.study import Plan, run_study
 
@@ -21,10 +22,13 @@ SWITCHES = [
 ]
 
 
+def changed_by(*given: str) -> NamedProtocol:
+    """Our protocol with changes as they are typed."""
+    return choose_protocols(["robust"], given)[-1]
+
+
 def test_a_changed_protocol_is_named_after_its_changes() -> None:
-    changed = named_protocol(
-        "robust", read_changes(["k=3", "tie_order = a > b > ab", "balanced_orders=false"])
-    )
+    changed = changed_by("k=3", "tie_order = a > b > ab", "balanced_orders=false")
     assert changed.name == "robust k=3 tie_order=A>B>AB balanced_orders=False"
     assert (changed.settings.k, changed.settings.balanced_orders) == (3, False)
     assert changed.settings.tie_order == ("A", "B", "AB")
@@ -32,17 +36,17 @@ def test_a_changed_protocol_is_named_after_its_changes() -> None:
     assert named_protocol("paper").settings.playoff == 0
 
 
-@pytest.mark.parametrize("given", ["k", "k=", "=3", "", "k=[1"])
+@pytest.mark.parametrize("given", ["k", "k=", "=3", ""])
 def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="write it like k=3"):
-        read_changes([given])
+        changed_by(given)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("speed=9", "`speed` makes no difference to a simulated run; set one of drafts, k, passes"),
-        ("seed=9", "`seed` makes no difference"),
+        ("speed=9", "unknown setting `speed`; known are drafts, k, passes"),
+        ("seed=9", "unknown setting `seed`"),
         ("revisers=4", "`revisers` is 4; give how many there are, from 1 to 3"),
         ("plateau=-1", "plateau"),
         ("k=0", "`k` is 0; give a number from 1"),
@@ -52,14 +56,14 @@ def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
 )
 def test_a_change_that_cannot_be_is_refused(given: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        named_protocol("robust", read_changes([given]))
+        changed_by(given)
 
 
 @pytest.mark.parametrize("given", SWITCHES)
 def test_a_switch_that_no_world_knows_is_accepted_and_said_to_be_played_like_the_default(
     given: str,
 ) -> None:
-    changed = named_protocol("robust", read_changes([given]))
+    changed = changed_by(given)
     assert changed.name == f"robust {given}"
     assert changed.settings == named_protocol("robust").settings
     name = given.partition("=")[0]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.lookup import (
     all_option,
@@ -25,12 +24,9 @@ if TYPE_CHECKING:
     from autoreason.studies.audit.audited_record import AuditedRun
 
 
-@click.command(cls=HelpfulCommand)
+@click.command(cls=HelpfulCommand, shares="as_json html journal")
 @runs_argument("records", "[RUN|FILE]...")
 @all_option
-@options.journal_option
-@options.json_option
-@options.group("Output", options.html_option)
 def audit(
     records: tuple[str, ...],
     every: bool,

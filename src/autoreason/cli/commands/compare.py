@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.field_docs import Field
 from autoreason.models.examples import with_examples
+from autoreason.studies.compare.comparison import ComparisonOptions
 
-_OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")
 _EPILOG = """\
 The first strategy named sets the budget; the others may spend as much, and begin another pass
 only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
 """
 
 
-@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, epilog=_EPILOG)
 @click.argument("brief")
-@options.text_options
 @options.group(
     "The comparison",
     options.option(
@@ -33,13 +30,11 @@ only if one as expensive as their most expensive still fits. In each repeat all 
         type=int,
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
-    options.field_option(_OPTIONS("match"), metavar="[calls|tokens|cost]"),
-    options.field_option(_OPTIONS("allowance"), metavar="N"),
-    options.field_option(
-        _OPTIONS("judges"), "--panel", "final_judges", usual=options.default_panel_judges
-    ),
+    options.field_option(ComparisonOptions, "match"),
+    options.field_option(ComparisonOptions, "allowance", metavar="N"),
+    options.field_option(ComparisonOptions, "judges", "--panel", "panel_judges"),
 )
-@options.writing_options
+@options.studying_options
 @with_examples
 def compare(brief: str, **values: Any) -> int:
     """Compare strategies from one draft: does refining help?
@@ -58,15 +53,14 @@ def compare(brief: str, **values: Any) -> int:
     from autoreason.run.studies import prepare_compare
     from autoreason.studies.compare.comparison import few_repeats_note
 
-    own = {
-        "strategies": values["strategies"] and [*map(str.strip, values["strategies"].split(","))],
-        "panel_judges": values["final_judges"],
-        **{name: values[name] for name in ("repeats", "match", "allowance")},
-    }
-    chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    chosen |= arguments.given(own, *own)
-    task = arguments.task_of(brief, values)
+    chosen = arguments.run_options("compare", values)
+    task = arguments.task_of(brief, values | arguments.take_contract(chosen))
+    if values["strategies"]:
+        chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
+    chosen |= arguments.given(values, "repeats", "match", "allowance", "panel_judges")
     prepared = prepare_compare(task, **chosen)
-    if not (values["dry_run"] or values["quiet"]) and (note := few_repeats_note(prepared.settings)):
+    if not (values["dry_run"] or values["progress"] == "none") and (
+        note := few_repeats_note(prepared.settings)
+    ):
         click.echo(f"note: {note}", err=True)
     return run_prepared(prepared, values)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import AutoreasonError
 
@@ -33,14 +32,12 @@ class Finding(NamedTuple):
     fix: str = ""
 
 
-@click.command(cls=HelpfulCommand)
-@options.journal_option
-@options.json_option
+@click.command(cls=HelpfulCommand, shares="as_json journal")
 def doctor(journal: str | None, as_json: bool) -> int:
     """Check this machine and say how to fix it.
 
     Nothing is called and nothing is written. With --journal, every record of that journal is read
-    too, and runs that are damaged are named; `autoreason journal check` does it for the usual one.
+    too, and runs that are damaged are named; `autoreason runs check` does it for the usual one.
     Exit status 1 where something must be fixed first.
     """
     from autoreason.cli.views.outcome import print_json
@@ -210,7 +207,7 @@ def _journal(url: str | None) -> Iterator[Finding]:
 
 def _records(url: str) -> Iterator[Finding]:
     """Every record of a journal that was named."""
-    from autoreason.cli.commands.journal import examine
+    from autoreason.cli.commands.runs import examine
     from autoreason.report import numbers
 
     _, runs, damages = examine(url)

@@ -16,20 +16,13 @@ if TYPE_CHECKING:
     from autoreason.journal import RunRow
 
 
-@click.command(cls=InheritingCommand)
+@click.command(cls=InheritingCommand, shares=options.RECORDED)
 @run_argument(required=False)
 @options.models_options
 @options.limit_options
-@options.group(
-    "When to stop",
-    options.setting("passes", help="The most passes, those before included."),
-)
-@options.group(
-    "How models are asked",
-    options.max_tokens_option,
-)
-@options.journal_option
-@options.view_options
+@options.passes_option
+@options.group("The method", options.set_option)
+@options.output_options
 def resume(run: str | None, **values: Any) -> int:
     """Go on with a run that paused or was killed.
 
@@ -60,7 +53,7 @@ def resume(run: str | None, **values: Any) -> int:
             return not (row.live or row.finished) and bool(journal.events(row.id))
 
         row = find_run(journal, run, waits, "run that waits to be resumed")
-        chosen = arguments.run_options(values) | {"journal": journal}
+        chosen = arguments.run_options("resume", values) | {"journal": journal}
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         notes = []

@@ -11,7 +11,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.fields import Number
-from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
@@ -27,11 +27,10 @@ _WORLDS = options.option(
     "--world NAME|FILE",
     "worlds",
     multiple=True,
-    help="A built-in world or a YAML file. Repeatable. [default: every built-in world]",
+    help="A built-in world or a YAML file. [default: every built-in world]",
 )
 _RUNS = Number(2, 1_000_000)
 _SEED = options.option("--seed", type=Number(0), default=1, help="All chance comes from it.")
-_JSON = options.flag("--json", "as_json", help="Print one JSON object.")
 _what = options.group(
     "What to play",
     _WORLDS,
@@ -40,13 +39,13 @@ _what = options.group(
         "protocols",
         multiple=True,
         type=click.Choice(["paper", "robust"]),
-        help="Repeatable. [default: both]",
+        help="Which. [default: both]",
     ),
     options.option(
         "--set NAME=VALUE",
         "changes",
         multiple=True,
-        help="Also play the last protocol with this changed, such as k=3. Repeatable.",
+        help="Also play the last protocol with this changed, such as k=3.",
     ),
     options.option("--budget CALLS", type=Number(1), help="The most calls of a run."),
 )
@@ -90,19 +89,24 @@ _fit = options.group(
 _out = options.group(
     "Output",
     options.file("--plot FILE.svg", help="Draw quality against calls."),
-    options.html_option,
-    _JSON,
-    options.quiet_option,
 )
 
 
-@click.group(cls=HelpfulGroup, invoke_without_command=True)
+class SharingGroup(HelpfulCommand, click.Group):
+    """A command that has others below it."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Its own options, then the commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+@click.group(cls=SharingGroup, shares=options.RECORDED, invoke_without_command=True)
 @_what
 @_how
 @_research
 @_fit
 @_out
-@options.journal_option
 @click.pass_context
 def simulate(ctx: click.Context, /, **values: Any) -> None:
     """Try protocols in worlds where the truth is known.
@@ -139,7 +143,11 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     _try_protocols(values)
 
 
-@simulate.command(cls=HelpfulCommand, short_help="Find the best settings at equal calls.")
+@simulate.command(
+    cls=HelpfulCommand,
+    shares="as_json html progress",
+    short_help="Find the best settings at equal calls.",
+)
 @options.group(
     "How",
     _WORLDS,
@@ -154,9 +162,6 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
         help="Runs of each panel in each world; ten times as many for the finalists. [default: 1000]",
     ),
     _SEED,
-    options.html_option,
-    _JSON,
-    options.quiet_option,
 )
 @options.group(
     "Rules that keep changes",
@@ -206,7 +211,9 @@ def _search_rules(values: dict[str, Any]) -> None:
     _show(values, "tried", partial(search_rules, evaluations, tries, runs, values["seed"]))
 
 
-@simulate.command(cls=HelpfulCommand, short_help="Split the last calls of a run.")
+@simulate.command(
+    cls=HelpfulCommand, shares="as_json html progress", short_help="Split the last calls of a run."
+)
 @options.group(
     "How",
     _WORLDS,
@@ -218,9 +225,6 @@ def _search_rules(values: dict[str, Any]) -> None:
     ),
     options.option("--runs", type=Number(2, 100_000), default=10_000, help="Runs in each world."),
     _SEED,
-    options.html_option,
-    _JSON,
-    options.quiet_option,
 )
 def split(worlds: tuple[str, ...], calls: int, runs: int, seed: int, **values: Any) -> None:
     """Find how many judges should choose the text to deliver, and how many should confirm it.
@@ -235,15 +239,15 @@ def split(worlds: tuple[str, ...], calls: int, runs: int, seed: int, **values: A
     _show(values, "worlds", partial(compare_splits, _worlds(worlds), calls, runs, seed))
 
 
-@simulate.command(cls=HelpfulCommand, short_help="How often advice is right.")
+@simulate.command(
+    cls=HelpfulCommand, shares="as_json html progress", short_help="How often advice is right."
+)
 @options.group(
     "How",
     options.option("--runs", type=_RUNS, default=10_000, help="Pieces of advice in each world."),
     _SEED,
-    options.html_option,
-    _JSON,
 )
-def advise(runs: int, seed: int, html: Path | None, as_json: bool) -> None:
+def advise(runs: int, seed: int, html: Path | None, as_json: bool, **_: Any) -> None:
     """Play `autoreason advise` in worlds where it is known what should be advised.
 
     What is measured is drawn as the world says, with judges who share tastes; what is advised follows
@@ -271,7 +275,7 @@ def _show(values: dict[str, Any], what: str, work: Callable[[ProgressLine], Repo
     """Compute a report, say meanwhile how much of what is done, and show it."""
     from autoreason.cli.views.outcome import show_report
 
-    with ProgressLine(what, quiet=values["quiet"]) as progress:
+    with ProgressLine(what, quiet=values["progress"] == "none") as progress:
         report = work(progress)
     show_report(report, as_json=values["as_json"], html=values["html"])
 
@@ -289,7 +293,7 @@ def _try_protocols(values: dict[str, Any]) -> None:
         values["runs"], values["seed"], values["budget"], values["fast"], curves=bool(plot or html)
     )
     protocols = choose_protocols(values["protocols"], values["changes"])
-    with ProgressLine("cells of the table", quiet=values["quiet"]) as progress:
+    with ProgressLine("cells of the table", quiet=values["progress"] == "none") as progress:
         report = run_study(_worlds(values["worlds"]), protocols, plan, progress)
     if plot:
         write(plot, draw(report.cells).svg)

@@ -10,8 +10,8 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
+from autoreason.programs.solve_job import SolveTerms
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from autoreason.run.result import Result
 
 _SHOWN_RECORDS = 10
-_EPILOG = fill_examples("""\
-\b
+_EXAMPLES = fill_examples("""\
+autoreason solve problem.json -m {model} > solution.py
+autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
+autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
+""")
+_DETAILS = fill_examples("""\
 Strategies, all with the same number of calls a problem:
   search           attempts, repairs or merges, whichever has worked; of the
                    programs that pass the public tests, one that behaves as
@@ -35,13 +39,6 @@ Strategies, all with the same number of calls a problem:
                    are on the ballot, and blind judges decide among equals
   file.py:Class    one of your own
 
-\b
-Examples:
-  autoreason solve problem.json -m {model} > solution.py
-  autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
-  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
-
-\b
 Exit status:
   0    the one problem is solved: its program passes every test; of a set,
        every problem was tried, and the table shows which are solved
@@ -56,11 +53,11 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 
-@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, examples=_EXAMPLES, details=_DETAILS)
 @click.argument("problems", type=options.FILE)
 @options.group(
     "Which problems",
-    options.option("--problem ID", "ids", multiple=True, help="Only this one. Repeatable."),
+    options.option("--problem ID", "ids", multiple=True, help="Only this one."),
     options.option("--difficulty NAME", help="Only those of this difficulty."),
     options.option("--limit N", type=int, help="Only the first N of them."),
 )
@@ -69,10 +66,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
     options.option(
         "--strategy NAMES", help="One or several with commas between, or all. [default: search]"
     ),
-    *(
-        options.field_option(Field("autoreason.programs.solve_job", "SolveTerms", name))
-        for name in ("repeats", "calls", "width")
-    ),
+    *(options.field_option(SolveTerms, name) for name in ("repeats", "calls", "width")),
 )
 @options.group(
     "How programs are run",
@@ -88,15 +82,17 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         "--unsafe", help="Without a sandbox: what the model writes can do whatever you can."
     ),
 )
-@options.solving_options
+@options.models_options
+@options.limit_options
+@options.asking_judges_options
 @options.group(
-    "Output",
+    "Result",
     options.file(
         "--report DIR", help="Write page, numbers, one row per part, picture and programs there."
     ),
     options.file("-o", "--output", help="Write the program there instead of to standard output."),
 )
-@options.table_options
+@options.dry_run_option
 def solve(problems: Path, **values: Any) -> int:
     """Write programs for problems with tests, and score them.
 
@@ -169,7 +165,6 @@ def _start(
 def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:
     """Refuse one file for several programs."""
     from autoreason.jobs.job import read_options
-    from autoreason.programs.solve_job import SolveTerms
 
     parts = read_options(run.settings, SolveTerms).count_parts(run.task)
     if values["output"] and parts > 1:

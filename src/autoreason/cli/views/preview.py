@@ -24,17 +24,14 @@ def dry_run(
     *,
     as_json: bool,
     html: Path | None = None,
-    verbose: bool | None = None,
     measured: MeasuredStart | None = None,
 ) -> int:
-    """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
+    """Print estimate, settings and first prompt."""
     estimate, noise = prepared.estimate(), None
     if measured:
         estimate, noise = replace(estimate, request=measured.request), measured.noise
-    report = DryRun(prepared.task, prepared.settings, estimate, verbose=bool(verbose), noise=noise)
+    report = DryRun(prepared.task, prepared.settings, estimate, noise=noise)
     show_report(report, as_json=as_json, html=html)
-    if verbose is False and not as_json:
-        print("\n--verbose shows every setting.")
     warn_of_refusal(prepared)
     return 0
 

@@ -61,7 +61,7 @@ def _print_set(solution: Solution) -> None:
 
 
 def _print_problem(solution: Solution, options: OutputOptions) -> None:
-    """The one sentence that is printed even with --quiet; none where all is well."""
+    """The one sentence that is printed even with --progress none; none where all is well."""
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
         steps = how_to_go_on(solution.run, solution.story, has_text=False, options=again)

@@ -229,7 +229,7 @@ class Transcript:
         """How it ended, with its evidence."""
         self._print(Text())
         if row.live:
-            steps = [("", "Under way"), ("Watch", f"autoreason watch {row.id}")]
+            steps = [("", "Under way"), ("Watch", f"autoreason show {row.id} --follow")]
             outcome.print_rows(steps, self.console)
         else:
             outcome.print_report(result, self.console)

@@ -178,7 +178,8 @@ def read_plan(folder: Path) -> AbPlan:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
     except OSError:
         raise InvalidInput(
-            f"there is no {FILE} in {folder.resolve()}; name the plan's folder, or make one with `autoreason ab plan`"
+            f"there is no {FILE} in {folder.resolve()}; name the plan's folder, "
+            "or make one with `autoreason knowledge ab-plan`"
         ) from None
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None

@@ -135,7 +135,7 @@ def _why_left_out(story: Story) -> str:
         return "the first draft breaks the contract, so no judge compared it with the result"
     if CONFIRMATION in story.panels:
         return "too few ballots of fresh judges were valid"
-    return "no fresh judges were asked (`--confirmation`)"
+    return "no fresh judges were asked (`confirmation`)"
 
 
 def _named(runs: Sequence[str]) -> str:

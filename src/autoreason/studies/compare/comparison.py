@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from math import ceil
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,16 +46,21 @@ Texts = Mapping[str, str | None]
 class ComparisonOptions(Struct, frozen=True, kw_only=True):
     """Which strategies are compared, how often, and under which limits."""
 
-    strategies: tuple[str, ...] = (REFERENCE, "single", "critique_revise")
-    """The first sets the budget that the others have to match, unless one is given."""
-    repeats: int | None = None
-    """None is as many as it takes for a preference that is the same in all of them to show."""
-    match: Unit = "calls"
-    """What all strategies may spend equally much of."""
-    allowance: Decimal | None = None
-    """What each may spend, in calls, tokens or dollars, instead of what the first takes; the shared draft is extra."""
-    judges: int = PANEL_JUDGES
-    """Judges of the panel over what is delivered."""
+    strategies: Annotated[
+        tuple[str, ...],
+        "The first sets the budget that the others have to match, unless one is given.",
+    ] = (REFERENCE, "single", "critique_revise")
+    repeats: Annotated[
+        int | None,
+        "None is as many as it takes for a preference that is the same in all of them to show.",
+    ] = None
+    match: Annotated[Unit, "What all strategies may spend equally much of."] = "calls"
+    allowance: Annotated[
+        Decimal | None,
+        "What each may spend, in calls, tokens or dollars, instead of what the first takes; the shared draft is "
+        "extra.",
+    ] = None
+    judges: Annotated[int, "Judges of the panel over what is delivered."] = PANEL_JUDGES
 
     def __post_init__(self) -> None:
         if len(self.strategies) < 2 or len(set(self.strategies)) < len(self.strategies):

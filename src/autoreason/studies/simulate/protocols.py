@@ -8,8 +8,16 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import FieldDoc, read_docs
 from autoreason.report.sentences import listed
-from autoreason.settings import MAX_REVISERS, Models, Protocol, Settings, make_settings
+from autoreason.settings import (
+    MAX_REVISERS,
+    Models,
+    Protocol,
+    Settings,
+    make_settings,
+    read_changes,
+)
 
 NAMES: tuple[Protocol, ...] = ("paper", "robust")
 SETTINGS = (
@@ -93,26 +101,15 @@ def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[Named
     protocols = [named_protocol(name) for name in chosen]
     if changes:
         last = next(name for name in NAMES if name == (names or chosen)[-1])
-        protocols.append(named_protocol(last, read_changes(changes)))
+        protocols.append(named_protocol(last, read_changes(changes, _known())))
     return protocols
 
 
-def read_changes(changes_given: Sequence[str]) -> dict[str, Any]:
-    """Changes written as NAME=VALUE."""
-    from autoreason.bounded_yaml import load_yaml
-
-    changes = {}
-    for change in changes_given:
-        name, equals, value = (part.strip() for part in change.partition("="))
-        if not equals or not name or not value:
-            raise InvalidInput(f"{change!r} changes nothing; write it like k=3")
-        try:
-            changes[name] = load_yaml(value)
-        except ValueError:
-            raise InvalidInput(f"{value!r} is no value for {name}; write it like k=3") from None
-        if name == "tie_order":
-            changes[name] = tuple(slot.strip().upper() for slot in value.split(">"))
-    return changes
+def _known() -> dict[str, FieldDoc]:
+    """What `--set` takes: settings, and how many revisers there are."""
+    docs = read_docs(Settings)
+    known = {name: docs[name] for name in (*SETTINGS, *NO_DIFFERENCE) if name in docs}
+    return {**known, "revisers": docs["drafts"]}
 
 
 def _printable(value: Any) -> str:
