@@ -27,7 +27,7 @@ from autoreason.models.open import open_model
 from autoreason.models.pool import ModelPool
 from autoreason.models.quirks import Quirks
 from autoreason.models.stack import stack
-from autoreason.run.refine import refine_async
+from autoreason.run.refine import refine
 from benchmarks.commands import BRIEF
 
 ADDRESS = "openai/fake"
@@ -65,7 +65,7 @@ async def run_all(base: str, runs: int, passes: int, journal: Journal, width: in
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
-                    refine_async(
+                    refine.aio(
                         BRIEF, ADDRESS, seed=seed, journal=journal, pool=pool, k=99, passes=passes
                     )
                 )

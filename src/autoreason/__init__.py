@@ -33,9 +33,6 @@ else:
         if name in ("__all__", "__version__") or not name.startswith("_"):
             names = vars(import_module("autoreason._api"))
             if name in names:
-                if name.endswith(("Options", "Hooks")):
-                    # Only a reader asks for these, and what they mean is read from the source.
-                    import_module("autoreason.run.option_docs").document(names[name])
                 return names[name]
             if name == "__all__":
                 return sorted(each for each in names if each[0] != "_" or each == "__version__")

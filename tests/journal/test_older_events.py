@@ -34,7 +34,7 @@ from autoreason.journal.codec import read_event
 from autoreason.programs.examination import ExaminationQuery, ProbeQuery
 from autoreason.programs.policy import PolicyQuery
 from autoreason.programs.task import assignments_of
-from autoreason.run.replay import replay_async
+from autoreason.run.replay import replay
 from autoreason.settings import Budget
 
 FIXED = "two critics found nothing to fix"
@@ -122,7 +122,7 @@ async def test_a_run_whose_passes_were_unopposed_replays_to_the_same_end(tmp_pat
     with open_journal(tmp_path) as journal:
         decided = [each for each in events(journal) if isinstance(each, PassDecided)]
         assert [each.reason for each in decided] == [FIXED, FIXED]
-        assert (await replay_async(run, journal=journal)).same
+        assert (await replay.aio(run, journal=journal)).same
 
 
 @pytest.mark.parametrize("part", ["{}", '{{"type":"PartEvent","part":"p","event":{}}}'])

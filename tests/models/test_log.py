@@ -21,7 +21,7 @@ from autoreason.models.log import redact_url
 from autoreason.models.pool import ModelPool
 from autoreason.models.retry import RetryPolicy
 from autoreason.models.stack import stack
-from autoreason.run.refine import refine_async
+from autoreason.run.refine import refine
 
 __all__ = ["provider"]
 
@@ -69,7 +69,7 @@ async def test_a_run_shows_each_request_and_none_of_its_texts(
         Answer(drop=True),
     )
     caplog.set_level(logging.DEBUG, "autoreason")
-    result = await refine_async(
+    result = await refine.aio(
         BRIEF,
         "acme/fake-large",
         base_url=provider.openai,

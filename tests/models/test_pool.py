@@ -9,7 +9,7 @@ from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.exchange import Message, Request
 from autoreason.models.open import open_model
 from autoreason.models.pool import ModelPool
-from autoreason.run.refine import refine_async
+from autoreason.run.refine import refine
 
 __all__ = ["provider"]
 
@@ -48,7 +48,7 @@ async def test_a_mixed_panel_at_one_url_is_refused_before_anything_is_sent(
     pool = ModelPool(provider.openai)
     where = {"pool": pool} if lent else {"base_url": provider.openai}
     with pytest.raises(InvalidInput, match="`base_url` acme=URL"):
-        await refine_async("Write.", "acme/x", judge_models=["openai/y"], **where)
+        await refine.aio("Write.", "acme/x", judge_models=["openai/y"], **where)
     await pool.close()
     assert provider.requests == []
 
@@ -58,7 +58,7 @@ async def test_a_pool_and_a_base_url_next_to_it_contradict_each_other(
 ) -> None:
     pool = ModelPool()
     with pytest.raises(InvalidInput, match="a pool has its own servers"):
-        await refine_async("Write.", "acme/x", pool=pool, base_url=provider.openai)
+        await refine.aio("Write.", "acme/x", pool=pool, base_url=provider.openai)
     await pool.close()
 
 

@@ -10,7 +10,7 @@ from tests.run.suites import SMALL, run_suite
 
 from autoreason.journal import Journal
 from autoreason.run.journal_copy import copy_journal
-from autoreason.run.resume import resume_async
+from autoreason.run.resume import resume
 from autoreason.settings import Budget
 
 
@@ -61,7 +61,7 @@ async def test_a_suite_that_went_on_in_its_copy_is_one_sentence_that_names_the_w
     paused = await run_suite(tmp_path, journal, SMALL, model="echo/echo", budget=limits)
     with Journal.open(str(tmp_path / "copy.db"), create=True) as copy:
         await asyncio.to_thread(copy_journal, journal, copy, quietly)
-        await resume_async(paused.run, journal=copy, budget=Budget(calls=999))
+        await resume.aio(paused.run, journal=copy, budget=Budget(calls=999))
         back = await asyncio.to_thread(copy_journal, copy, journal, quietly)
         (sentence,) = back.conflicts.values()
         assert sentence == (

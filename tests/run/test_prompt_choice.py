@@ -16,7 +16,7 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
 from autoreason.run.prompt_choice import choose_prompts
-from autoreason.run.replay import replay_async
+from autoreason.run.replay import replay
 from autoreason.settings import DEFAULT_MODEL, Budget, Models
 from autoreason.studies.certify.certificate_files import write_certificate
 from autoreason.studies.certify.properties import (
@@ -122,4 +122,4 @@ async def test_a_run_that_broke_off_goes_on_with_the_same_drafts_and_prompts(
         assert result.story.shortened is not None
         asked = [request.key for request in (*broken.requests, *model.requests)]
         assert [key for key in asked if asked.count(key) > 1] == [lost, lost]
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same

@@ -14,14 +14,14 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run.replay import replay_async
+from autoreason.run.replay import replay
 from autoreason.settings import Budget
 
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_whole_run_replays_to_the_same_events(journal: Journal, seed: int) -> None:
     result = await start_run(journal, changes={"seed": seed, "passes": 6})
-    replayed = await replay_async(result.run, journal=journal)
+    replayed = await replay.aio(result.run, journal=journal)
     assert replayed.same, replayed.difference
     assert replayed.events > 10
 
@@ -44,7 +44,7 @@ async def test_a_run_by_other_rules_is_recorded_and_replays(
         assert {one.verdict.required_lead for one in recorded.passes if one.verdict} == {2}
     else:
         assert {len(one.ballots) for one in recorded.passes if one.verdict} == {1}
-    replayed = await replay_async(result.run, journal=journal)
+    replayed = await replay.aio(result.run, journal=journal)
     assert replayed.same, replayed.difference
 
 
@@ -52,17 +52,17 @@ async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
     paused = await start_run(
         journal, scripted({"pass/1/judge/1/try/0": CallFailed(Failure.CONNECTION, "gone")})
     )
-    assert (await replay_async(paused.run, journal=journal)).same
+    assert (await replay.aio(paused.run, journal=journal)).same
     await go_on(journal, paused.run, scripted({"judge": "no comment"}))
-    assert (await replay_async(paused.run, journal=journal)).same
+    assert (await replay.aio(paused.run, journal=journal)).same
     finished = await go_on(journal, paused.run, scripted())
     assert finished.status == "converged"
-    assert (await replay_async(paused.run, journal=journal)).same
+    assert (await replay.aio(paused.run, journal=journal)).same
 
 
 async def test_a_run_out_of_budget_replays_too(journal: Journal) -> None:
     paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=5)})
-    assert (await replay_async(paused.run, journal=journal)).same
+    assert (await replay.aio(paused.run, journal=journal)).same
 
 
 async def test_an_accepted_run_replays_to_its_acceptance(journal: Journal) -> None:
@@ -79,7 +79,7 @@ async def test_an_accepted_run_replays_to_its_acceptance(journal: Journal) -> No
     model = scripted({"pass/1/critic/0/try/0": accept}, latency=0.35)
     result = await start_run(journal, model, on_started=remember)
     assert result.status == "accepted"
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def test_a_record_that_was_changed_is_found_out(journal: Journal) -> None:
@@ -89,7 +89,7 @@ async def test_a_record_that_was_changed_is_found_out(journal: Journal) -> None:
             "update replies set reply = replace(reply, 'Second text', 'Second word') where key = 'pass/1/reviser/try/0'"
         )
     tampered.close()
-    replayed = await replay_async(result.run, journal=journal)
+    replayed = await replay.aio(result.run, journal=journal)
     assert not replayed.same
     assert "differs from the record" in (replayed.difference or "")
 
@@ -134,7 +134,7 @@ async def test_code_of_a_user_that_is_not_the_same_again_is_the_likely_cause(
     task = replace(TASK, contract=Contract(checks=named(checks)))
     chosen = {name: named(value) for name, value in changes.items()}
     result = await start_run(journal, task=task, changes={**chosen, "passes": 2})
-    replayed = await replay_async(result.run, journal=journal)
+    replayed = await replay.aio(result.run, journal=journal)
     assert not replayed.same
     assert f"{cause} since, or it draws at random" in (replayed.difference or "")
     assert "another version" not in (replayed.difference or "")
@@ -142,7 +142,7 @@ async def test_code_of_a_user_that_is_not_the_same_again_is_the_likely_cause(
 
 async def test_a_replay_is_a_report(journal: Journal) -> None:
     result = await start_run(journal, scripted())
-    replayed = await replay_async(result.run, journal=journal)
+    replayed = await replay.aio(result.run, journal=journal)
     assert str(replayed) == f"{result.run}: the same, {replayed.events} events."
     assert result.run in replayed._repr_html_()
     assert replayed.to_dict() == {

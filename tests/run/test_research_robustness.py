@@ -25,7 +25,7 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.paths import data_folder
 from autoreason.prompts import built_in
 from autoreason.run.replay import replay
-from autoreason.run.research import research, research_async
+from autoreason.run.research import research
 from autoreason.run.research_result import ResearchResult
 from autoreason.run.result import StopSwitch
 from autoreason.run.resume import resume
@@ -54,7 +54,7 @@ def prepare(folder: Path, evaluator: str = EVALUATOR) -> Path:
 async def test_two_runs_on_one_task_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     task = prepare(tmp_path)
     both = await asyncio.gather(
-        *(research_async(task, up(), evaluations=30, patience=3, seed=seed) for seed in (1, 2))
+        *(research.aio(task, up(), evaluations=30, patience=3, seed=seed) for seed in (1, 2))
     )
     assert [each.status for each in both] == ["done", "done"]
     assert [each.gain.gain for each in both if each.gain] == [3.0, 3.0]

@@ -55,7 +55,7 @@ async def test_a_set_ends_with_its_tables_and_has_them_on_its_page(journal: Jour
     assert "Pass rates" in found.to_text()
     assert found.to_text().index("Pass rates") < found.to_text().index("Took ")
     assert "program" not in found.to_dict()
-    page = found.to_html(found.about())
+    page = found.to_html()
     assert "Pass rates" in page
     assert "single, best_of_n" in page
 

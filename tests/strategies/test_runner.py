@@ -16,7 +16,7 @@ from autoreason.run.estimate import estimate_run
 from autoreason.run.preflight import check
 
 BODY = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ()

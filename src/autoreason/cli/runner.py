@@ -82,7 +82,7 @@ Drive = Callable[..., Coroutine[Any, Any, Result]]
 
 
 def run_prepared(
-    prepared: PreparedRun, values: dict[str, Any], *, verbose: bool | None = None
+    prepared: PreparedRun[Any], values: dict[str, Any], *, verbose: bool | None = None
 ) -> int:
     """Drive a run to its end, or with --dry-run show what it would do."""
     if values.get("dry_run"):
@@ -96,7 +96,7 @@ def run_prepared(
 
 def start_run(
     drive: Drive,
-    prepared: PreparedRun,
+    prepared: PreparedRun[Any],
     values: dict[str, Any],
     notes: list[str] | None = None,
     live: Live | None = None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from asyncio import CancelledError, current_task
 
+from msgspec.structs import replace
+
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import OnSignal, Reply, Request, Usage
 from autoreason.models.log import LOG
@@ -35,7 +37,7 @@ class UserModel(WrapperModel):
                 "correct it, then resume the run"
             ) from error
         self._check(reply)
-        return reply
+        return reply if reply.model else replace(reply, model=self.address)
 
     async def close(self) -> None:
         """Close the model within; a run that is over does not fail because of it."""

@@ -13,7 +13,8 @@ from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.outcome_file import replace_outcomes
 from autoreason.knowledge_records import Record
-from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
+from autoreason.run.door import checked
+from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import find_story
 from autoreason.story import Story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
@@ -21,6 +22,7 @@ from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
 from autoreason.studies.ab.effect import effect_over_runs
 
 
+@checked
 def plan_ab(
     run: RecordedRun,
     arms: int = 3,
@@ -52,7 +54,6 @@ def plan_ab(
         >>> len(plan_ab(result, arms=2, base=0.2, lift=0.1).arms)
         2
     """
-    check_arguments(plan_ab, run=run, arms=arms, base=base, lift=lift, journal=journal)
     name, story = find_story(run, journal)
     if story.end is None:
         raise InvalidInput(
@@ -62,6 +63,7 @@ def plan_ab(
     return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 
 
+@checked
 def report_ab(
     results: str | Path,
     plan: str | Path | None = None,
@@ -103,16 +105,6 @@ def report_ab(
         >>> report_ab("test/results.csv").is_unequal
         False
     """
-    check_arguments(
-        report_ab,
-        results=results,
-        plan=plan,
-        group=group,
-        metric=metric,
-        knowledge=knowledge,
-        judged=judged,
-        journal=journal,
-    )
     file = Path(results)
     counts = read_results(file)
     found = report_of(

@@ -19,13 +19,15 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
+from autoreason.run.door import checked
 from autoreason.run.git_branch import Repository
-from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
+from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.story import RecordedPass, Story
 from autoreason.tournament.statements import length_check
 
 
+@checked
 def export(
     run: RecordedRun, folder: str | Path, *, journal: JournalPlace = None, force: bool = False
 ) -> list[Path]:
@@ -52,7 +54,6 @@ def export(
         >>> "brief.md" in [file.name for file in export(result.run, "tides")]
         True
     """
-    check_arguments(export, run=run, folder=folder, journal=journal, force=force)
     folder = Path(folder)
     name, journal = name_and_journal(run, journal)
     with use_journal(journal) as book:

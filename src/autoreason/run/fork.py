@@ -13,14 +13,14 @@ from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import InvalidInput
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
+from autoreason.run.door import door
 from autoreason.run.model_choice import ModelChoice, change_servers
-from autoreason.run.parameters import ForkOptions, RecordedRun, ResearchOptions, check_arguments
+from autoreason.run.parameters import ForkOptions, RecordedRun, ResearchOptions
 from autoreason.run.prepared import PreparedRun, prepare_with
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.result import Result
 from autoreason.run.resume import change_budget
-from autoreason.run.sync import wait_for
 from autoreason.settings import Settings, make_settings, single_judge_changes
 from autoreason.story import Story
 from autoreason.task import Task, check_task, make_contract
@@ -29,14 +29,18 @@ _TERMS = ("evaluations", "patience")
 """What a fork of a research run may change of its search."""
 
 
-def fork(run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]) -> Result:
+@door()
+def fork(
+    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
+) -> PreparedRun[Result]:
     """Start a new run from a text of an old one.
 
     Args:
         run: The old run's name, a part of it that no other has, or its result.
         at_pass: The text that was the incumbent after this pass; 0 is the first draft, None the
             text delivered.
-        options: See `ForkOptions`. What is not given is as it was in the old run.
+        options: What is different in the new run, such as `model`, `contract`, `passes` and `budget`; all else is as
+            in the old one. `print(fork.options())` lists all of them.
 
     Returns:
         As of `refine`.
@@ -52,40 +56,6 @@ def fork(run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOpt
         >>> fork(result.run, 0, contract={"max_words": 50}, passes=2).status
         'capped'
     """
-    return wait_for(lambda: fork_async(run, at_pass, **options), "fork")
-
-
-async def fork_async(
-    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
-) -> Result:
-    """Like `fork`, in an event loop."""
-    return await prepare_fork(run, at_pass, **options).run_async()
-
-
-def prepare_fork(
-    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
-) -> PreparedRun:
-    """The run that `fork` with the same arguments would drive.
-
-    Args:
-        run: The old run's name, a part of it that no other has, or its result.
-        at_pass: The text that was the incumbent after this pass.
-        options: See `ForkOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The old run has no such text, or something else cannot be used.
-
-    Example:
-        >>> from autoreason import prepare_fork, refine
-        >>> result = refine("Explain tides.", "echo/echo", passes=1)
-        >>> prepare_fork(result.run).task.draft == result.text
-        True
-    """
-    check_arguments(prepare_fork, options, run=run, at_pass=at_pass)
     name, options["journal"] = name_and_journal(run, options.get("journal"))
     with use_journal(options["journal"]) as journal:
         run = journal.find(name).id

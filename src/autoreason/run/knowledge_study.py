@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Unpack
 
 from msgspec.structs import replace
 
@@ -16,12 +16,12 @@ from autoreason.knowledge.index import Index
 from autoreason.knowledge.predictor import find_testable
 from autoreason.knowledge.standing import MIN_Z
 from autoreason.knowledge_records import Record
+from autoreason.run.door import door
 from autoreason.run.knowledge_choice import destinations
 from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import KnowledgeTestOptions, check_arguments
+from autoreason.run.parameters import KnowledgeTestOptions
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.reports import StudyResult
-from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport
 from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs, recorded_pair
@@ -31,17 +31,19 @@ PAIRS = 100
 """How many are put to judges where nobody says."""
 
 
+@door(pairs=PAIRS, min_z=MIN_Z)
 def measure_knowledge(
     folder: str | Path,
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[KnowledgeTestOptions],
-) -> StudyResult[KnowledgeReport]:
+) -> PreparedRun[StudyResult[KnowledgeReport]]:
     """Find out whether a folder of your own outcomes helps judges to see which of two texts does better.
 
     Args:
         folder: The records; see `docs/knowledge.md`.
         model: The judge, unless `judge_models` names others.
-        options: See `KnowledgeTestOptions`; 100 pairs are put to each judge unless `pairs` says otherwise.
+        options: Such as `pairs`, how many are put to each judge, and `judge_models`.
+            `print(measure_knowledge.options())` lists all of them.
 
     Returns:
         Its `report` has how often each judge is right with the records, without them and with
@@ -62,49 +64,6 @@ def measure_knowledge(
         >>> measure_knowledge("kb", "echo/echo", seed=1).report.judges[0].verdict
         'too few'
     """
-    return wait_for(lambda: measure_knowledge_async(folder, model, **options), "measure_knowledge")
-
-
-async def measure_knowledge_async(
-    folder: str | Path,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[KnowledgeTestOptions],
-) -> StudyResult[KnowledgeReport]:
-    """Like `measure_knowledge`, in an event loop."""
-    return cast(
-        StudyResult[KnowledgeReport],
-        await prepare_knowledge_test(folder, model, **options).run_async(),
-    )
-
-
-def prepare_knowledge_test(
-    folder: str | Path,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[KnowledgeTestOptions],
-) -> PreparedRun:
-    """The run that `measure_knowledge` with the same arguments would drive.
-
-    Args:
-        folder: The records.
-        model: The judge, unless `judge_models` names others.
-        options: See `KnowledgeTestOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        InvalidInput: Something cannot be used, or the folder has no pairs.
-
-    Example:
-        >>> from pathlib import Path
-        >>> Path("kb").mkdir(exist_ok=True)
-        >>> lines = [f"A{at},9,90,x{at}\\nB{at},45,90,x{at}" for at in range(12)]
-        >>> _ = Path("kb/mails.csv").write_text("\\n".join(["subject,opens,sent,list", *lines]))
-        >>> from autoreason import prepare_knowledge_test
-        >>> prepare_knowledge_test("kb", "echo/echo").estimate().calls.likely
-        72
-    """
-    check_arguments(prepare_knowledge_test, options, folder=folder, model=model)
     number = options.get("pairs")
     if number is not None and number < 1:
         raise InvalidInput(f"`pairs` is {number}; give 1 or more")

@@ -10,10 +10,12 @@ from autoreason.errors import InvalidInput
 from autoreason.knowledge.outcome_file import append_outcomes
 from autoreason.knowledge.values import read_date
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.run.parameters import OutcomeOptions, RecordedRun, check_arguments
+from autoreason.run.door import checked
+from autoreason.run.parameters import OutcomeOptions, RecordedRun
 from autoreason.run.record import find_story
 
 
+@checked
 def add_outcome(
     run: RecordedRun,
     value: float,
@@ -29,7 +31,7 @@ def add_outcome(
         value: The number: a rate from 0 to 1, or any other.
         knowledge: The folder.
         group: The test, campaign or list within which results can be compared.
-        options: See `OutcomeOptions`.
+        options: Such as `n`, how many the number rests on, `metric`, `when` and `chosen`: see `OutcomeOptions`.
 
     Returns:
         The record's id; None where the folder had it.
@@ -46,7 +48,6 @@ def add_outcome(
         >>> add_outcome(result, 0.38, "kb", group="spring", n=2100, when="2024-03-05")[0]
         'r'
     """
-    check_arguments(add_outcome, options, run=run, value=value, knowledge=knowledge, group=group)
     if not group.strip():
         raise InvalidInput("`group` is empty; name what the result can be compared in")
     name, story = find_story(run, options.get("journal"))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Chosen, WhenTested
@@ -16,7 +15,6 @@ from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Candidates, Protocol
 from autoreason.tournament.metric import MetricRole
-from autoreason.type_hints import check_call
 
 JournalPlace = Journal | str | Path | ServerUrl | None
 """An open journal, the file or the URL of one, or None for the user's own."""
@@ -127,8 +125,11 @@ class RoleOptions(PanelOptions, total=False):
     """Who plays which role, how they are asked, and what every tournament has."""
 
     author_model: str | Model
+    """Who writes and revises."""
     critic_model: str | Model
+    """Who looks for problems."""
     synthesizer_model: str | Model
+    """Who joins A and B into AB."""
     k: int
     early_stop: bool
     balanced_orders: bool
@@ -143,6 +144,7 @@ class WriteOptions(RoleOptions, total=False):
     """Who writes, and how the tournament over texts works."""
 
     reviser_models: str | Model | Sequence[str | Model]
+    """Who writes revisions, one candidate each; the author unless given."""
     protocol: Protocol
     candidates: Candidates
     blind_revision: bool
@@ -181,7 +183,7 @@ class TaskOptions(WriteOptions, total=False):
 
 
 class RefineOptions(TaskOptions, total=False):
-    """Keyword arguments of `refine` and `estimate`."""
+    """Keyword arguments of `refine`."""
 
     strategy: str
     strategy_options: dict[str, Any]
@@ -214,6 +216,7 @@ class CompareOptions(TaskOptions, total=False):
     allowance: Decimal | int
     """What each may spend, instead of what the first takes."""
     panel_judges: int
+    """Judges of the panel over what the strategies deliver."""
 
 
 class AdviseOptions(TaskOptions, total=False):
@@ -233,6 +236,7 @@ class SolveOptions(RoleOptions, total=False):
     calls: int
     """Calls that a strategy may make for one problem."""
     repeats: int
+    """How often every problem is solved by every strategy."""
     width: int
     """Problems worked on at once."""
     ids: Sequence[str]
@@ -346,27 +350,3 @@ class ResumeOptions(RunHooks, total=False):
     """Ask in batches from here on; a run that does so already goes on with it."""
     evaluate: Callable[[Path, int, list[Any]], Any] | None
     """The function that measures a research run which was started with one."""
-
-
-_LIMITS = {
-    "cost_limit": "cost",
-    "token_limit": "tokens",
-    "call_limit": "calls",
-    "time_limit": "seconds",
-}
-"""What the command line calls limits, and a `Budget` does."""
-
-
-def check_arguments(
-    function: Callable[..., Any],
-    options: Mapping[str, object] | None = None,
-    /,
-    **arguments: object,
-) -> None:
-    """Refuse what the signature does not allow, for callers without a type checker, and servers next to a pool."""
-    for name, field in _LIMITS.items():
-        if options and name in options:
-            raise InvalidInput(f"unknown option `{name}`; give budget=Budget({field}=…)")
-    check_call(function, options, **arguments)
-    if options and options.get("pool") and (options.get("base_url") or options.get("allow_http")):
-        raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")

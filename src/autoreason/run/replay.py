@@ -9,10 +9,10 @@ from autoreason.events import LIFECYCLE
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
-from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
+from autoreason.run.door import verb
+from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.recall import Memory, rerun
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
-from autoreason.run.sync import wait_for
 from autoreason.story import build_story
 
 
@@ -53,7 +53,8 @@ class ReplayResult(Report):
         return {**super().to_dict(), "same": self.same}
 
 
-def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
+@verb()
+async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
     """Run a record again from its replies alone, offline and for nothing, and compare.
 
     Args:
@@ -74,12 +75,6 @@ def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
         >>> replay(result.run).same
         True
     """
-    return wait_for(lambda: replay_async(run, journal=journal), "replay")
-
-
-async def replay_async(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
-    """Like `replay`, in an event loop."""
-    check_arguments(replay, run=run, journal=journal)
     name, journal = name_and_journal(run, journal)
     with use_journal(journal) as book:
         run = book.find(name).id

@@ -6,27 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from autoreason.errors import (
-    BudgetReached,
-    Interruption,
-    MetricFailed,
-    PanelFailed,
-    ProviderFailed,
-    Stopped,
-)
 from autoreason.journal import Journal
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.kinds import written_by
-from autoreason.run.result import Result, how_to_go_on, result_fields
+from autoreason.run.result import Result, ending, result_fields, run_fields
 from autoreason.story import Story
 
 AnyReport = TypeVar("AnyReport", bound=Report)
-
-_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
-_INTERRUPTIONS: dict[str, type[Interruption]] = {
-    each.status: each
-    for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
-}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -40,12 +26,7 @@ class StudyResult(Result, Generic[AnyReport]):
     def report(self) -> AnyReport:
         """What the run found; raises the `Interruption` that keeps a paused run from having one."""
         if self.final_report is None:
-            steps = how_to_go_on(self.run, self.story, has_text=False)
-            error = _INTERRUPTIONS[self.status](
-                f"run {self.run} has no report yet ({self.ending}); {steps}"
-            )
-            error.limit = self.story.limit
-            raise error
+            raise self._missing("report")
         return self.final_report
 
     @property
@@ -56,7 +37,7 @@ class StudyResult(Result, Generic[AnyReport]):
     @property
     def conclusion(self) -> str:
         """That of the report, or why there is none."""
-        return self.final_report.conclusion if self.final_report else self.ending
+        return self.final_report.conclusion if self.final_report else ending(self)
 
     def names(self) -> Sequence[str]:
         """Those of the report."""
@@ -70,16 +51,15 @@ class StudyResult(Result, Generic[AnyReport]):
         """Those of the report, then what the run took, and on a page what was to be written."""
         if self.final_report is None:
             return super().sections()
-        last = Section(sentences=[self.took, *self.next_steps()])
+        last = Section(sentences=[("Took", self.spending), *self.next_steps()])
         # A certificate's own questions are the brief there.
         brief = [] if self.story.strategy == "certify" else self._brief()
         return [*self.final_report.sections(), last, *brief]
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, and the report under the names of its kind."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
         found = self.final_report.run_fields() if self.final_report else {}
-        return plain_values({"conclusion": self.conclusion} | fields | found)
+        return plain_values({"conclusion": self.conclusion} | run_fields(self) | found)
 
 
 def reported_result(result: Result, journal: Journal) -> Result:

@@ -13,9 +13,8 @@ from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.trial_events import SearchCut
 from autoreason.report.report import Section, plain_values
-from autoreason.run.result import Result
+from autoreason.run.result import Result, run_fields
 
-_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed", "patch")
 _TRY = "no gain is claimed; to try it all the same: "
 
 
@@ -39,7 +38,7 @@ class ResearchResult(Result):
         return make_patch(self._delivered.start, self._delivered.files)
 
     @property
-    def text(self) -> str | None:
+    def text(self) -> str:
         """The artifact as one text; of several files each under its path."""
         return as_text(self.files)
 
@@ -80,25 +79,25 @@ class ResearchResult(Result):
         ended = [("Ended", self.reason)] if self.finished else []
         first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
         fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
-        last = Section(sentences=[*ended, self.took, *fork, *self.next_steps()])
+        last = Section(sentences=[*ended, ("Took", self.spending), *fork, *self.next_steps()])
         changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
         return [*self.report.sections(), last, *changes]
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, the claim, the patch and the report."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        return plain_values({"conclusion": self.conclusion, **fields, "report": self.report})
+        fields = {"conclusion": self.conclusion, **run_fields(self), "patch": self.patch}
+        return plain_values({**fields, "report": self.report})
 
     @property
-    def took(self) -> tuple[str, str]:
-        """What the run took, and how many calls repeated a request for a proposal."""
-        label, text = super().took
+    def spending(self) -> str:
+        """Calls, tokens, cost and time, and how many calls repeated a request for a proposal."""
+        text = super().spending
         asked = sum(trial.by == "model" for trial in self.report.trials)
         again = self.spent.calls - asked
         # Where a run goes on or was cut off, calls may be for proposals that are not decided; panels have their own.
         if again <= 0 or not self.finished or self.story.panels or self.story.of(SearchCut):
-            return label, text
-        return label, f"{text}; {again} of the calls asked again after an unusable reply"
+            return text
+        return f"{text}; {again} of the calls asked again after an unusable reply"
 
     def next_steps(self) -> list[tuple[str, str]]:
         """Which command goes on from here."""

@@ -9,6 +9,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import Violation, count_words
+from autoreason.errors import (
+    AutoreasonError,
+    BudgetReached,
+    Interruption,
+    MetricFailed,
+    PanelFailed,
+    ProviderFailed,
+    Stopped,
+)
 from autoreason.events import FINISHED, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
@@ -23,10 +32,10 @@ from autoreason.tournament.metric import Metric
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
 
-_FIELDS = (
-    *("run", "status", "reason", "text", "origin", "passes"),
-    *("calls", "tokens", "cost", "seed", "evidence"),
-)
+_INTERRUPTIONS: dict[str, type[Interruption]] = {
+    each.status: each
+    for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
+}
 _WINNERS = 15
 _LIMITS = {
     "cost": "--cost-limit",
@@ -52,8 +61,10 @@ class Result(Report):
     """The file it is recorded in, or the server."""
 
     @property
-    def text(self) -> str | None:
-        """Delivered, or the incumbent when the run paused; None where there is no first draft."""
+    def text(self) -> str:
+        """Delivered, or the incumbent of a run that paused; raises the `Interruption` that left it without a text."""
+        if self.story.text is None:
+            raise self._missing("text")
         return self.story.text
 
     @property
@@ -72,9 +83,11 @@ class Result(Report):
         return self.story.settings.seed if self.story.settings else None
 
     @property
-    def evidence(self) -> Evidence | None:
-        """What supports the delivered text; None where none was delivered."""
-        return self.story.delivered.evidence if self.story.delivered else None
+    def evidence(self) -> Evidence:
+        """What supports the delivered text; raises the `Interruption` that kept the run from delivering one."""
+        if self.story.delivered is None:
+            raise self._missing("evidence")
+        return self.story.delivered.evidence
 
     @property
     def calls(self) -> int:
@@ -112,14 +125,9 @@ class Result(Report):
         return f"{title}: run {self.run}" if title else f"Run {self.run}"
 
     @property
-    def ending(self) -> str:
-        """How it ended or paused, and why."""
-        return f"{statements.ENDINGS[self.status]}: {self.reason}"
-
-    @property
     def conclusion(self) -> str:
-        """How it ended."""
-        return self.ending
+        """How it ended or paused, and why."""
+        return ending(self)
 
     def sections(self) -> list[Section]:
         """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
@@ -135,15 +143,23 @@ class Result(Report):
         if decided := passes_of(self.story):
             table, plot = passes_table(decided), plot_passes(decided)
             sections.append(Section("Passes", tables=[table], plots=[plot], detail=True))
-        if self.text:
-            sections.append(Section("Text", text=self.text, detail=True))
+        if text := self.story.text:
+            sections.append(Section("Text", text=text, detail=True))
         return sections
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, without the story behind it."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        fields["violations"] = [each.message for each in self.violations]
-        return {"conclusion": self.conclusion, **plain_values(fields)}
+        delivered = self.story.delivered
+        fields = {
+            "conclusion": self.conclusion,
+            **run_fields(self),
+            "text": self.story.text,
+            "origin": self.origin,
+            "passes": self.passes,
+            "evidence": delivered.evidence if delivered else None,
+            "violations": [each.message for each in self.violations],
+        }
+        return plain_values(fields)
 
     def about(self) -> dict[str, str]:
         """How the run worked, for a page."""
@@ -151,9 +167,19 @@ class Result(Report):
         return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
 
     @property
-    def took(self) -> tuple[str, str]:
-        """What the run took, as a labelled sentence."""
-        return "Took", spending(self.spent, self.seconds)
+    def spending(self) -> str:
+        """Calls, tokens, cost and time, in words."""
+        return spending(self.spent, self.seconds)
+
+    def _missing(self, what: str) -> AutoreasonError:
+        """What is raised where there is nothing to read: the `Interruption` that ended the run, if one did."""
+        kind = _INTERRUPTIONS.get(self.status)
+        if kind is None:
+            return AutoreasonError(f"run {self.run} has no {what} ({ending(self)})")
+        steps = how_to_go_on(self.run, self.story, has_text=False)
+        error = kind(f"run {self.run} has no {what} yet ({ending(self)}); {steps}")
+        error.limit = self.story.limit
+        return error
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
@@ -174,17 +200,16 @@ class Result(Report):
             rows.append(("Knowledge", statements.knowledge(self.story.task.knowledge)))
         if seat := statements.predictor(self.story):
             rows.append(("Predictor", seat))
-        if self.text is not None:
-            rows.append(("Text", self._origin()))
-        return [*rows, self.took]
+        if self.story.text is not None:
+            rows.append(("Text", self._origin(self.story.text)))
+        return [*rows, ("Took", self.spending)]
 
     def _brief(self) -> list[Section]:
         """What was to be written, for a page."""
         brief = self.story.task.brief if self.story.task else ""
         return [Section("Brief", text=brief, detail=True)] if brief else []
 
-    def _origin(self) -> str:
-        text = self.text or ""
+    def _origin(self, text: str) -> str:
         work = self.story.task.work if self.story.task else None
         is_program = work is not None and not isinstance(work, Metric)
         length = lines(text) if is_program else count(count_words(text), "word")
@@ -195,11 +220,10 @@ class Result(Report):
         return f"{origin}; {statements.first_draft(draft)} had {draft.words:,}"
 
     def _evidence(self) -> list[tuple[str, str]]:
-        if self.evidence is None or self.story.task is None:
-            return []
         ended = self.story.delivered
-        broken = ended.violations if ended else self.story.task.contract.violations(self.text or "")
-        return statements.evidence(self.evidence, self.story, broken, self.origin)
+        if ended is None:
+            return []
+        return statements.evidence(ended.evidence, self.story, ended.violations, self.origin)
 
     def broken_contract(self) -> str:
         """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
@@ -218,13 +242,18 @@ class Result(Report):
     def next_steps(self) -> list[tuple[str, str]]:
         """Which command goes on from here."""
         if self.finished:
-            of_program = " [--text]" if self.text else ""
+            of_program = " [--text]" if self.story.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
             return [("More", f"autoreason show {self.run}{more}")]
         steps = [("Resume", resume_command(self.run, self.story))]
-        if self.text is not None:
+        if self.story.text is not None:
             steps.append(("More", f"autoreason show {self.run} --text"))
         return steps
+
+
+def ending(result: Result) -> str:
+    """How a run ended or paused, and why; the conclusion of its report may be another."""
+    return f"{statements.ENDINGS[result.status]}: {result.reason}"
 
 
 def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -> str:
@@ -262,6 +291,12 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         seconds=working_time(row.id, journal=journal).seconds,
         journal=journal.place,
     )
+
+
+def run_fields(result: Result) -> dict[str, Any]:
+    """What the JSON of every run has."""
+    names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
+    return {name: getattr(result, name) for name in names}
 
 
 def result_fields(result: Result) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from autoreason.exchange import Service
 from autoreason.journal.run_names import refuse_cell
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
+from autoreason.run.door import verb
 from autoreason.run.model_choice import ModelChoice, change_servers
-from autoreason.run.parameters import RecordedRun, ResumeOptions, check_arguments
+from autoreason.run.parameters import RecordedRun, ResumeOptions
 from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.reports import reported_result
 from autoreason.run.result import Result, StopSwitch
-from autoreason.run.sync import wait_for
 from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Budget, Settings, read_budget
 from autoreason.task import Task
@@ -33,12 +33,14 @@ _CHANGES = ("passes", "max_tokens")
 """Settings that a run may go on with another value of."""
 
 
-def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
+@verb()
+async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
     """Go on with a run that paused or was killed; what is recorded is not asked for again.
 
     Args:
         run: The run's name, a part of it that no other has, or its result.
-        options: See `ResumeOptions`: what is different from here on, and who follows the run.
+        options: What is different from here on, such as `budget`, `passes` and `model`, and who follows the run.
+            `print(resume.options())` lists all of them.
 
     Returns:
         As of the function that started it; calls, tokens and cost are those of the whole run.
@@ -56,12 +58,6 @@ def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         >>> resume(paused.run, budget=Budget(calls=99), passes=1).status
         'capped'
     """
-    return wait_for(lambda: resume_async(run, **options), "resume")
-
-
-async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
-    """Like `resume`, in an event loop."""
-    check_arguments(resume, options, run=run)
     name, place = name_and_journal(run, options.get("journal"))
     choice = ModelChoice()
     async with AsyncExitStack() as exits:

@@ -14,12 +14,10 @@ from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.progress import SolveProgress
 from autoreason.programs.task import assignments_of
 from autoreason.report.report import Section, plain_values
-from autoreason.run.result import Result, result_fields
+from autoreason.run.result import Result, ending, result_fields, run_fields
 
 if TYPE_CHECKING:
     from autoreason.programs.solve_report import SolveReport
-
-_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,9 +25,11 @@ class Solution(Result):
     """The result for a problem, or for a set of them."""
 
     @property
-    def program(self) -> str | None:
-        """What was handed in for one problem; None where nothing was written, and for a set."""
-        return self.text or None
+    def program(self) -> str:
+        """What was handed in for one problem; raises where that is nothing, and for a set."""
+        if not self.story.text:
+            raise self._missing("program")
+        return self.story.text
 
     @cached_property
     def solved(self) -> tuple[Solved, ...]:
@@ -84,7 +84,7 @@ class Solution(Result):
     def conclusion(self) -> str:
         """What came of the one problem or of the set; before anything is solved, how the run ended."""
         if not self.solved:
-            return self.ending
+            return ending(self)
         return program_statements.problem(self.solved[-1]) if self.one else self.report.conclusion
 
     def names(self) -> list[str]:
@@ -93,7 +93,7 @@ class Solution(Result):
 
     def sections(self) -> list[Section]:
         """The tables of a set, and what the run took; of one problem its tests, tables on a page."""
-        notes = Section(sentences=[*self.summary(), self.took, *self.next_steps()])
+        notes = Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])
         tables = self.report.sections() if self.solved else []
         if self.one:
             return [notes, *(each._replace(detail=True) for each in tables)]
@@ -101,7 +101,7 @@ class Solution(Result):
 
     def summary(self) -> list[tuple[str, str]]:
         """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
-        rows = [("Status", self.ending)] if self.solved and not self.finished else []
+        rows = [("Status", ending(self))] if self.solved and not self.finished else []
         if self.one and self.solved:
             rows += program_statements.problem_rows(self.solved[-1])
         if self.one or not self.solved:
@@ -110,8 +110,7 @@ class Solution(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, the report, and of one problem also what was handed in."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        fields |= {
+        fields = run_fields(self) | {
             "conclusion": self.report.conclusion,
             "sandbox": sorted(self.report.sandbox_levels),
         }

@@ -57,7 +57,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.cli.views.message import print_message
-    from autoreason.run.advice import command_for, prepare_advise
+    from autoreason.run.advice import advise, command_for
     from autoreason.studies.advise.advice_job import ends_by_rule
     from autoreason.studies.advise.advice_report import describe_limit
     from autoreason.task import Task
@@ -74,7 +74,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     instead = command_for(brief)
     task = Task(brief=brief) if instead else arguments.task_of(brief, values)
     chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    prepared = prepare_advise(task, **chosen, instead=instead, source=brief)
+    prepared = advise.prepare(task, **chosen, instead=instead, source=brief)
     if not (values["quiet"] or values["dry_run"] or ends_by_rule(prepared.task, prepared.settings)):
         print_message(f"autoreason: {describe_limit(prepared.settings)}")
     return run_prepared(prepared, values)

@@ -81,10 +81,10 @@ def certify(model: str | None, show: bool, **values: Any) -> int:
         return _show(model, values)
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_certify
+    from autoreason.run.studies import certify
 
     chosen = arguments.judge_options(values) | arguments.given(values, "repeats")
-    prepared = prepare_certify(model, **chosen)
+    prepared = certify.prepare(model, **chosen)
     return run_prepared(prepared, values, verbose=values["verbose"])
 
 

@@ -55,7 +55,7 @@ def compare(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_compare
+    from autoreason.run.studies import compare
     from autoreason.studies.compare.comparison import few_repeats_note
 
     own = {
@@ -66,7 +66,7 @@ def compare(brief: str, **values: Any) -> int:
     chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
     chosen |= arguments.given(own, *own)
     task = arguments.task_of(brief, values)
-    prepared = prepare_compare(task, **chosen)
+    prepared = compare.prepare(task, **chosen)
     if not (values["dry_run"] or values["quiet"]) and (note := few_repeats_note(prepared.settings)):
         click.echo(f"note: {note}", err=True)
     return run_prepared(prepared, values)

@@ -48,11 +48,11 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
-    from autoreason.run.fork import prepare_fork
+    from autoreason.run.fork import fork
 
     chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
     chosen |= arguments.given(values, "evaluations", "patience")
-    prepared = prepare_fork(run, at_pass, **chosen)
+    prepared = fork.prepare(run, at_pass, **chosen)
     if prepared.settings.strategy == "research":
         prepared = record_folder(prepared, values["output"])
     else:

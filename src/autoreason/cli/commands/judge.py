@@ -44,11 +44,11 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_judge
+    from autoreason.run.studies import judge
     from autoreason.task import read_task, read_texts
 
     named = read_texts(texts)
-    prepared = prepare_judge(
+    prepared = judge.prepare(
         read_task(brief, facts=values["facts"]),
         named,
         pairwise=values["pairwise"],

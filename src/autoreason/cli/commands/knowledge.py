@@ -217,12 +217,12 @@ def test(folder: str, **values: Any) -> int:
 def _test_judge(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.knowledge_study import prepare_knowledge_test
+    from autoreason.run.knowledge_study import measure_knowledge
 
     if values["predictor"]:
         raise InvalidInput("--predictor answers without a model; leave it or -m out")
     chosen = arguments.judge_options(values) | arguments.given(values, "min_z", "pairs")
-    prepared = prepare_knowledge_test(folder, **chosen)
+    prepared = measure_knowledge.prepare(folder, **chosen)
     return run_prepared(prepared, values)
 
 

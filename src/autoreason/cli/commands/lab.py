@@ -98,12 +98,11 @@ def run(suite: Path, **values: Any) -> int:
       autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
       autoreason lab run tiers.yaml -m strong={other} -m weak=echo/echo
     """
-    import asyncio
 
     from autoreason.cli.runner import start_run
-    from autoreason.run.lab import prepare_lab
+    from autoreason.run.lab import lab
 
-    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
+    prepared = lab.prepare(suite, **_options(values))
     return start_run(prepared.run_async, prepared, values)
 
 
@@ -121,13 +120,12 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> None:
     repeat by both arms), that must favour one arm for the test to show it four times out of five. What `lab run`
     would refuse is refused after the plan, with the same sentence and exit status.
     """
-    import asyncio
 
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.lab import prepare_lab
+    from autoreason.run.lab import lab
 
-    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
-    found = asyncio.run(prepared.plan_async())
+    prepared = lab.prepare(suite, **_options(values))
+    found = prepared.plan()
     show_report(found, as_json=as_json, html=html)
     prepared.check_plan(found)
     prepared.check_models()

@@ -36,7 +36,7 @@ def rejudge(run: str | None, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_rejudge
+    from autoreason.run.studies import rejudge
 
     with open_journal(values["journal"]) as journal:
         row = find_run(
@@ -45,7 +45,7 @@ def rejudge(run: str | None, **values: Any) -> int:
             lambda row: not row.live and _has_panels(journal, row.id),
             "run with a panel",
         )
-    prepared = prepare_rejudge(row.id, **arguments.judge_options(values))
+    prepared = rejudge.prepare(row.id, **arguments.judge_options(values))
     return run_prepared(prepared, values)
 
 

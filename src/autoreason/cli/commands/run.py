@@ -107,7 +107,7 @@ def run(brief: str, **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
-    from autoreason.run.refine import prepare_refine
+    from autoreason.run.refine import refine
 
     if values["verbose"] and not values["dry_run"]:
         raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
@@ -117,6 +117,6 @@ def run(brief: str, **values: Any) -> int:
         *("metric", "metric_better", "metric_role"),
         *("knowledge", "knowledge_group", "judge_outcomes", "predictor_seat"),
     )
-    prepared = prepare_refine(task, **arguments.write_options(values), **own)
+    prepared = refine.prepare(task, **arguments.write_options(values), **own)
     check_output(values["output"])
     return run_prepared(prepared, values, verbose=values["verbose"])
