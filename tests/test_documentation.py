@@ -45,8 +45,8 @@ from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.variables import VARIABLES
 from autoreason.run.dry_run import DryRun
+from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
 from autoreason.run.research import research
 from autoreason.stats.results import Estimate, Test
 from autoreason.studies.audit.audit import Audit

@@ -21,7 +21,7 @@ from autoreason.events import BallotCast, PassDecided
 from autoreason.models.doubles import EchoModel
 from autoreason.models.open import open_model
 from autoreason.prompts import built_in
-from autoreason.run.preflight import check
+from autoreason.run.estimate import check
 from autoreason.settings import Models, provider_of, providers_of
 from autoreason.story import build_story
 from autoreason.task import Task, read_task

@@ -33,7 +33,7 @@ from autoreason.exchange import Query
 from autoreason.journal import Journal
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 

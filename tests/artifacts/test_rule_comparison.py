@@ -27,8 +27,7 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.export import export, make_result_patch
-from autoreason.run.fork import fork
-from autoreason.run.replay import replay
+from autoreason.run.recorded import fork, replay
 from autoreason.run.reports import StudyResult, reported_result
 from autoreason.run.research_rules import compare_rules
 from autoreason.settings import Settings

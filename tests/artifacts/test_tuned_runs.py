@@ -13,7 +13,7 @@ from tests.run.runs import start_run
 from autoreason.artifacts.measurement import Look, Measurement
 from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.journal import Journal
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.task import Task
 
 MARKED = {**START, "run.toml": "gain = 0.1  # tune 0..1\n"}

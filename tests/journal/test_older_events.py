@@ -34,7 +34,7 @@ from autoreason.journal.codec import read_event
 from autoreason.programs.examination import ExaminationQuery, ProbeQuery
 from autoreason.programs.policy import PolicyQuery
 from autoreason.programs.task import assignments_of
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget
 
 FIXED = "two critics found nothing to fix"

@@ -21,7 +21,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.events import Solved
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.task import Task

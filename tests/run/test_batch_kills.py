@@ -23,8 +23,7 @@ from autoreason.models import batch
 from autoreason.models.batch_interface import AnthropicBatches, OpenAIBatches
 from autoreason.models.batch_log import BatchNote
 from autoreason.run.lab import lab
-from autoreason.run.replay import replay
-from autoreason.run.resume import resume
+from autoreason.run.recorded import replay, resume
 from autoreason.settings import provider_of
 
 SUITE = SMALL.replace("repeats: 1", "repeats: 2")

@@ -20,11 +20,11 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.events import PassStarted
 from autoreason.exchange import CallStarted, Request
 from autoreason.journal import Journal
+from autoreason.run.choices import ModelChoice
 from autoreason.run.estimate import estimate_run
 from autoreason.run.export import export
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.passes import passes_of, plot_passes
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
+from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings
 from autoreason.studies.audit.check_texts import leaks
 from autoreason.studies.audit.own_runs import audit_story

@@ -15,9 +15,9 @@ from autoreason.journal import Journal
 from autoreason.models import local
 from autoreason.models.weights import pull, weights_path
 from autoreason.run.advice import advise
-from autoreason.run.knowledge_study import measure_knowledge
+from autoreason.run.knowledge import measure_knowledge
+from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
 from autoreason.studies.advise import judge_check
 
 BRIEF = "Write one sentence about rain."

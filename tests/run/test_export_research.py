@@ -15,7 +15,7 @@ from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.run.export import commit_result, export, make_result_patch
-from autoreason.run.research_result import research_result
+from autoreason.run.products import research_result
 from autoreason.run.result import recorded_result
 
 

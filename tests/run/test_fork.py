@@ -8,7 +8,7 @@ from tests.tournament.stage import vote
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.run.fork import fork
+from autoreason.run.recorded import fork
 from autoreason.settings import Budget
 
 

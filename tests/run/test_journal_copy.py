@@ -9,8 +9,7 @@ from tests.journal.samples import change
 from tests.run.suites import SMALL, run_suite
 
 from autoreason.journal import Journal
-from autoreason.run.journal_copy import copy_journal
-from autoreason.run.resume import resume
+from autoreason.run.recorded import copy_journal, resume
 from autoreason.settings import Budget
 
 

@@ -19,12 +19,10 @@ from autoreason.knowledge.test_results import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
-from autoreason.run.fork import fork
 from autoreason.run.knowledge_choice import disclose, disclose_task
+from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import resume
 from autoreason.settings import Budget, Models
 
 BRIEF = "Write a subject line for a night by the sea."

@@ -22,7 +22,7 @@ from autoreason.journal.databases import open_store
 from autoreason.journal.location import locate
 from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab
-from autoreason.run.resume import resume
+from autoreason.run.recorded import resume
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
 

@@ -21,9 +21,8 @@ from autoreason.errors import RunLocked, WritingFailed
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.run.lab_status import lab_status
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay, resume
 from autoreason.run.reports import StudyResult
-from autoreason.run.resume import resume
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 

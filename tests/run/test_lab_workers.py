@@ -22,7 +22,7 @@ from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.run import cell_workers
 from autoreason.run.call_gate import CallGate
 from autoreason.run.cell_messages import read_from_worker
-from autoreason.run.resume import resume
+from autoreason.run.recorded import resume
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autoreason.run.model_choice import change_servers
+from autoreason.run.choices import change_servers
 from autoreason.settings import Models, make_settings
 
 ACME, OPENAI = (Models.everywhere(f"{name}/x") for name in ("acme", "openai"))

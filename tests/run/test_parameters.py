@@ -16,7 +16,7 @@ from autoreason import errors
 from autoreason.run import parameters
 from autoreason.run.door import check_arguments
 from autoreason.run.parameters import RefineOptions
-from autoreason.run.resume import resumed_settings
+from autoreason.run.recorded import resumed_settings
 from autoreason.settings import Budget, Models, Settings
 from autoreason.testing import EchoModel
 

@@ -20,7 +20,7 @@ from autoreason.knowledge.ridge import load_ridge
 from autoreason.knowledge.test_results import TestResult, Verdict, read_tests, record_test
 from autoreason.knowledge_records import PredictorSeat, Record
 from autoreason.run.prepared import PreparedRun
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget
 from autoreason.stats.results import Estimate
 

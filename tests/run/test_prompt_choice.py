@@ -15,8 +15,8 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
-from autoreason.run.prompt_choice import choose_prompts
-from autoreason.run.replay import replay
+from autoreason.run.choices import choose_prompts
+from autoreason.run.recorded import replay
 from autoreason.settings import DEFAULT_MODEL, Budget, Models
 from autoreason.studies.certify.certificate_files import write_certificate
 from autoreason.studies.certify.properties import (

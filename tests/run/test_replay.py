@@ -14,7 +14,7 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget
 
 

@@ -24,11 +24,10 @@ from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.paths import data_folder
 from autoreason.prompts import built_in
-from autoreason.run.replay import replay
+from autoreason.run.products import ResearchResult
+from autoreason.run.recorded import replay, resume
 from autoreason.run.research import research
-from autoreason.run.research_result import ResearchResult
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import resume
 
 PROMPTS = built_in(writes="files")
 FRAGMENTS = (

@@ -13,8 +13,7 @@ from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
 from autoreason.report.layout import lay_out
-from autoreason.run.passes import passes_of, passes_table, plot_passes
-from autoreason.run.result import Result
+from autoreason.run.result import Result, passes_of, passes_table, plot_passes
 from autoreason.story import Story, build_story
 
 SLOTS = st.sampled_from(["A", "B", "AB", None])

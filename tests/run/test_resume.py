@@ -12,10 +12,9 @@ from tests.run.runs import scripted
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import AnyEvent, RunResumed
 from autoreason.journal import Journal
+from autoreason.run.recorded import change_budget, replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import change_budget, resume
 from autoreason.settings import Budget
 from autoreason.testing import EchoModel
 

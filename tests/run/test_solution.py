@@ -11,8 +11,8 @@ from tests.run.solve_runs import SCRIPT, task, terms
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.report.numbers import lines
+from autoreason.run.products import Solution, solution_of
 from autoreason.run.result import Result
-from autoreason.run.solution import Solution, solution_of
 from autoreason.settings import Budget
 
 

@@ -25,12 +25,10 @@ from autoreason.programs.events import ProgramExamined, Solved, solved_in
 from autoreason.programs.report_files import programs
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import built_in
-from autoreason.run.estimate import estimate_run
+from autoreason.run.estimate import check, estimate_run
 from autoreason.run.export import export
-from autoreason.run.fork import fork
-from autoreason.run.preflight import check
-from autoreason.run.replay import replay
-from autoreason.run.solution import solution_of
+from autoreason.run.products import solution_of
+from autoreason.run.recorded import fork, replay
 from autoreason.run.solve import assign, open_problems, prepare_solve, solving_task
 from autoreason.settings import Budget
 from autoreason.task import Task

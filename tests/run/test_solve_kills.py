@@ -18,7 +18,7 @@ from autoreason.events import AnyEvent
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 
 
 class Leisurely(MadeUpExaminer):

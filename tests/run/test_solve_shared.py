@@ -28,7 +28,7 @@ from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examination import ExaminerService
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.run.driver import start
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.run.solve import solve, solving_task, solving_terms
 from autoreason.settings import Settings
 

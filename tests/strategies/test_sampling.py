@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, PlayoffDecided
 from autoreason.exchange import OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.strategies.registry import find_strategy
 
 

@@ -18,9 +18,8 @@ from autoreason.events import BallotCast, CodeBallot, PanelDecided, PassDecided,
 from autoreason.exchange import Query
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Knowledge, PredictorSeat
+from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
-from autoreason.run.resume import resume
 from autoreason.settings import Budget
 from autoreason.studies.audit.own_runs import read_run
 from autoreason.testing import EchoModel

@@ -14,9 +14,8 @@ from tests.under_chance.luck import most_often
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, CandidateReady
 from autoreason.journal import Journal
+from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
-from autoreason.run.resume import resume
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.metric import LOOKS

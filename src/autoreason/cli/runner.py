@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from autoreason.journal import Journal
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.research_result import ResearchResult
-    from autoreason.run.solution import Solution
+    from autoreason.run.products import ResearchResult, Solution
     from autoreason.settings import Settings
     from autoreason.task import Task
 

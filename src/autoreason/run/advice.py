@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Spent
 from autoreason.files import open_input
+from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, door
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import AdviseOptions, JournalPlace, RecordedRun
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import name_and_journal, use_journal

@@ -234,7 +234,7 @@ class _Drive(Struct, frozen=True):
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
             if service is None and self.task.work:
-                from autoreason.run.lazy_service import LazyService
+                from autoreason.run.services import LazyService
 
                 lazy = LazyService(self.task.work, self.settings, self.run)
                 exits.push_async_callback(lazy.close)

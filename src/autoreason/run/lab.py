@@ -22,16 +22,16 @@ from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
 from autoreason.run.cells import cell_prompts
+from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, compute, door
+from autoreason.run.estimate import check_call_limit, check_models, check_settings
 from autoreason.run.lab_plan import LabPlan, plan_cells
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks
-from autoreason.run.preflight import check_call_limit, check_models, check_settings
 from autoreason.run.prepared import PreparedRun, hooks_in, use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
+from autoreason.run.recorded import change_budget
 from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedResearch
-from autoreason.run.resume import change_budget
 from autoreason.run.suite_tasks import read_tasks
 from autoreason.settings import Models, Settings
 from autoreason.studies.lab.added_repeats import add_repeats, repeats_to_add

@@ -15,18 +15,22 @@ from autoreason.exchange import Model, Service
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
+from autoreason.run.choices import ModelChoice, choose_prompts
 from autoreason.run.door import check_arguments, compute, wait_for
 from autoreason.run.driver import start
-from autoreason.run.estimate import RunEstimate, estimate_run
+from autoreason.run.estimate import (
+    RunEstimate,
+    check,
+    check_call_limit,
+    check_models,
+    check_settings,
+    estimate_run,
+)
 from autoreason.run.kinds import job_class
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import RunHooks
-from autoreason.run.preflight import check, check_call_limit, check_models, check_settings
-from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.record import use_journal
-from autoreason.run.reports import reported_result
+from autoreason.run.reports import reported_result, store_verdict
 from autoreason.run.result import StopSwitch
-from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Settings, make_settings, read_budget
 from autoreason.task import Task
 

@@ -11,8 +11,8 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
+from autoreason.run.choices import ModelChoice
 from autoreason.run.door import door
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import RefineOptions, TaskOptions
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.result import Result

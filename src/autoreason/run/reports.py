@@ -1,11 +1,13 @@
-"""From a recorded run to its report."""
+"""From a recorded run to its report, and to what later runs go by."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from autoreason.events import FINISHED
 from autoreason.journal import Journal
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.kinds import written_by
@@ -66,11 +68,11 @@ def reported_result(result: Result, journal: Journal) -> Result:
     """The result of any run as the report on what it was for."""
     product = written_by(result.story.settings)
     if product == "programs":
-        from autoreason.run.solution import solution_of
+        from autoreason.run.products import solution_of
 
         return solution_of(result)
     if product == "files":
-        from autoreason.run.research_result import research_result
+        from autoreason.run.products import research_result
 
         return research_result(result)
     if product == "text":
@@ -146,3 +148,25 @@ _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "lab": _lab,
 }
 """By the name of the job."""
+
+
+def store_verdict(
+    result: Result, on_warning: Callable[[str], None] | None = None, *, if_missing: bool = False
+) -> None:
+    """Store what a run ended with, if that is a verdict; `if_missing`, only where there is none."""
+    settings = result.story.settings
+    if settings is None or result.status not in FINISHED:
+        return
+    try:
+        if settings.strategy == "certify":
+            from autoreason.studies.certify.certificate_files import keep_certificate
+
+            keep_certificate(result.story, result.run, if_missing=if_missing)
+        elif settings.strategy == "knowledge_test" and not if_missing:
+            from autoreason.studies.knowledge_test.verdict_file import keep_verdicts
+
+            keep_verdicts(result.story, result.run)
+    except OSError as error:
+        what = "certificate" if settings.strategy == "certify" else "verdict"
+        message = f"the {what} cannot be kept ({error.strerror}); the run has it"
+        (on_warning or warnings.warn)(f"{message}: `autoreason show {result.run}`")

@@ -36,16 +36,16 @@ from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import read_options
 from autoreason.jobs.runner import build_job
+from autoreason.run.choices import ModelChoice
 from autoreason.run.door import door, field_defaults
-from autoreason.run.lazy_service import LazyService
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
     MeasureOptions,
     ResearchOptions,
     RunHooks,
 )
 from autoreason.run.prepared import PreparedRun, R_co, prepare
-from autoreason.run.research_result import ResearchResult
+from autoreason.run.products import ResearchResult
+from autoreason.run.services import LazyService
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
 

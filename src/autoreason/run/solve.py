@@ -20,11 +20,11 @@ from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.program_registry import DEFAULT, strategies_named
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.programs.task import Assignments
+from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, field_defaults, verb
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import SolveOptions
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.solution import Solution
+from autoreason.run.products import Solution
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.task import Task
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
 from autoreason.prompts import load
+from autoreason.run.choices import ModelChoice
 from autoreason.run.door import door, field_defaults
 from autoreason.run.knowledge_choice import destinations, find_origin
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
     CertifyOptions,
     CompareOptions,

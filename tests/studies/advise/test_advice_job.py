@@ -21,9 +21,7 @@ from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.run.advice import advise, advise_from
 from autoreason.run.export import export
-from autoreason.run.fork import fork
-from autoreason.run.replay import replay
-from autoreason.run.resume import resume
+from autoreason.run.recorded import fork, replay, resume
 from autoreason.settings import Models, make_settings
 from autoreason.studies.advise.advice_job import conclude, run_calls
 from autoreason.studies.advise.judge_check import check_questions, judge_findings

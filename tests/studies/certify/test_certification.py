@@ -30,7 +30,7 @@ from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.certification import Certification

@@ -30,8 +30,8 @@ from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
 from autoreason.run import driver
-from autoreason.run.preflight import check
-from autoreason.run.replay import replay
+from autoreason.run.estimate import check
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models
 from autoreason.stats.paired import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE

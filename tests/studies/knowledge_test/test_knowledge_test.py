@@ -16,9 +16,9 @@ from autoreason.journal import Journal
 from autoreason.knowledge.test_results import helps_judge, read_tests
 from autoreason.knowledge_records import ShownOutcomes, ShownRecord
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.knowledge_study import measure_knowledge
+from autoreason.run.knowledge import measure_knowledge
+from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
 from autoreason.studies.knowledge_test.knowledge_report import (
     KnowledgeReport,
     PairAnswers,

@@ -17,8 +17,8 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import built_in
-from autoreason.run.preflight import check
-from autoreason.run.replay import replay
+from autoreason.run.estimate import check
+from autoreason.run.recorded import replay
 from autoreason.settings import Models
 from autoreason.studies.panels.entries import make_entries
 from autoreason.studies.panels.panel_results import panel_report

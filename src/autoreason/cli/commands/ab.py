@@ -66,7 +66,7 @@ def plan(
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.ab_study import plan_ab
+    from autoreason.run.knowledge import plan_ab
 
     found = plan_ab(run, arms, base=base, lift=lift, journal=journal)
     if target:
@@ -121,7 +121,7 @@ def report(
     something chose among them and no rate can be compared; nothing is handed on.
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.ab_study import report_ab
+    from autoreason.run.knowledge import report_ab
 
     if judged == ("all",):
         with open_journal(journal) as opened:

@@ -48,7 +48,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
-    from autoreason.run.fork import fork
+    from autoreason.run.recorded import fork
 
     chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
     chosen |= arguments.given(values, "evaluations", "patience")

@@ -151,8 +151,8 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     """
     from autoreason.cli.views.outcome import print_json
     from autoreason.journal.run_names import suite_name
-    from autoreason.run.journal_copy import copy_journal
     from autoreason.run.record import use_journal
+    from autoreason.run.recorded import copy_journal
 
     place = _existing(source)
     with (

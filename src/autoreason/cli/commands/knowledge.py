@@ -217,7 +217,7 @@ def test(folder: str, **values: Any) -> int:
 def _test_judge(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.knowledge_study import measure_knowledge
+    from autoreason.run.knowledge import measure_knowledge
 
     if values["predictor"]:
         raise InvalidInput("--predictor answers without a model; leave it or -m out")

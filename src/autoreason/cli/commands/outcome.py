@@ -82,7 +82,7 @@ def add(run: str, value: float, knowledge: Path, as_json: bool, **given: Any) ->
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import print_json
-    from autoreason.run.outcome_record import add_outcome
+    from autoreason.run.knowledge import add_outcome
 
     added = add_outcome(run, value, knowledge, **given)
     if as_json:

@@ -23,7 +23,7 @@ def replay(run: str | None, journal: str | None, as_json: bool, html: Path | Non
     Exit status 0 where the replay gives the events of the record, 1 where it does not.
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.replay import replay
+    from autoreason.run.recorded import replay
 
     with open_journal(journal) as book:
         result = replay(find_run(book, run).id, journal=book)

@@ -52,7 +52,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.files import check_output
     from autoreason.prompts import PromptSet
     from autoreason.run.record import task_and_settings
-    from autoreason.run.resume import resume, resumed_settings
+    from autoreason.run.recorded import resume, resumed_settings
 
     with open_journal(values["journal"]) as journal:
 

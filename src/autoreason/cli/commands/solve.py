@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.solution import Solution
+    from autoreason.run.products import Solution
 
 _SHOWN_RECORDS = 10
 _EPILOG = fill_examples("""\

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.cli.output import OutputOptions
-    from autoreason.run.solution import Solution
+    from autoreason.run.products import Solution
 
 UNSOLVED = 1
 """Exit status where the one program there is to be fails its tests, or of a set no public test is passed."""
