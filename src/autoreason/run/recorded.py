@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack, get_type_hints
 from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.evaluator.caller import Evaluate, check_evaluate
+from autoreason.artifacts.research_history import compares_rules, deliverable
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import LIFECYCLE
@@ -39,6 +40,7 @@ from autoreason.run.recall import Memory, rerun
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.reports import reported_result, store_verdict
+from autoreason.run.research import PreparedResearch, caller_service, read_recorded
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Settings, make_settings, read_budget, single_judge_changes
 from autoreason.story import Story, build_story
@@ -86,7 +88,7 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         driver.check_unfinished(run, story)
         settings = resumed_settings(before, options, choice)
         if before.strategy == "lab":
-            _check_suite(before, settings, options)
+            _check_suite(before, settings)
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None
@@ -98,7 +100,7 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
             service = cell_service = await exits.enter_async_context(cells)
             cell_service.run = run
         else:
-            service = _caller_service(task, settings, options.get("evaluate"), run)
+            service = caller_service(task, settings, options.get("evaluate"), run)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):
@@ -118,26 +120,13 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         return reported_result(result, journal)
 
 
-def _check_suite(before: Settings, settings: Settings, options: Mapping[str, Any]) -> None:
+def _check_suite(before: Settings, settings: Settings) -> None:
     """Refuse what the arms of a suite decided before its first call."""
-    if settings.models != before.models:
-        raise InvalidInput("a suite goes on with its own models; leave other ones out")
-    if settings.batch != before.batch:
-        raise InvalidInput("a suite is asked as it was begun; leave `batch` out")
-    for name in _CHANGES:
-        if options.get(name) is not None:
-            raise InvalidInput(f"the arms of a suite have their own `{name}`; leave it out")
-
-
-def _caller_service(
-    task: Task, settings: Settings, evaluate: Evaluate | None, run: str
-) -> Service | None:
-    """What measures research by a function of the caller; None where nothing does."""
-    if evaluate is None and research_of(task) is None:
-        return None
-    from autoreason.run.research import caller_service
-
-    return caller_service(task, settings, evaluate, run)
+    changed = _difference(before, settings).keys() - {"budget", "base_url", "allow_http"}
+    if changed:
+        raise InvalidInput(
+            f"a suite goes on as it was begun, but for its budget; leave `{min(changed)}` out"
+        )
 
 
 def resumed_settings(
@@ -222,8 +211,6 @@ def fork(
         prepared = replace(prepared, prompts=prompts)
     prepared = replace(prepared, forked_from=run)
     if research_of(task):
-        from autoreason.run.research import PreparedResearch, read_recorded
-
         source = read_recorded(task, evaluate)[1] if evaluate else None
         return PreparedResearch(**asdict(prepared), _source=source, _evaluate=evaluate)
     return prepared
@@ -295,9 +282,6 @@ def _forked_research(
     evaluate: Evaluate | None,
 ) -> Task:
     """The same task with the result's files as its start."""
-    from autoreason.artifacts.research_history import compares_rules, deliverable
-    from autoreason.run.research import read_recorded
-
     if compares_rules(story):
         raise InvalidInput(
             f"run {run} compares rules and has no one result to fork; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from autoreason.events import FINISHED
@@ -77,77 +78,47 @@ def reported_result(result: Result, journal: Journal) -> Result:
         return research_result(result)
     if product == "text":
         return result
-    report = None
-    if result.finished:
-        report = _REPORTS[result.story.strategy](result.run, result.story, journal)
+    report = _report_of(result.run, result.story, journal) if result.finished else None
     if result.story.strategy == "lab":
         # Its calls are those of its cells, which are runs of their own.
         result = replace(result, spent=journal.cells_spent(result.run))
     return StudyResult(**result_fields(result), final_report=report)
 
 
-def _panel(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.panels.panel_results import panel_report
+def _report_of(run: str, story: Story, journal: Journal) -> Report:
+    """What a finished job found; its modules are loaded when they are needed."""
+    match story.strategy:
+        case "rejudge":
+            from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
 
-    return panel_report(story)
+            return rejudge_report(story, journal.story(rejudged_run(story)))
+        case "compare":
+            from autoreason.studies.compare.comparison_report import comparison_report
+            from autoreason.studies.compare.part_spending import spent_by_part
 
+            return comparison_report(story, spent_by_part(journal, run))
+        case "advise":
+            from autoreason.studies.advise.advice_report import advice_report, spent_by_role
 
-def _rejudged(_run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
+            return advice_report(run, story, spent_by_role(journal, run))
+        case "lab":
+            from autoreason.run.lab_status import origin_of
+            from autoreason.studies.lab.lab_report import lab_report
 
-    return rejudge_report(story, journal.story(rejudged_run(story)))
-
-
-def _comparison(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.studies.compare.comparison_report import comparison_report
-    from autoreason.studies.compare.part_spending import spent_by_part
-
-    return comparison_report(story, spent_by_part(journal, run))
-
-
-def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.certify.certificate import certificate_of
-
-    return certificate_of(story)
-
-
-def _knowledge(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
-
-    return knowledge_report(story)
+            return lab_report(story, origin_of(journal.row(run), story))
+    module, name = _FROM_STORY[story.strategy]
+    report: Report = getattr(import_module(module), name)(story)
+    return report
 
 
-def _advice(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.studies.advise.advice_report import advice_report, spent_by_role
-
-    return advice_report(run, story, spent_by_role(journal, run))
-
-
-def _rules(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.artifacts.rule_comparison_report import rule_comparison_report
-
-    return rule_comparison_report(story)
-
-
-def _lab(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.run.lab_status import origin_of
-    from autoreason.studies.lab.lab_report import lab_report
-
-    return lab_report(story, origin_of(journal.row(run), story))
-
-
-_REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
-    "judge": _panel,
-    "judge_pairs": _panel,
-    "rejudge": _rejudged,
-    "compare": _comparison,
-    "certify": _certificate,
-    "knowledge_test": _knowledge,
-    "advise": _advice,
-    "research_rules": _rules,
-    "lab": _lab,
+_FROM_STORY = {
+    "judge": ("autoreason.studies.panels.panel_results", "panel_report"),
+    "judge_pairs": ("autoreason.studies.panels.panel_results", "panel_report"),
+    "certify": ("autoreason.studies.certify.certificate", "certificate_of"),
+    "knowledge_test": ("autoreason.studies.knowledge_test.knowledge_report", "knowledge_report"),
+    "research_rules": ("autoreason.artifacts.rule_comparison_report", "rule_comparison_report"),
 }
-"""By the name of the job."""
+"""Jobs whose report is made of their story alone."""
 
 
 def store_verdict(
