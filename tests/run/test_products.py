@@ -1,4 +1,4 @@
-"""The result of a run that wrote programs shows itself: as text, as a page, as files, to a program."""
+"""The result of a run that wrote programs."""
 
 from __future__ import annotations
 
