@@ -103,6 +103,15 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Longest time at work; replies under way are waited for, retries are not, and pauses do not count."""
 
 
+LIMITS = {
+    "cost": "cost_limit",
+    "tokens": "token_limit",
+    "calls": "call_limit",
+    "seconds": "time_limit",
+}
+"""What the command line calls the fields of a `Budget`."""
+
+
 def limit_remedy(value: Decimal | float | None) -> str:
     """What to give in place of a limit that is none; empty where there is nothing to change."""
     if value is None:

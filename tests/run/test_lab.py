@@ -27,10 +27,10 @@ from autoreason.journal.run_names import cell_name
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.run.lab import NothingToAdd, lab, prepare_add
 from autoreason.run.lab_status import lab_status, report_of
+from autoreason.run.record import recorded_result, working_time
 from autoreason.run.recorded import replay, resume
 from autoreason.run.reports import StudyResult
-from autoreason.run.result import StopSwitch, recorded_result
-from autoreason.run.working_time import working_time
+from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 from autoreason.studies.lab.lab_suite import CellFinished

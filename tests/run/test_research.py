@@ -25,11 +25,12 @@ from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.levels import DetectedLevel
 from autoreason.run.dry_run import DryRun
 from autoreason.run.products import ResearchResult
+from autoreason.run.record import recorded_result
 from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.reports import reported_result
 from autoreason.run.research import research
 from autoreason.run.research_rules import compare_rules
-from autoreason.run.result import StopSwitch, recorded_result
+from autoreason.run.result import StopSwitch
 
 EVALUATOR = """
 def score(artifact, seed, items):

@@ -60,7 +60,7 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
 def recorded_live(run: str, journal: Journal) -> Live:
     """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
     from autoreason.run.cell_budget import time_worked
-    from autoreason.run.working_time import working_time
+    from autoreason.run.record import working_time
 
     worked = working_time(run, journal=journal).seconds
     live, settings = Live(run, worked=worked), journal.settings(run)

@@ -16,7 +16,7 @@ from msgspec.structs import fields
 
 from autoreason.errors import InvalidInput
 from autoreason.run.parameters import ForkOptions, ResumeOptions, RunHooks
-from autoreason.settings import Models, Settings, make_settings
+from autoreason.settings import LIMITS, Models, Settings, make_settings
 from autoreason.type_hints import check_call, read_hints
 
 P = ParamSpec("P")
@@ -25,13 +25,6 @@ R_co = TypeVar("R_co", covariant=True)
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
 
-_LIMITS = {
-    "cost_limit": "cost",
-    "token_limit": "tokens",
-    "call_limit": "calls",
-    "time_limit": "seconds",
-}
-"""What the command line calls limits, and a `Budget` does."""
 _PARAMETERS = "autoreason.run.parameters"
 _WIDTH = 96
 
@@ -154,7 +147,7 @@ def check_arguments(
     **arguments: object,
 ) -> None:
     """Refuse what the signature does not allow, for callers without a type checker, and servers next to a pool."""
-    for name, field in _LIMITS.items():
+    for field, name in LIMITS.items():
         if options and name in options:
             raise InvalidInput(f"unknown option `{name}`; give budget=Budget({field}=…)")
     check_call(function, options, **arguments)

@@ -46,9 +46,8 @@ from autoreason.report.sentences import listed
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, cut_of, rerun
-from autoreason.run.record import task_and_settings
+from autoreason.run.record import task_and_settings, working_time
 from autoreason.run.result import Result, StopSwitch
-from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task

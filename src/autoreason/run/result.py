@@ -28,6 +28,7 @@ from autoreason.report.numbers import UNKNOWN, count, lines, percent
 from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
+from autoreason.settings import LIMITS
 from autoreason.story import Story
 from autoreason.tournament import statements
 from autoreason.tournament.candidates import SLOT_NAMES, slots_and
@@ -36,7 +37,6 @@ from autoreason.tournament.statements import code_voters, scores
 
 if TYPE_CHECKING:
     from autoreason.events import PassDecided
-    from autoreason.journal import Journal, RunRow
 
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
@@ -44,13 +44,6 @@ _INTERRUPTIONS: dict[str, type[Interruption]] = {
     for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
 }
 _WINNERS = 15
-_LIMITS = {
-    "cost": "--cost-limit",
-    "tokens": "--token-limit",
-    "calls": "--call-limit",
-    "seconds": "--time-limit",
-}
-"""The option of each field of a budget."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,23 +273,9 @@ def _with_higher_limit(run: str, story: Story) -> str:
     if story.status != "budget" or story.settings is None or is_cell(run):
         return ""
     budget = story.settings.budget
-    limits = [story.limit] if story.limit else [each for each in _LIMITS if getattr(budget, each)]
-    return f" with a higher {' or '.join(_LIMITS[each] for each in limits)}"
-
-
-def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
-    """The result of a recorded run, as its process returned it."""
-    from autoreason.run.working_time import working_time
-
-    return Result(
-        run=row.id,
-        status=story.status,
-        reason=story.reason or ("under way" if row.live else "killed before it ended"),
-        spent=row.spent,
-        story=story,
-        seconds=working_time(row.id, journal=journal).seconds,
-        journal=journal.place,
-    )
+    limits = [story.limit] if story.limit else [each for each in LIMITS if getattr(budget, each)]
+    flags = [f"--{LIMITS[each].replace('_', '-')}" for each in limits]
+    return f" with a higher {' or '.join(flags)}"
 
 
 def run_fields(result: Result) -> dict[str, Any]:

@@ -206,8 +206,8 @@ def add(run: str | None, **values: Any) -> int:
     from autoreason.run.cell_budget import time_worked
     from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run
+    from autoreason.run.record import recorded_result
     from autoreason.run.reports import reported_result
-    from autoreason.run.result import recorded_result
 
     live = Live()
     with open_journal(values["journal"]) as book:

@@ -91,7 +91,7 @@ def show(
     whole = not (number is not None or wants_part or text_only or diff or report is not None)
     _check_choice(number, others, wants_part=wants_part, short=short, whole=whole)
     from autoreason.cli.views.outcome import print_json, write_page
-    from autoreason.run.result import recorded_result
+    from autoreason.run.record import recorded_result
 
     with open_journal(journal) as book:
         row = find_run(book, run)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autoreason.cli.views.steps import Call
     from autoreason.cli.views.view import View
     from autoreason.journal import Journal, PendingRequest
-    from autoreason.run.working_time import WorkingTime
+    from autoreason.run.record import WorkingTime
 
 _LOOK_EVERY = 0.5
 
@@ -39,7 +39,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
     from autoreason.cli.runner import INTERRUPTED, choose_view, recorded_live
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import stderr_console
-    from autoreason.run.result import recorded_result
+    from autoreason.run.record import recorded_result
 
     console = stderr_console()
     with open_journal(journal) as book:
@@ -69,7 +69,7 @@ def watch(run: str | None, journal: str | None, no_live: bool) -> int:
 def _follow(book: Journal, run: str, view: View) -> None:
     import time
 
-    from autoreason.run.working_time import working_time
+    from autoreason.run.record import working_time
 
     times = working_time(run, journal=book)
     seen, looked = 0, float("-inf")
@@ -108,7 +108,7 @@ def _cells(book: Journal, run: str, live: Live) -> dict[str, Call]:
     from autoreason.journal.run_names import cell_name
     from autoreason.keys import sub_key
     from autoreason.run.lab_status import running_cells
-    from autoreason.run.working_time import working_time
+    from autoreason.run.record import working_time
 
     runs = set(running_cells(run, book))
     live.spent_by_cell |= {each: book.spent(each) for each in runs}
