@@ -297,7 +297,9 @@ class _Drive(Struct, frozen=True):
         except Interruption as interruption:
             # Whatever interrupted the run, a person who accepted the text has decided.
             if asker.accepted:
-                end = self._accept(job)
+                end = job.accept(ACCEPTED) or RunPaused(
+                    status=Stopped.status, reason="there was no text yet to accept"
+                )
             else:
                 end = RunPaused(
                     status=interruption.status, reason=str(interruption), limit=interruption.limit
@@ -322,11 +324,6 @@ class _Drive(Struct, frozen=True):
         if self.on_event:
             self.on_event(paused)
         self.journal.set_status(self.run, paused.status)
-
-    def _accept(self, job: Job) -> End:
-        return job.accept(ACCEPTED) or RunPaused(
-            status=Stopped.status, reason="there was no text yet to accept"
-        )
 
     def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         # The events of a job say nothing of where its run comes from.

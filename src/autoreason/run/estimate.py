@@ -401,8 +401,13 @@ def check_call_limit(task: Task, settings: Settings) -> None:
 async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Refuse what these models cannot do, as far as that is known without reaching any of them."""
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
+    largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
     if written_by(settings) == "programs":
-        task = _with_longest_problem(task)
+        from autoreason.programs.task import Assignments, assignments_of
+
+        largest = "longest problem"
+        longest = max(assignments_of(task), key=lambda each: len(encode(each)))
+        task = replace(task, work=Assignments((longest,)))
     needed = await _tokens_needed(task, settings, prompts)
     for address in settings.models.all():
         # All are opened before the first is asked: a key may be missing, or not meant for its server.
@@ -411,23 +416,9 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
         room = pool.window(address)
         if room is not None and needed > room:
             raise InvalidInput(
-                f"the {_largest(task, settings)} needs about {needed:,} tokens and {address} has room for {room:,}; "
+                f"the {largest} needs about {needed:,} tokens and {address} has room for {room:,}; "
                 "shorten it or choose a model with a larger window"
             )
-
-
-def _largest(task: Task, settings: Settings) -> str:
-    if written_by(settings) == "programs":
-        return "longest problem"
-    return "text to be judged" if task.entries else "draft" if task.draft else "brief"
-
-
-def _with_longest_problem(task: Task) -> Task:
-    """The task with its longest problem alone."""
-    from autoreason.programs.task import Assignments, assignments_of
-
-    longest = max(assignments_of(task), key=lambda each: len(encode(each)))
-    return replace(task, work=Assignments((longest,)))
 
 
 async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:

@@ -18,7 +18,6 @@ from autoreason.artifacts.research_history import Deliverable, compares_rules, d
 from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
-from autoreason.exchange import Message
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
@@ -239,16 +238,11 @@ def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
     except OSError:
-        _remove(created)
+        for made in sorted(set(created), key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):
+                made.rmdir() if made.is_dir() else made.unlink(missing_ok=True)
         raise
     return [folder / name for name in files]
-
-
-def _remove(created: list[Path]) -> None:
-    """Remove what an unfinished export created, the deepest path first."""
-    for path in sorted(set(created), key=lambda path: len(path.parts), reverse=True):
-        with suppress(OSError):
-            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _texts(story: Story) -> dict[str, str]:
@@ -390,7 +384,9 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
     """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
-        messages = "\n\n".join(_message(message) for message in call.request.messages)
+        messages = "\n\n".join(
+            f"## {each.speaker}\n\n{each.text}" for each in call.request.messages
+        )
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
@@ -398,10 +394,6 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files
-
-
-def _message(message: Message) -> str:
-    return f"## {message.speaker}\n\n{message.text}"
 
 
 def _run_json(run: str, story: Story, journal: Journal) -> str:

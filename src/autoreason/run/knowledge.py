@@ -232,7 +232,7 @@ def report_ab(
     if knowledge and not found.is_unequal:
         today = datetime.now(UTC).date().isoformat()
         dated = [replace(record, when=today) for record in found.records]
-        new, old = replace_outcomes(knowledge, dated, _same_test)
+        new, old = replace_outcomes(knowledge, dated, _test_of)
         found = changed(found, appended=len(new), replaced=old)
     if judged and not found.is_unequal:
         known = read_folder(knowledge).records if knowledge else found.records
@@ -240,7 +240,7 @@ def report_ab(
     return found
 
 
-def _same_test(record: Record) -> tuple[str, ...]:
+def _test_of(record: Record) -> tuple[str, ...]:
     """What two looks at one arm of a test share."""
     metric = record.result.metric if record.result else ""
     return record.text, record.group, metric, record.note

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
 from msgspec.structs import asdict, replace
 
@@ -132,13 +131,9 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
                 "the brief begins with front matter, which only `read_task` reads; "
                 "give its result, or the limits as `contract`"
             )
-    contract = _contract(options.get("contract"))
+    contract = options.get("contract")
+    if not isinstance(contract, Contract):
+        contract = make_contract(dict(contract or {}), "contract")
     return check_task(
         Task(brief=brief, draft=options.get("draft"), facts=options.get("facts"), contract=contract)
     )
-
-
-def _contract(contract: Contract | Mapping[str, Any] | None) -> Contract:
-    if isinstance(contract, Contract):
-        return contract
-    return make_contract(dict(contract or {}), "contract")

@@ -132,7 +132,11 @@ class Result(Report):
     def sections(self) -> list[Section]:
         """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
 
-        rows = [*self._summary(), *self._evidence(), *self.next_steps()]
+        rows = self._summary()
+        if ended := self.story.delivered:
+            found = ended.evidence, self.story, ended.violations, self.origin
+            rows += statements.evidence(*found)
+        rows += self.next_steps()
         if self.story.strategy == "best_of_n":
             from autoreason.strategies.sampling import name_drafts
 
@@ -217,12 +221,6 @@ class Result(Report):
         if draft is None or self.origin == "draft":
             return origin
         return f"{origin}; {statements.first_draft(draft)} had {draft.words:,}"
-
-    def _evidence(self) -> list[tuple[str, str]]:
-        ended = self.story.delivered
-        if ended is None:
-            return []
-        return statements.evidence(ended.evidence, self.story, ended.violations, self.origin)
 
     def broken_contract(self) -> str:
         """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
