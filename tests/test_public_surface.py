@@ -21,7 +21,9 @@ from autoreason.run.door import option_texts, options_class
 
 ROOT = Path(__file__).parents[1]
 OFFERED = {name: getattr(autoreason, name) for name in autoreason.__all__}
-FUNCTIONS = {name: value for name, value in OFFERED.items() if inspect.isfunction(value)}
+FUNCTIONS: dict[str, Any] = {
+    name: value for name, value in OFFERED.items() if inspect.isfunction(value)
+}
 EXTEND = {name: value for name, value in vars(extend).items() if not name.startswith("_")}
 
 PREPARED = {
@@ -107,7 +109,7 @@ def test_a_type_checker_sees_what_is_offered_and_refuses_a_wrong_argument(tmp_pa
         "    found = await autoreason.judge.aio('Write.', {}, judges=3)\n"
         "    prepared = research.prepare('task.md', evaluations=40)\n"
         "    return found.report.conclusion, prepared.run().report.seconds\n"
-        "Reply(text='hello')\n"
+        "Reply(text='hello', outcome=autoreason.extend.Outcome.OK)\n"
         "autoreason.refine('Write.', 'echo/echo', passes=3).text.split()\n"
         "autoreason.refine('Write.', 'echo/echo', pases=3)\n"
         "autoreason.judge.prepare('Write.', {}, passes=3)\n"
@@ -155,8 +157,7 @@ def test_defaults_are_those_of_the_function() -> None:
     assert (default("refine", "judges"), default("judge", "judges")) == (3, 7)
     assert default("solve", "calls") == 6
     assert default("resume", "passes") is None, "that of the run"
-    shown = pydoc.render_doc(autoreason.refine, renderer=pydoc.plaintext)
-    assert "passes: int = 15" in shown
+    assert "passes: int = 15" in pydoc.plain(pydoc.render_doc(autoreason.refine))
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
@@ -175,6 +176,7 @@ def test_every_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.Monke
     ("code", "without"),
     [
         ("", {"aiohttp", "msgspec", "jinja2", "rich", "asyncio", "sqlite3"}),
+        ("autoreason.events.Delivered;", {"aiohttp", "rich", "asyncio", "sqlite3"}),
         ("autoreason.refine;", {"aiohttp", "rich", "numpy", "scipy", "click"}),
     ],
 )

@@ -61,6 +61,11 @@ async def _ask(reply: Any) -> Reply:
     return await pool.lend("mine/one").ask(REQUEST)
 
 
+async def test_a_text_is_enough_of_a_reply() -> None:
+    reply = await _ask(Reply(text="A text."))
+    assert (reply.text, reply.outcome, reply.model) == ("A text.", Outcome.OK, "mine/one")
+
+
 @pytest.mark.parametrize(
     ("reply", "message"),
     [

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import textwrap
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, get_origin
@@ -166,6 +165,8 @@ def compute(call: Callable[[], Coroutine[Any, Any, R]]) -> R:
     """Run a coroutine that asks no model to its result, wherever that is needed."""
     if not _is_looping():
         return asyncio.run(call())
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(call())).result()
 

@@ -19,13 +19,12 @@ from autoreason.errors import (
     ProviderFailed,
     Stopped,
 )
-from autoreason.events import FINISHED, Evidence, Status
+from autoreason.events import FINISHED, Evidence, PassDecided, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.paths import Place
 from autoreason.report.numbers import UNKNOWN, count, lines, percent
-from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import LIMITS
@@ -36,7 +35,7 @@ from autoreason.tournament.metric import Metric
 from autoreason.tournament.statements import code_voters, scores
 
 if TYPE_CHECKING:
-    from autoreason.events import PassDecided
+    from autoreason.report.plot import Plot
 
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
@@ -332,6 +331,8 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
 
 def plot_passes(passes: Sequence[PassDecided]) -> Plot:
     """The margin of each pass in its winner's colour, and the length of the text beneath."""
+    from autoreason.report.plot import Chart, Point, Series, colours, plot_charts
+
     shades = colours(slots_and(_OPEN))
     bars: dict[str, list[Point | None]] = {name: [] for name in shades}
     words: list[Point] = []
