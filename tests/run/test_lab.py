@@ -428,10 +428,9 @@ async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
     tmp_path: Path, journal: Journal
 ) -> None:
     paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
-    with pytest.raises(InvalidInput, match="goes on with its own models"):
-        await resume.aio(paused.run, journal=journal, model="echo/other")
-    with pytest.raises(InvalidInput, match="arms of a suite have their own `passes`; leave it out"):
-        await resume.aio(paused.run, journal=journal, passes=1)
+    for changes in ({"model": "echo/other"}, {"passes": 1}, {"batch": True}):
+        with pytest.raises(InvalidInput, match="goes on as it was begun"):
+            await resume.aio(paused.run, journal=journal, **changes)
 
 
 async def test_a_cell_is_left_to_its_suite(tmp_path: Path, journal: Journal) -> None:

@@ -194,8 +194,9 @@ async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
         examiner=MadeUpExaminer(),
     )
     silent, cut = solved(journal, result.run)
+    assert silent.program is None
     with pytest.raises(AutoreasonError, match="has no program"):
-        assert silent.program
+        assert solution_of(result).program
     assert silent.private
     assert (silent.private.verdict, silent.private.total, silent.status) == ("no_code", 4, "capped")
     assert silent.first

@@ -202,7 +202,7 @@ async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_t
     asked = [request.key for request in patient.requests]
     assert recorded.isdisjoint(asked)
     assert len(recorded) + len(asked) == QUESTIONS
-    assert (ended.status, ended.text) == ("done", at_once.text)
+    assert (ended.status, ended.reason) == ("done", at_once.reason)
     assert (await replay.aio(ended.run, journal=journal)).difference is None
 
 
