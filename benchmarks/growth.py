@@ -19,11 +19,11 @@ from autoreason.journal.databases import open_store
 from autoreason.journal.listing import readable_story, select_runs
 from autoreason.journal.location import locate
 from autoreason.models.doubles import EchoModel
-from autoreason.run.lab import lab_async
+from autoreason.run.lab import lab
 from autoreason.run.lab_status import lab_status
 from autoreason.run.parameters import RefineOptions
-from autoreason.run.refine import refine_async
-from autoreason.run.resume import resume_async
+from autoreason.run.recorded import resume
+from autoreason.run.refine import refine
 from autoreason.settings import Budget
 from benchmarks.commands import AUTOREASON, timed
 from benchmarks.lab import write_suite
@@ -94,11 +94,11 @@ async def _fill(journal: Journal, calls: int) -> str:
     """A small suite, whose name is returned, then runs of a usual length that wait for a larger budget."""
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
         path = write_suite(Path(folder), 1, 2)
-        suite = await lab_async(path, EchoModel(), journal=journal, anyway=True)
+        suite = await lab.aio(path, EchoModel(), journal=journal, anyway=True)
     options: RefineOptions = {"passes": 99, "k": 99, "playoff": 0, "confirmation": 0}
     options |= {"journal": journal, "budget": Budget(calls=_PER_RUN)}
     for _ in range(calls // _PER_RUN):
-        await refine_async("Explain tides.", EchoModel(), **options)
+        await refine.aio("Explain tides.", EchoModel(), **options)
     return suite.run
 
 
@@ -148,7 +148,7 @@ def _go_on(journal: Journal) -> None:
     """One call more of one of the newest runs, each in turn."""
     row = journal.find(f"@{next(_TURNS)}")
     budget = Budget(calls=row.spent.calls + 1)
-    asyncio.run(resume_async(row.id, journal=journal, model=EchoModel(), budget=budget))
+    asyncio.run(resume.aio(row.id, journal=journal, model=EchoModel(), budget=budget))
 
 
 _WORKS: dict[str, Callable[..., object]] = {

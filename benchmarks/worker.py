@@ -24,7 +24,7 @@ from autoreason.models.dialects.openai import chat_body
 from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
 from autoreason.models.pool import ModelPool, open_model
 from autoreason.models.providers import Quirks
-from autoreason.run.refine import refine_async
+from autoreason.run.refine import refine
 from benchmarks.commands import BRIEF
 
 ADDRESS = "openai/fake"
@@ -62,7 +62,7 @@ async def run_all(base: str, runs: int, passes: int, journal: Journal, width: in
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
-                    refine_async(
+                    refine.aio(
                         BRIEF, ADDRESS, seed=seed, journal=journal, pool=pool, k=99, passes=passes
                     )
                 )

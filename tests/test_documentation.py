@@ -19,6 +19,7 @@ from tests.run.runs import open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
+from autoreason import extend
 from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.research_report import ResearchReport, TrialRow
 from autoreason.artifacts.rule_comparison_report import (
@@ -45,9 +46,9 @@ from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.overrides import VARIABLES
 from autoreason.run.dry_run import DryRun
-from autoreason.run.refine import refine_async
-from autoreason.run.replay import replay_async
-from autoreason.run.research import prepare_research, research
+from autoreason.run.recorded import replay
+from autoreason.run.refine import refine
+from autoreason.run.research import research
 from autoreason.stats.results import Estimate, Test
 from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
@@ -143,7 +144,7 @@ def test_the_reference_lists_by_hand_only_what_is_no_class() -> None:
     listed = re.findall(r"py:data:: (\w+)", page)
     assert listed
     # The docstring of a class is in the reference already.
-    assert [name for name in listed if isinstance(getattr(autoreason, name), type)] == []
+    assert [name for name in listed if isinstance(getattr(extend, name), type)] == []
 
 
 # Reading every docstring and writing every page takes as long as the machine is busy.
@@ -170,7 +171,7 @@ def shown_in(page: str, file: Path) -> Path:
 
 async def test_the_strategy_of_ones_own_that_is_shown_can_be_run(tmp_path: Path) -> None:
     file = shown_in("studies.md", tmp_path / "twice.py")
-    result = await refine_async(
+    result = await refine.aio(
         "Write about tides.", EchoModel(), strategy=f"{file}:Twice", journal=tmp_path / "journal.db"
     )
     assert (result.status, result.calls, result.origin) == ("done", 2, "pass 1")
@@ -186,7 +187,7 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path
             settings=terms(f"{file}:Patient"),
             examiner=MadeUpExaminer(),
         )
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same
     (solved,) = solved_in(result.story)
     assert solved.reason == "it passes all 3 public tests"
     assert (solved.attempts, solved.spent.calls) == (4, 4)
@@ -296,7 +297,7 @@ def test_every_field_that_research_prints_is_on_the_page(
     brief = "---\nartifact: knob.txt\n---\nTurn the knob up."
     options: Any = {"evaluate": lambda folder, *_: float((folder / "knob.txt").read_text())}
     model = ScriptedModel({"author": reply})
-    prepared = prepare_research(brief, model, **options)
+    prepared = research.prepare(brief, model, **options)
     dry = DryRun(prepared.task, prepared.settings, prepared.estimate())
     check = asyncio.run(prepared.check_async())
     result = research(brief, model, **options, evaluations=20, patience=2)

@@ -107,6 +107,15 @@ class Budget(Struct, frozen=True, kw_only=True):
     ] = None
 
 
+LIMITS = {
+    "cost": "cost_limit",
+    "tokens": "token_limit",
+    "calls": "call_limit",
+    "seconds": "time_limit",
+}
+"""What the command line calls the fields of a `Budget`."""
+
+
 def limit_remedy(value: Decimal | float | None) -> str:
     """What to give in place of a limit that is none; empty where there is nothing to change."""
     if value is None:

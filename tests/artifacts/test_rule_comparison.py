@@ -27,10 +27,9 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.export import export, make_result_patch
-from autoreason.run.fork import prepare_fork
-from autoreason.run.replay import replay, replay_async
+from autoreason.run.recorded import fork, replay
 from autoreason.run.reports import StudyResult, reported_result
-from autoreason.run.research_rules import compare_rules, prepare_compare_rules
+from autoreason.run.research_rules import compare_rules
 from autoreason.settings import Settings
 from autoreason.task import Task
 
@@ -82,7 +81,7 @@ async def test_every_rule_has_the_same_evaluations_and_meets_the_start_on_the_sa
     assert max(looks.values()) <= 40
     # Four looks at the end of every run of a repeat, with the same seeds whatever the rule.
     assert {repeat: len(each) for repeat, each in seeds.items()} == {1: 6, 2: 6}
-    assert (await replay_async(run, journal=journal)).same
+    assert (await replay.aio(run, journal=journal)).same
 
 
 async def test_greedy_claims_more_than_fresh_looks_show(journal: Journal) -> None:
@@ -143,12 +142,12 @@ def test_a_comparison_is_prepared_from_a_task_and_refuses_one_rule(tmp_path: Pat
     (tmp_path / "knob.txt").write_text("knob = 0\n")
     (tmp_path / "evaluate.py").write_text("def score(artifact):\n    return 1.0\n")
     task.write_text("---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn it.\n")
-    prepared = prepare_compare_rules(task, "echo/echo", rules=RULES, repeats=2)
+    prepared = compare_rules.prepare(task, "echo/echo", rules=RULES, repeats=2)
     assert prepared.notes[-1].startswith("2 repeats of 3 rules cannot show")
     with pytest.raises(InvalidInput, match="two different rules or more"):
-        prepare_compare_rules(task, "echo/echo", rules=("race",))
+        compare_rules.prepare(task, "echo/echo", rules=("race",))
     calls = prepared.estimate().calls
-    once = prepare_compare_rules(task, "echo/echo", rules=RULES).estimate().calls
+    once = compare_rules.prepare(task, "echo/echo", rules=RULES).estimate().calls
     assert calls
     assert once
     assert calls.low == 2 * once.low
@@ -224,7 +223,7 @@ def test_a_comparison_has_no_one_result_to_hand_over_or_to_fork(
     with pytest.raises(InvalidInput, match=r"compares rules and has no one result; .*FOLDER"):
         make_result_patch(sealed.run, tmp_path)
     with pytest.raises(InvalidInput, match=r"compares rules and has no one result to fork"):
-        prepare_fork(sealed.run)
+        fork.prepare(sealed.run)
     export(sealed.run, tmp_path / "out")
     for part in ("race", "greedy"):
         (patch,) = {each.read_text() for each in (tmp_path / "out").glob(f"**/{part}*/**/*.patch")}

@@ -17,9 +17,9 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import BatchWaiting, Signal
 from autoreason.models import batch
 from autoreason.models.pool import ModelPool
+from autoreason.run.recorded import resume
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import resume_async
-from autoreason.run.studies import judge_async
+from autoreason.run.studies import judge
 
 MODEL = ADDRESSES[0]
 BRIEF = "Write about tides and boats"
@@ -73,7 +73,7 @@ def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -
     both = inside("lab", "run", "suite.yaml", *at(provider), "--workers", "2")
     live = ("-m", "echo/echo", "--call-limit", "5", "--anyway", "-q")
     assert inside("lab", "run", "suite.yaml", *live).status == 3
-    assert inside("resume", "--batch").sentence.startswith("a suite is asked as it was begun")
+    assert inside("resume", "--batch").sentence.startswith("a suite goes on as it was begun")
     assert both.sentence == "one process collects a batch; leave --batch or --workers out"
 
 
@@ -111,7 +111,7 @@ def test_a_provider_without_batches_is_one_sentence_and_nothing_starts(
 
 async def test_a_run_and_its_pool_both_ask_in_batches_or_neither(tmp_path: Path) -> None:
     for given in (True, False):
-        judging = judge_async(
+        judging = judge.aio(
             BRIEF,
             {"a": "The moon.", "b": "The wind."},
             MODEL,
@@ -137,7 +137,7 @@ async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_i
 
     texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
     options = {"base_url": provider.openai, "journal": tmp_path / "journal.db", "batch": True}
-    judging = judge_async(
+    judging = judge.aio(
         BRIEF,
         texts,
         MODEL,
@@ -148,7 +148,7 @@ async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_i
     result = await asyncio.wait_for(judging, 20)
     assert result.status == "stopped"
     monkeypatch.setattr(batch, "PACE", QUICK)
-    resumed = await resume_async(result)
+    resumed = await resume.aio(result)
     assert resumed.finished
     assert resumed.calls == 7
     assert list(provider.paid.values()) == [1] * 7

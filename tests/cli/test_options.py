@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.inside import Inside
 
-from autoreason import prepare_judge
+from autoreason import judge
 from autoreason.cli.fields import LIMITS
 from autoreason.cli.group import cli
 from autoreason.cli.settings import settings_of
@@ -86,7 +86,7 @@ def test_help_of_a_study_names_its_own_defaults() -> None:
     assert f"[default: {ComparisonOptions().match}]" in compared["match"]
     said = CliRunner().invoke(cli, ["compare", "--help"], terminal_width=200).output
     assert f"[default: {','.join(ComparisonOptions().strategies)}]" in said
-    assert prepare_judge("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
+    assert judge.prepare("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 
 def test_every_level_of_reasoning_is_named() -> None:

@@ -13,7 +13,7 @@ from autoreason.report.layout import wrap
 from autoreason.tournament import statements
 
 MINE = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ()

@@ -17,7 +17,7 @@ BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--seed", "7", "--passes", "2", "-q")
 
 GOOD = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ("improve",)
@@ -94,7 +94,7 @@ def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
     inside.write("broken.py", "class Mine(:\n")
     inside.write(
         "raising.py",
-        "from autoreason import Strategy\nclass Mine(Strategy):\n"
+        "from autoreason.extend import Strategy\nclass Mine(Strategy):\n"
         "    def __init__(self, context):\n        raise ValueError('not today')\n"
         "    async def run(self):\n        pass\n",
     )

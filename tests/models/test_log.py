@@ -18,7 +18,7 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel, RetryPolicy
 from autoreason.models.pool import ModelPool
 from autoreason.models.transport import redact_url
-from autoreason.run.refine import refine_async
+from autoreason.run.refine import refine
 
 __all__ = ["provider"]
 
@@ -66,7 +66,7 @@ async def test_a_run_shows_each_request_and_none_of_its_texts(
         Answer(drop=True),
     )
     caplog.set_level(logging.DEBUG, "autoreason")
-    result = await refine_async(
+    result = await refine.aio(
         BRIEF,
         "acme/fake-large",
         base_url=provider.openai,

@@ -14,7 +14,7 @@ from autoreason.exchange import Message, Outcome, Request
 from autoreason.models import pool as opening
 from autoreason.models.pool import ModelPool, open_model, warm_up
 from autoreason.models.wire import Check, WireModel
-from autoreason.run.refine import refine_async
+from autoreason.run.refine import refine
 
 __all__ = ["provider"]
 
@@ -56,7 +56,7 @@ async def test_a_mixed_panel_at_one_url_is_refused_before_anything_is_sent(
     pool = ModelPool(provider.openai)
     where = {"pool": pool} if lent else {"base_url": provider.openai}
     with pytest.raises(InvalidInput, match="`base_url` acme=URL"):
-        await refine_async("Write.", "acme/x", judge_models=["openai/y"], **where)
+        await refine.aio("Write.", "acme/x", judge_models=["openai/y"], **where)
     await pool.close()
     assert provider.requests == []
 
@@ -67,7 +67,7 @@ async def test_a_pool_and_a_base_url_next_to_it_contradict_each_other(
 ) -> None:
     pool = ModelPool()
     with pytest.raises(InvalidInput, match="a pool has its own servers"):
-        await refine_async("Write.", "acme/x", pool=pool, base_url=provider.openai)
+        await refine.aio("Write.", "acme/x", pool=pool, base_url=provider.openai)
     await pool.close()
 
 

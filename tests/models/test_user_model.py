@@ -10,19 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autoreason import (
-    Accepted,
-    BudgetReached,
-    CallFailed,
-    InvalidInput,
-    Outcome,
-    ProviderFailed,
-    Reply,
-    refine_async,
-    resume_async,
-)
-from autoreason.errors import Failure
-from autoreason.exchange import Message, OnSignal, Request, Usage
+from autoreason import BudgetReached, InvalidInput, ProviderFailed, refine, resume
+from autoreason.errors import Accepted, CallFailed, Failure
+from autoreason.exchange import Message, OnSignal, Outcome, Reply, Request, Usage
 from autoreason.models.layers import UserModel
 from autoreason.models.pool import ModelPool
 from autoreason.testing import EchoModel
@@ -69,6 +59,11 @@ async def _ask(reply: Any) -> Reply:
     pool = ModelPool()
     pool.add({"mine/one": Mine(reply)})
     return await pool.lend("mine/one").ask(REQUEST)
+
+
+async def test_a_text_is_enough_of_a_reply() -> None:
+    reply = await _ask(Reply(text="A text."))
+    assert (reply.text, reply.outcome, reply.model) == ("A text.", Outcome.OK, "mine/one")
 
 
 @pytest.mark.parametrize(
@@ -145,8 +140,8 @@ async def test_a_broken_connection_may_be_tried_again() -> None:
 
 async def test_a_run_pauses_and_goes_on_with_the_model_corrected(tmp_path: Path) -> None:
     file = tmp_path / "journal.db"
-    paused = await refine_async("Write.", Mine(replace(GOOD, seconds=float("nan"))), journal=file)
+    paused = await refine.aio("Write.", Mine(replace(GOOD, seconds=float("nan"))), journal=file)
     assert paused.status == "provider_failed"
     assert "mine/one" in paused.reason
-    result = await resume_async(paused, model="echo/echo", passes=1)
+    result = await resume.aio(paused, model="echo/echo", passes=1)
     assert result.finished

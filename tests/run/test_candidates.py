@@ -20,11 +20,11 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.events import PassStarted
 from autoreason.exchange import CallStarted, Request
 from autoreason.journal import Journal
+from autoreason.run.choices import ModelChoice
 from autoreason.run.estimate import estimate_run
 from autoreason.run.export import export
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.passes import passes_of, plot_passes
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
+from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings
 from autoreason.studies.audit.check_texts import leaks
 from autoreason.studies.audit.own_runs import audit_story
@@ -80,7 +80,7 @@ async def test_whatever_the_candidates_a_run_replays(
     with open_journal(tmp_path_factory.mktemp("runs")) as journal:
         task = replace(TASK, facts="It is red.")
         result = await start_run(journal, model, settings=chosen, task=task)
-        replayed = await replay_async(result.run, journal=journal)
+        replayed = await replay.aio(result.run, journal=journal)
         assert replayed.same, replayed.difference
         span = (await estimate_run(task, chosen)).calls
         assert span is not None

@@ -52,7 +52,6 @@ async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -
     result = await start_run(journal, model)
     assert result.status in ("converged", "capped")
     assert result.text
-    assert result.evidence is not None
     assert journal.find(result.run).status == result.status
     spent = journal.spent(result.run)
     assert (result.calls, result.tokens, result.cost) == (spent.calls, spent.tokens, Decimal(0))
@@ -219,7 +218,7 @@ async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
 ) -> None:
     failed = await start_run(journal, scripted({"author": cut_off()}))
     assert failed.status == "provider_failed"
-    assert failed.text is None
+    assert failed.story.text is None
     result = await go_on(journal, failed.run, scripted())
     assert result.status == "converged"
 

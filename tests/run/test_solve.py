@@ -16,7 +16,7 @@ from tests.run.runs import lend, start_run
 from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
 from tests.tournament.stage import cut_off
 
-from autoreason.errors import InvalidInput, StrategyError
+from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
 from autoreason.events import PartEvent
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Signal
 from autoreason.journal import Journal
@@ -25,12 +25,10 @@ from autoreason.programs.events import ProgramExamined, Solved, solved_in
 from autoreason.programs.report_files import programs
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import built_in
-from autoreason.run.estimate import estimate_run
+from autoreason.run.estimate import check, estimate_run
 from autoreason.run.export import export
-from autoreason.run.fork import prepare_fork
-from autoreason.run.preflight import check
-from autoreason.run.replay import replay_async
-from autoreason.run.solution import solution_of
+from autoreason.run.products import solution_of
+from autoreason.run.recorded import fork, replay
 from autoreason.run.solve import assign, open_problems, prepare_solve, solving_task
 from autoreason.settings import Budget
 from autoreason.task import Task
@@ -75,7 +73,7 @@ async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) ->
     )
     assert result.status == "done"
     assert result.reason == "3 problems, 6 strategies, 2 repeats"
-    assert result.text is None
+    assert result.story.text is None
     units = solved(journal, result.run)
     expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in sorted(NAMES)]
     assert [unit.part for unit in solved_in(result.story)] == expected
@@ -151,7 +149,7 @@ async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: J
         examiner=MadeUpExaminer(),
     )
     with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
-        prepare_fork(result.run, journal=journal)
+        fork.prepare(result.run, journal=journal)
 
 
 async def test_tests_that_could_not_be_run_are_left_out_and_the_rest_goes_on(
@@ -197,6 +195,8 @@ async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
     )
     silent, cut = solved(journal, result.run)
     assert silent.program is None
+    with pytest.raises(AutoreasonError, match="has no program"):
+        assert solution_of(result).program
     assert silent.private
     assert (silent.private.verdict, silent.private.total, silent.status) == ("no_code", 4, "capped")
     assert silent.first
@@ -338,7 +338,7 @@ async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
 async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> None:
     file = journal.path.parent / "own.py"
     file.write_text(
-        "from autoreason import ProgramStrategy\n"
+        "from autoreason.extend import ProgramStrategy\n"
         "class Twice(ProgramStrategy):\n"
         "    async def run(self):\n"
         "        await self.author()\n"
@@ -353,13 +353,13 @@ async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> N
     )
     (unit,) = solved(journal, result.run)
     assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: Journal) -> None:
     file = journal.path.parent / "greedy.py"
     file.write_text(
-        "from autoreason import ProgramStrategy\n"
+        "from autoreason.extend import ProgramStrategy\n"
         "class Greedy(ProgramStrategy):\n"
         "    async def run(self):\n"
         "        while True:\n"

@@ -21,7 +21,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.programs.events import Solved, solved_in
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
@@ -144,7 +144,7 @@ async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> No
     result = await start_run(
         journal, ScriptedModel(SCRIPT), task=task(2), settings=terms(), examiner=MadeUpExaminer()
     )
-    replayed = await replay_async(result.run, journal=journal)
+    replayed = await replay.aio(result.run, journal=journal)
     assert replayed.same
     assert replayed.events == len(told(journal, result.run))
 

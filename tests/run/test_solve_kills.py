@@ -18,7 +18,7 @@ from autoreason.events import AnyEvent
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 
 
 class Leisurely(MadeUpExaminer):
@@ -84,5 +84,5 @@ def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
         run = journal.runs()[0].id
         turns = [key for key in journal.answers(run) if "/policy/" in key]
         assert turns
-        retold = asyncio.run(replay_async(run, journal=journal))
+        retold = asyncio.run(replay.aio(run, journal=journal))
     assert retold.difference is None

@@ -28,8 +28,8 @@ from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.examination import ExaminerService
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.run.driver import start
-from autoreason.run.replay import replay_async
-from autoreason.run.solve import solve, solve_async, solving_task, solving_terms
+from autoreason.run.recorded import replay
+from autoreason.run.solve import solve, solving_task, solving_terms
 from autoreason.settings import Settings
 
 _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}
@@ -136,7 +136,7 @@ async def test_ten_real_problems_by_every_strategy(
             assert unit.first
             assert unit.first.verdict != "accepted"
     assert_nothing_private_is_recorded(journal, result.run, given)
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 @pytest.mark.timeout(120)
@@ -243,7 +243,7 @@ def test_a_set_killed_while_programs_run_goes_on_where_it_was(shared: Path, tmp_
             f"{n}/{name}/1" for n in range(1, 5) for name in ("single", "tournament")
         ]
         assert all(unit.private for unit in units)
-        assert asyncio.run(replay_async(run, journal=journal)).same
+        assert asyncio.run(replay.aio(run, journal=journal)).same
 
 
 @pytest.mark.timeout(60)
@@ -266,7 +266,7 @@ def test_the_library_takes_a_problem_as_a_mapping_or_a_file(tmp_path: Path) -> N
 
 async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere\.json"):
-        await solve_async(tmp_path / "nowhere.json", ScriptedModel({}))
+        await solve.aio(tmp_path / "nowhere.json", ScriptedModel({}))
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -279,12 +279,12 @@ REFUSED: dict[str, tuple[Any, str]] = {
 async def test_a_mapping_that_is_no_problem_is_refused_without_naming_a_file(what: str) -> None:
     problem, said = REFUSED[what]
     with pytest.raises(InvalidInput, match=said):
-        await solve_async(problem, ScriptedModel({}))
+        await solve.aio(problem, ScriptedModel({}))
 
 
 async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InvalidInput, match=r"^unknown option `cals`; did you mean `calls`\?$"):
-        await solve_async(EASY[1], ScriptedModel({}), cals=3)  # type: ignore[call-arg]
+        await solve.aio(EASY[1], ScriptedModel({}), cals=3)  # type: ignore[call-arg]
 
 
 @pytest.mark.timeout(400)
@@ -319,7 +319,7 @@ async def test_easy_problems_on_the_embedded_model(
     assert result.status == "done"
     assert [unit.problem for unit in solved_in(result.story)] == [each["id"] for each in easy]
     assert all(unit.spent.calls == 1 for unit in solved_in(result.story))
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 EASY = [

@@ -18,7 +18,7 @@ from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy
 
 MINE = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     summary = "mine"
@@ -124,7 +124,7 @@ def test_a_file_mended_meanwhile_is_loaded_anew(mine: Path) -> None:
 OPTIONS = """
 from __future__ import annotations
 from msgspec import Struct
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 Size = {size}
 

@@ -12,11 +12,10 @@ from tests.strategies.test_leaving import SCRIPT
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run.estimate import estimate_run
-from autoreason.run.preflight import check
+from autoreason.run.estimate import check, estimate_run
 
 BODY = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ()

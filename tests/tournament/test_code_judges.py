@@ -18,9 +18,8 @@ from autoreason.events import BallotCast, CodeBallot, PanelDecided, PassDecided,
 from autoreason.exchange import Query
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Knowledge, PredictorSeat
-from autoreason.run.refine import prepare_refine, refine
-from autoreason.run.replay import replay
-from autoreason.run.resume import resume
+from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import refine
 from autoreason.settings import Budget
 from autoreason.studies.audit.own_runs import read_run
 from autoreason.testing import EchoModel
@@ -355,4 +354,4 @@ def test_a_run_replays_and_says_what_the_metric_did(
 
 def test_options_of_a_metric_are_refused_without_one() -> None:
     with pytest.raises(InvalidInput, match="`metric_role` goes with `metric`"):
-        prepare_refine("Write.", EchoModel(), metric_role="judge")
+        refine.prepare("Write.", EchoModel(), metric_role="judge")

@@ -14,9 +14,8 @@ from tests.under_chance.luck import most_often
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, CandidateReady
 from autoreason.journal import Journal
+from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.replay import replay
-from autoreason.run.resume import resume
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.metric import LOOKS
@@ -103,8 +102,10 @@ def test_without_a_number_for_the_text_as_it_is_the_run_pauses_with_the_reason(
     paused = refine("Write a note.", EchoModel(), passes=3, seed=4, metric="metric.py:score")
     assert paused.status == "metric_failed"
     assert paused.calls <= 4
-    assert "paused: the metric failed: the metric gave no number 4 times in a row" in paused.ending
-    assert "no scale" in paused.ending or "NaN" in paused.ending
+    assert (
+        "paused: the metric failed: the metric gave no number 4 times in a row" in paused.conclusion
+    )
+    assert "no scale" in paused.conclusion or "NaN" in paused.conclusion
     again = resume(paused)
     assert (again.status, again.calls) == ("metric_failed", paused.calls)
 

@@ -54,7 +54,7 @@ def check_artifact_folder(task: Task, folder: Path | None) -> None:
         check_folder(folder, research.files)
 
 
-def record_folder(prepared: PreparedRun, folder: Path | None) -> PreparedRun:
+def record_folder(prepared: PreparedRun[Any], folder: Path | None) -> PreparedRun[Any]:
     """Research with the folder for its files on record, so that `resume` writes there, too."""
     check_artifact_folder(prepared.task, folder)
     terms = {

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from autoreason.journal import Journal
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.research_result import ResearchResult
-    from autoreason.run.solution import Solution
+    from autoreason.run.products import ResearchResult, Solution
     from autoreason.settings import Settings
     from autoreason.task import Task
 
@@ -61,7 +60,7 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
 def recorded_live(run: str, journal: Journal) -> Live:
     """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
     from autoreason.run.cell_budget import time_worked
-    from autoreason.run.working_time import working_time
+    from autoreason.run.record import working_time
 
     worked = working_time(run, journal=journal).seconds
     live, settings = Live(run, worked=worked), journal.settings(run)
@@ -81,7 +80,7 @@ Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
 
-def run_prepared(prepared: PreparedRun, values: dict[str, Any]) -> int:
+def run_prepared(prepared: PreparedRun[Any], values: dict[str, Any]) -> int:
     """Drive a run to its end, or with --dry-run show what it would do."""
     if values.get("dry_run"):
         from autoreason.cli.views.preview import dry_run
@@ -94,7 +93,7 @@ def run_prepared(prepared: PreparedRun, values: dict[str, Any]) -> int:
 
 def start_run(
     drive: Drive,
-    prepared: PreparedRun,
+    prepared: PreparedRun[Any],
     values: dict[str, Any],
     notes: list[str] | None = None,
     live: Live | None = None,

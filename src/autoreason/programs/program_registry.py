@@ -37,6 +37,6 @@ def find_program_strategy(name: str) -> type[ProgramStrategy]:
     kind = find_strategy(name, PROGRAM_STRATEGIES, ProgramStrategy.__name__)
     if not issubclass(kind, ProgramStrategy):
         raise InvalidInput(
-            f"{name} writes texts, not programs; take {built_in}, or a subclass of autoreason.ProgramStrategy"
+            f"{name} writes texts, not programs; take {built_in}, or a subclass of autoreason.extend.ProgramStrategy"
         )
     return kind

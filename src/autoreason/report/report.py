@@ -92,10 +92,11 @@ class Report:
             parts.append(_fenced(section.text))
         return "\n\n".join(part for part in parts if part) + "\n"
 
-    def to_html(self, about: Mapping[str, str] = NOTHING_KNOWN) -> str:
+    def to_html(self, about: Mapping[str, str] | None = None) -> str:
         """One file for a browser, light or dark as that is set, which needs nothing from any network."""
         from autoreason.report.page import page
 
+        about = self.about() if about is None else about
         return page(self.heading, self.sentence, self.sections(), about)
 
     def to_text(self, width: int = WIDEST) -> str:

@@ -46,7 +46,7 @@ from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
 
 if TYPE_CHECKING:
-    from autoreason.run.local_answers import LocalAnswers
+    from autoreason.run.services import LocalAnswers
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.5
@@ -125,7 +125,7 @@ class Asker:
     @cached_property
     def _local_answers(self) -> LocalAnswers:
         # Texts need none of what answers here.
-        from autoreason.run.local_answers import LocalAnswers
+        from autoreason.run.services import LocalAnswers
 
         return LocalAnswers(self._memory)
 

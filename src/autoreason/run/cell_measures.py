@@ -52,7 +52,7 @@ def _product(result: Result, story: Story) -> dict[str, Any]:
     if strategy == "solve":
         return _programs(story)
     if strategy == "research":
-        from autoreason.run.research_result import ResearchResult
+        from autoreason.run.products import ResearchResult
 
         gain = ResearchResult(**result_fields(result)).gain
         return {"value": gain.gain if gain else None}

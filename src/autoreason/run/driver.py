@@ -46,9 +46,8 @@ from autoreason.report.sentences import listed
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, cut_of, rerun
-from autoreason.run.record import task_and_settings
+from autoreason.run.record import task_and_settings, working_time
 from autoreason.run.result import Result, StopSwitch
-from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task
@@ -234,7 +233,7 @@ class _Drive(Struct, frozen=True):
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
             if service is None and self.task.work:
-                from autoreason.run.lazy_service import LazyService
+                from autoreason.run.services import LazyService
 
                 lazy = LazyService(self.task.work, self.settings, self.run)
                 exits.push_async_callback(lazy.close)
@@ -298,7 +297,9 @@ class _Drive(Struct, frozen=True):
         except Interruption as interruption:
             # Whatever interrupted the run, a person who accepted the text has decided.
             if asker.accepted:
-                end = self._accept(job)
+                end = job.accept(ACCEPTED) or RunPaused(
+                    status=Stopped.status, reason="there was no text yet to accept"
+                )
             else:
                 end = RunPaused(
                     status=interruption.status, reason=str(interruption), limit=interruption.limit
@@ -323,11 +324,6 @@ class _Drive(Struct, frozen=True):
         if self.on_event:
             self.on_event(paused)
         self.journal.set_status(self.run, paused.status)
-
-    def _accept(self, job: Job) -> End:
-        return job.accept(ACCEPTED) or RunPaused(
-            status=Stopped.status, reason="there was no text yet to accept"
-        )
 
     def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         # The events of a job say nothing of where its run comes from.

@@ -18,8 +18,8 @@ from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
 from autoreason.run.cell_budget import time_worked, with_bases
+from autoreason.run.record import working_time
 from autoreason.run.result import resume_command
-from autoreason.run.working_time import working_time
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
 from autoreason.studies.lab.suite_cells import all_cells, count_cells

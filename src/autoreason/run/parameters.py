@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Chosen, WhenTested
@@ -16,7 +15,6 @@ from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Candidates, Protocol, Style, Voting
 from autoreason.tournament.metric import MetricRole
-from autoreason.type_hints import check_call
 
 JournalPlace = Journal | str | Path | ServerUrl | None
 """An open journal, the file or the URL of one, or None for the user's own."""
@@ -126,9 +124,9 @@ class OutcomeOptions(TypedDict, total=False):
 class RoleOptions(PanelOptions, total=False):
     """Who plays which role, how they are asked, and what every tournament has."""
 
-    author_model: str | Model
-    critic_model: str | Model
-    synthesizer_model: str | Model
+    author_model: Annotated[str | Model, "Who writes and revises."]
+    critic_model: Annotated[str | Model, "Who looks for problems."]
+    synthesizer_model: Annotated[str | Model, "Who joins A and B into AB."]
     k: int
     early_stop: bool
     balanced_orders: bool
@@ -142,7 +140,10 @@ class RoleOptions(PanelOptions, total=False):
 class WriteOptions(RoleOptions, total=False):
     """Who writes, and how the tournament over texts works."""
 
-    reviser_models: str | Model | Sequence[str | Model]
+    reviser_models: Annotated[
+        str | Model | Sequence[str | Model],
+        "Who writes revisions, one candidate each; the author unless given.",
+    ]
     protocol: Protocol
     candidates: Candidates
     blind_revision: bool
@@ -176,7 +177,7 @@ class TaskOptions(WriteOptions, total=False):
 
 
 class RefineOptions(TaskOptions, total=False):
-    """Keyword arguments of `refine` and `estimate`."""
+    """Keyword arguments of `refine`."""
 
     strategy: str
     strategy_options: dict[str, Any]
@@ -213,7 +214,7 @@ class CompareOptions(TaskOptions, total=False):
     ]
     match: Annotated[Literal["calls", "tokens", "cost"], "What all may spend equally much of."]
     allowance: Annotated[Decimal | int, "What each may spend, instead of what the first takes."]
-    panel_judges: int
+    panel_judges: Annotated[int, "Judges of the panel over what the strategies deliver."]
 
 
 class AdviseOptions(TaskOptions, total=False):
@@ -231,7 +232,7 @@ class SolveOptions(RoleOptions, total=False):
 
     strategy: Annotated[str | Sequence[str], "A name, several, or `all`."]
     calls: Annotated[int, "Calls that a strategy may make for one problem."]
-    repeats: int
+    repeats: Annotated[int, "How often every problem is solved by every strategy."]
     width: Annotated[int, "Problems worked on at once."]
     ids: Annotated[Sequence[str], "Only these problems of a file."]
     difficulty: Annotated[str, "Only problems of this difficulty."]
@@ -343,27 +344,3 @@ class ResumeOptions(RunHooks, total=False):
         Callable[[Path, int, list[Any]], Any] | None,
         "The function that measures a research run which was started with one.",
     ]
-
-
-_LIMITS = {
-    "cost_limit": "cost",
-    "token_limit": "tokens",
-    "call_limit": "calls",
-    "time_limit": "seconds",
-}
-"""What the command line calls limits, and a `Budget` does."""
-
-
-def check_arguments(
-    function: Callable[..., Any],
-    options: Mapping[str, object] | None = None,
-    /,
-    **arguments: object,
-) -> None:
-    """Refuse what the signature does not allow, for callers without a type checker, and servers next to a pool."""
-    for name, field in _LIMITS.items():
-        if options and name in options:
-            raise InvalidInput(f"unknown option `{name}`; give budget=Budget({field}=…)")
-    check_call(function, options, **arguments)
-    if options and options.get("pool") and (options.get("base_url") or options.get("allow_http")):
-        raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Unpack, cast, get_args
+from typing import Unpack, get_args
 
-from autoreason.artifacts.research_terms import RuleName
+from autoreason.artifacts.research_terms import ResearchTerms, RuleName
 from autoreason.artifacts.rule_comparison import RuleComparison
 from autoreason.artifacts.rule_comparison_report import RuleComparisonReport, few_repeats
 from autoreason.exchange import Model
-from autoreason.run.parameters import CompareRulesOptions, RunHooks, check_arguments
+from autoreason.run.door import door, field_defaults
+from autoreason.run.parameters import CompareRulesOptions
 from autoreason.run.reports import StudyResult
-from autoreason.run.research import PreparedMeasuring, measuring_parts
-from autoreason.run.sync import wait_for
+from autoreason.run.research import TERMS, PreparedMeasuring, measuring_parts
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
 
+@door(rules=get_args(RuleName), repeats=1, **field_defaults(ResearchTerms, *TERMS))
 def compare_rules(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[CompareRulesOptions],
-) -> StudyResult[RuleComparisonReport]:
+) -> PreparedMeasuring[StudyResult[RuleComparisonReport]]:
     r"""Compare rules of research on one task: in every repeat one run by each, with the same evaluations.
 
     Args:
         task: A research task as a file or as text, or a `Task` of a recorded run.
         model: Proposes changes, and judges where the task has judges.
-        options: See `CompareRulesOptions`; evaluations are those of each run.
+        options: Which `rules`, how many `repeats`, and `evaluations`, which are those of each run; the rest as for
+            `research`. `print(compare_rules.options())` lists all of them.
 
     Returns:
         Its `report` has the gain of every rule on looks that decided nothing next to what the loop
@@ -56,56 +58,6 @@ def compare_rules(
         >>> [(each.rule, each.gains) for each in result.report.rules]
         [('race', {1: 4.0}), ('greedy', {1: 4.0})]
     """
-    return wait_for(lambda: compare_rules_async(task, model, **options), "compare_rules")
-
-
-async def compare_rules_async(
-    task: str | Path | Task,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[CompareRulesOptions],
-) -> StudyResult[RuleComparisonReport]:
-    """Like `compare_rules`, in an event loop."""
-    return await prepare_compare_rules(task, model, **options).run_async()
-
-
-class PreparedRuleComparison(PreparedMeasuring, frozen=True, kw_only=True):
-    """A comparison of rules with everything decided."""
-
-    async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[RuleComparisonReport]:
-        """Save what measures, then run until the end or a pause."""
-        return cast(StudyResult[RuleComparisonReport], await super().run_async(**hooks))
-
-
-def prepare_compare_rules(
-    task: str | Path | Task,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[CompareRulesOptions],
-) -> PreparedRuleComparison:
-    r"""The run that `compare_rules` with the same arguments would drive.
-
-    Args:
-        task: A research task as a file or as text, or a `Task` of a recorded run.
-        model: Proposes changes.
-        options: See `CompareRulesOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from autoreason import prepare_compare_rules
-        >>> _ = Path("knob.txt").write_text("1\n")
-        >>> task = "---\nartifact: knob.txt\n---\nTurn the knob up."
-        >>> prepared = prepare_compare_rules(
-        ...     task, "echo/echo", evaluate=lambda folder, seed, items: 0.0, repeats=2
-        ... )
-        >>> prepared.notes
-        ('2 repeats of 3 rules cannot show that one of them is best beyond chance; that takes 7 or more',)
-    """
-    check_arguments(prepare_compare_rules, options, task=task, model=model)
     require_statistics()
     rules, repeats = options.get("rules", get_args(RuleName)), options.get("repeats", 1)
     own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
@@ -113,4 +65,4 @@ def prepare_compare_rules(
     RuleComparison.check(parts["settings"])
     if few := few_repeats(repeats, len(rules)):
         parts["notes"] += (few,)
-    return PreparedRuleComparison(**parts)
+    return PreparedMeasuring(**parts)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Literal, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -18,12 +18,13 @@ from autoreason.programs.assignment import Assignment
 from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.program_registry import DEFAULT, strategies_named
+from autoreason.programs.solve_job import SolveTerms
 from autoreason.programs.task import Assignments
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import SolveOptions, check_arguments
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import checked, field_defaults, verb
+from autoreason.run.parameters import SolveOptions
 from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.solution import Solution
-from autoreason.run.sync import wait_for
+from autoreason.run.products import Solution
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.task import Task
 
@@ -35,16 +36,18 @@ _STYLES = ("reasoned", "holistic")
 """How judges of programs can be asked."""
 
 
-def solve(
+@verb(strategy=DEFAULT, **field_defaults(SolveTerms, "repeats", "calls", "width", "k"))
+async def solve(
     problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> Solution:
     r"""Write a program for a problem, or for every problem of a file, and score it.
 
     Args:
         problem: A file of problems in any format we read, or one problem as a mapping.
-        model: Plays every role that has none of its own.
-        options: See `SolveOptions`. Without a sandbox on this machine nothing is run unless
-            `unsafe` is true.
+        model: Plays every role that is given no model of its own.
+        options: The `strategy`, how many `calls` it may make for a problem, `repeats`, and which problems of a file:
+            `ids`, `difficulty`, `limit`. Without a sandbox on this machine nothing is run unless `unsafe` is true.
+            `print(solve.options())` lists all of them.
 
     Returns:
         The program, its verdicts and what it took; for a set, those of every problem.
@@ -65,23 +68,16 @@ def solve(
         >>> print(solve(problem, model, strategy="single").program)
         print(2 * int(input()))
     """
-    return wait_for(lambda: solve_async(problem, model, **options), "solve")
-
-
-async def solve_async(
-    problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
-) -> Solution:
-    """Like `solve`, in an event loop."""
     prepared = prepare_solve(model, **options)
     async with open_problems(prepared, problem, **options) as assigned:
-        return cast(Solution, await assigned.run_async())
+        return await assigned.run_async()
 
 
+@checked
 def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
-) -> PreparedRun:
+) -> PreparedRun[Solution]:
     """The run that `solve` would drive, before the problems are assigned."""
-    check_arguments(prepare_solve, options, model=model)
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
     limit = options.get("limit")
     if limit is not None and limit <= 0:
@@ -106,12 +102,11 @@ def prepare_solve(
 
 @asynccontextmanager
 async def open_problems(
-    prepared: PreparedRun, problem: Problems, **options: Unpack[SolveOptions]
-) -> AsyncIterator[PreparedRun]:
+    prepared: PreparedRun[Solution], problem: Problems, **options: Unpack[SolveOptions]
+) -> AsyncIterator[PreparedRun[Solution]]:
     """The run with its problems; the process that has their tests is closed at the end."""
     from autoreason.programs.examiner.client import ExaminerClient
 
-    check_arguments(open_problems, problem=problem)
     unsafe = bool(options.get("unsafe"))
     with _problem_file(problem) as source:
         client = await ExaminerClient.open(
@@ -166,11 +161,11 @@ def choose_problems(
 
 
 def assign(
-    prepared: PreparedRun,
+    prepared: PreparedRun[Solution],
     examiner: Examiner,
     assignments: Sequence[Assignment],
     terms: Mapping[str, Any],
-) -> PreparedRun:
+) -> PreparedRun[Solution]:
     """The run with its problems and the examiner that has their tests; `terms` name the set."""
     settings = prepared.settings
     return replace(

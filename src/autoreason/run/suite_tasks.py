@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput
-from autoreason.run.research import PreparedResearch, prepare_research
+from autoreason.run.research import PreparedResearch, research
 from autoreason.run.solve import choose_problems, solving_task
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab.lab_suite import SuiteTask
@@ -33,7 +33,7 @@ async def read_tasks(file: SuiteFile) -> ReadTasks:
             elif source.job == "solve":
                 read[name] = await _read_problems(source)
             else:
-                prepared = prepare_research(source.path, DEFAULT_MODEL)
+                prepared = research.prepare(source.path, DEFAULT_MODEL)
                 evaluators.append(prepared)
                 read[name] = SuiteTask(task=prepared.task, job=source.job)
         except InvalidInput as error:

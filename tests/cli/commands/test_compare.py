@@ -16,7 +16,7 @@ SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "-
 TWO = ("--strategies", "improve,single")
 
 OWN = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ()

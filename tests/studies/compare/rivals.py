@@ -87,5 +87,5 @@ def reported(journal: Journal, result: Result) -> ComparisonReport:
 def plug_in(folder: Path, name: str, body: str) -> str:
     """A strategy of one's own."""
     file = folder / f"{name}.py"
-    file.write_text(f"from autoreason import Strategy\n\nclass Mine(Strategy):\n{body}")
+    file.write_text(f"from autoreason.extend import Strategy\n\nclass Mine(Strategy):\n{body}")
     return f"{file}:Mine"

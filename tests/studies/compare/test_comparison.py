@@ -30,8 +30,8 @@ from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
 from autoreason.run import driver
-from autoreason.run.preflight import check
-from autoreason.run.replay import replay_async
+from autoreason.run.estimate import check
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models
 from autoreason.stats.paired import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
@@ -206,7 +206,7 @@ async def test_dead_judges_end_no_comparison_and_others_may_follow(journal: Jour
     assert all("/panel/" in key for key in model.asked)
     panels = panels_of(result.story)
     assert all(panel.decided and panel.decided.verdict for panel in panels.values())
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 @pytest.mark.parametrize("rival", ["best_of_n", "single", "improve"])
@@ -230,7 +230,7 @@ async def test_strategies_whose_judges_were_dead_are_run_again_when_resumed(
     report = comparison_report(result.story, spent_by_part(journal, result.run))
     assert [each.delivered for each in report.strategies] == [2, 2]
     assert report.judged_repeats == 2
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def test_the_last_attempt_counts_where_an_earlier_version_ran_only_the_panels_again(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autoreason.run.lab import plan_lab_async
+from autoreason.run.lab import lab
 from autoreason.studies.lab.suite_file import read_suite
 
 SUITES = sorted((Path(__file__).parents[3] / "suites").glob("*.yaml"))
@@ -28,6 +28,6 @@ def test_a_suite_is_named_after_its_file_and_asks_questions(path: Path) -> None:
 async def test_a_suite_could_show_something(path: Path) -> None:
     if path.stem == "programs":
         pytest.skip("its problems are read by another process")
-    plan = await plan_lab_async(path, "echo/echo")
+    plan = lab.prepare(path, "echo/echo").plan()
     assert not plan.refusal
     assert all(each.detectable.value is not None for each in plan.tests)

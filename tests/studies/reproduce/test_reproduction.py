@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 from tests.conftest import DATA
 
-from autoreason import Reproduction, reproduce
 from autoreason.studies.reproduce.claims import read_claims
-from autoreason.studies.reproduce.reproduction import ReproducedLine
+from autoreason.studies.reproduce.reproduction import ReproducedLine, Reproduction, reproduce
 
 SAMPLE = DATA / "reproduce"
 

@@ -56,7 +56,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.cli.views.message import print_message
-    from autoreason.run.advice import command_for, prepare_advise
+    from autoreason.run.advice import advise, command_for
     from autoreason.studies.advise.advice_job import ends_by_rule
     from autoreason.studies.advise.advice_report import describe_limit
     from autoreason.task import Task
@@ -74,7 +74,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     chosen = arguments.run_options("advise", values)
     contract = arguments.take_contract(chosen)
     task = Task(brief=brief) if instead else arguments.task_of(brief, values | contract)
-    prepared = prepare_advise(task, **chosen, instead=instead, source=brief)
+    prepared = advise.prepare(task, **chosen, instead=instead, source=brief)
     if not (
         values["progress"] == "none"
         or values["dry_run"]

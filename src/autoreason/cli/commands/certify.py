@@ -59,8 +59,8 @@ def certify(model: str, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_certify
+    from autoreason.run.studies import certify
 
     chosen = arguments.run_options("certify", values) | arguments.given(values, "repeats")
-    prepared = prepare_certify(model, **chosen)
+    prepared = certify.prepare(model, **chosen)
     return run_prepared(prepared, values)

@@ -50,7 +50,7 @@ def compare(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_compare
+    from autoreason.run.studies import compare
     from autoreason.studies.compare.comparison import few_repeats_note
 
     chosen = arguments.run_options("compare", values)
@@ -58,7 +58,7 @@ def compare(brief: str, **values: Any) -> int:
     if values["strategies"]:
         chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
     chosen |= arguments.given(values, "repeats", "match", "allowance", "panel_judges")
-    prepared = prepare_compare(task, **chosen)
+    prepared = compare.prepare(task, **chosen)
     if not (values["dry_run"] or values["progress"] == "none") and (
         note := few_repeats_note(prepared.settings)
     ):

@@ -47,10 +47,10 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
-    from autoreason.run.fork import prepare_fork
+    from autoreason.run.recorded import fork
 
     chosen = arguments.run_options("fork", values) | {"contract": arguments.contract_of(values)}
-    prepared = prepare_fork(run, at_pass, **chosen)
+    prepared = fork.prepare(run, at_pass, **chosen)
     if prepared.settings.strategy == "research":
         prepared = record_folder(prepared, values["output"])
     else:

@@ -55,13 +55,13 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_judge
+    from autoreason.run.studies import judge
     from autoreason.task import read_task, read_texts
 
     chosen = arguments.run_options("judge", values)
     if not texts and not Path(brief).is_file():
         return run_prepared(_again(brief, values, chosen), values)
-    prepared = prepare_judge(
+    prepared = judge.prepare(
         read_task(brief, facts=values["facts"]),
         read_texts(texts),
         pairwise=values["pairwise"],
@@ -71,12 +71,12 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> int:
     return run_prepared(prepared, values)
 
 
-def _again(run: str, values: dict[str, Any], chosen: dict[str, Any]) -> PreparedRun:
-    from autoreason.run.studies import prepare_rejudge
+def _again(run: str, values: dict[str, Any], chosen: dict[str, Any]) -> PreparedRun[Any]:
+    from autoreason.run.studies import rejudge
 
     for name in ("pairwise", "equal_length", "facts"):
         if values[name]:
             raise InvalidInput(f"`{name}` is for texts, and {run} is no file; leave it out")
     with open_journal(values["journal"]) as journal:
         found = journal.find(run).id
-    return prepare_rejudge(found, **chosen)
+    return rejudge.prepare(found, **chosen)

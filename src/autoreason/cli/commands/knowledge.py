@@ -204,12 +204,12 @@ def test(folder: str, **values: Any) -> int:
 def _test_judge(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.knowledge_study import prepare_knowledge_test
+    from autoreason.run.knowledge import measure_knowledge
 
     if values["predictor"]:
         raise InvalidInput("--predictor answers without a model; leave it or -m out")
     chosen = arguments.run_options("test", values) | arguments.given(values, "pairs")
-    prepared = prepare_knowledge_test(folder, **chosen)
+    prepared = measure_knowledge.prepare(folder, **chosen)
     return run_prepared(prepared, values)
 
 
@@ -275,7 +275,7 @@ def add(folder: str, run: str, value: float, as_json: bool, **given: Any) -> Non
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import print_json
-    from autoreason.run.outcome_record import add_outcome
+    from autoreason.run.knowledge import add_outcome
 
     added = add_outcome(run, value, folder, **given)
     if as_json:
@@ -364,7 +364,7 @@ def plan_test(
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.ab_study import plan_ab
+    from autoreason.run.knowledge import plan_ab
 
     found = plan_ab(run, arms, base=base, lift=lift, journal=journal)
     if target:
@@ -422,7 +422,7 @@ def report_test(
     something chose among them and no rate can be compared; nothing is handed on.
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.ab_study import report_ab
+    from autoreason.run.knowledge import report_ab
 
     if judged == ("all",):
         with open_journal(journal) as opened:

@@ -97,16 +97,15 @@ def run(suite: str | None, more: bool, **values: Any) -> int:
       autoreason lab run tiers.yaml -m strong={other} -m weak=echo/echo
       autoreason lab run --more amber-fox
     """
-    import asyncio
 
     from autoreason.cli.runner import start_run
-    from autoreason.run.lab import prepare_lab
+    from autoreason.run.lab import lab
 
     if more:
         return _run_more(suite, values)
     if suite is None:
         raise InvalidInput("name a suite, a YAML file; or add --more to a finished one")
-    prepared = asyncio.run(prepare_lab(Path(suite), **_options(values)))
+    prepared = lab.prepare(Path(suite), **_options(values))
     return start_run(prepared.run_async, prepared, values)
 
 
@@ -126,13 +125,12 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> None:
     repeat by both arms), that must favour one arm for the test to show it four times out of five. What `lab run`
     would refuse is refused after the plan, with the same sentence and exit status.
     """
-    import asyncio
 
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.lab import prepare_lab
+    from autoreason.run.lab import lab
 
-    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
-    found = asyncio.run(prepared.plan_async())
+    prepared = lab.prepare(suite, **_options(values))
+    found = prepared.plan()
     show_report(found, as_json=as_json, html=html)
     prepared.check_plan(found)
     prepared.check_models()
@@ -200,8 +198,8 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
     from autoreason.run.cell_budget import time_worked
     from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run
+    from autoreason.run.record import recorded_result
     from autoreason.run.reports import reported_result
-    from autoreason.run.result import recorded_result
 
     live = Live()
     with open_journal(values["journal"]) as book:

@@ -123,7 +123,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import start_run
-    from autoreason.run.research import prepare_research
+    from autoreason.run.research import research
 
     checks = _is_check(given)
     if checks:
@@ -137,7 +137,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         return _compare(given, rules, values)
     if values["repeats"] is not None:
         raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
-    prepared = prepare_research(
+    prepared = research.prepare(
         given[-1],
         evaluate=values["evaluate"],
         **arguments.research_options(values),
@@ -167,7 +167,7 @@ def _is_check(given: tuple[str, ...]) -> bool:
 def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
-    from autoreason.run.research_rules import prepare_compare_rules
+    from autoreason.run.research_rules import compare_rules
 
     if values["measure"]:
         raise InvalidInput("--measure is the same for every rule; name one, or none")
@@ -175,7 +175,7 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
         raise InvalidInput("-o needs one result, and several rules have several; leave it out")
     repeats = values["repeats"]
     chosen = arguments.research_options({**values, "rule": None})
-    prepared = prepare_compare_rules(
+    prepared = compare_rules.prepare(
         given[0],
         evaluate=values["evaluate"],
         **chosen | {"rules": rules, "repeats": 1 if repeats is None else repeats},
@@ -211,7 +211,7 @@ def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
 
 
 def _dry_run(
-    prepared: PreparedMeasuring, values: dict[str, Any], measured: MeasuredStart | None = None
+    prepared: PreparedMeasuring[Any], values: dict[str, Any], measured: MeasuredStart | None = None
 ) -> int:
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.preview import dry_run

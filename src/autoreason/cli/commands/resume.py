@@ -45,7 +45,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.files import check_output
     from autoreason.prompts import PromptSet
     from autoreason.run.record import task_and_settings
-    from autoreason.run.resume import resume_async, resumed_settings
+    from autoreason.run.recorded import resume, resumed_settings
 
     with open_journal(values["journal"]) as journal:
 
@@ -67,7 +67,7 @@ def resume(run: str | None, **values: Any) -> int:
         settings = resumed_settings(before, chosen)
         warn_of_failed_judges(settings, PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
-        go_on = partial(resume_async, row.id, **chosen)
+        go_on = partial(resume.aio, row.id, **chosen)
         output = OutputOptions.of(values)
         sent = disclosure(task, settings, quiet=output.quiet)
         live = recorded_live(row.id, journal)

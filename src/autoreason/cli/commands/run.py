@@ -120,7 +120,7 @@ def run(brief: str, **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
-    from autoreason.run.refine import prepare_refine
+    from autoreason.run.refine import refine
 
     task = arguments.task_of(brief, values)
     own = arguments.given(
@@ -128,6 +128,6 @@ def run(brief: str, **values: Any) -> int:
         *("metric", "metric_better", "metric_role"),
         *("knowledge", "knowledge_group", "judge_outcomes", "predictor_seat"),
     )
-    prepared = prepare_refine(task, **arguments.run_options("run", values), **own)
+    prepared = refine.prepare(task, **arguments.run_options("run", values), **own)
     check_output(values["output"])
     return run_prepared(prepared, values)

@@ -250,7 +250,7 @@ def check(run: str | None, journal: str | None, as_json: bool, html: Path | None
     from autoreason.cli.views.outcome import print_json, show_report
 
     if run is not None:
-        from autoreason.run.replay import replay
+        from autoreason.run.recorded import replay
 
         with open_journal(journal) as book:
             result = replay(book.find(run).id, journal=book)
@@ -360,8 +360,8 @@ def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
     """
     from autoreason.cli.views.outcome import print_json
     from autoreason.journal.run_names import suite_name
-    from autoreason.run.journal_copy import copy_journal
     from autoreason.run.record import use_journal
+    from autoreason.run.recorded import copy_journal
 
     place = _existing(source)
     with (

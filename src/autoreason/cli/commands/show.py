@@ -96,7 +96,7 @@ def show(
     whole = not (number is not None or wants_part or text_only or diff or report is not None)
     _check_choice(number, others, wants_part=wants_part, short=short, whole=whole)
     from autoreason.cli.views.outcome import print_json, write_page
-    from autoreason.run.result import recorded_result
+    from autoreason.run.record import recorded_result
 
     with open_journal(journal) as book:
         row = find_run(book, run)
@@ -240,7 +240,7 @@ def _print_parts(
 
 def _write_report(result: Result, folder: Path) -> None:
     from autoreason.programs.report_files import check_folder
-    from autoreason.run.solution import solution_of
+    from autoreason.run.products import solution_of
 
     if not solved_in(result.story):
         raise InvalidInput(
@@ -257,8 +257,7 @@ def _show_table(
     """A finished study: every ballot, unless it is to be short, then its report."""
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.reports import reported_result
-    from autoreason.run.verdict_storage import store_verdict
+    from autoreason.run.reports import reported_result, store_verdict
 
     if not (as_json or short):
         _print(book, row, result)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.result import Result
+    from autoreason.run.products import Solution
 
 _SHOWN_RECORDS = 10
 _EXAMPLES = fill_examples("""\
@@ -123,13 +123,15 @@ def solve(problems: Path, **values: Any) -> int:
         return _start(assigned, prepared, values)
 
 
-def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[str, Any]) -> int:
+def _dry_run(
+    assigned: AbstractAsyncContextManager[PreparedRun[Solution]], values: dict[str, Any]
+) -> int:
     import asyncio
 
     from autoreason.cli.views.console import print_line, stderr_console
     from autoreason.cli.views.preview import dry_run
 
-    async def look() -> PreparedRun:
+    async def look() -> PreparedRun[Any]:
         async with assigned as run:
             _check_output(run, values)
             return run
@@ -141,8 +143,8 @@ def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[st
 
 
 def _start(
-    assigned: AbstractAsyncContextManager[PreparedRun],
-    prepared: PreparedRun,
+    assigned: AbstractAsyncContextManager[PreparedRun[Solution]],
+    prepared: PreparedRun[Any],
     values: dict[str, Any],
 ) -> int:
     from autoreason.cli.runner import start_run
@@ -150,7 +152,7 @@ def _start(
 
     notes: list[str] = []
 
-    async def drive(**hooks: Unpack[RunHooks]) -> Result:
+    async def drive(**hooks: Unpack[RunHooks]) -> Solution:
         warm_up(prepared.settings.models.all())
         async with assigned as run:
             _check_output(run, values)
@@ -162,7 +164,7 @@ def _start(
     return start_run(drive, prepared, values, notes)
 
 
-def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:
+def _check_output(run: PreparedRun[Any], values: dict[str, Any]) -> None:
     """Refuse one file for several programs."""
     from autoreason.jobs.job import read_options
 
@@ -171,7 +173,7 @@ def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:
         raise InvalidInput("--output is for one program; use --report DIR for several")
 
 
-def _left_out(run: PreparedRun) -> list[str]:
+def _left_out(run: PreparedRun[Any]) -> list[str]:
     """Records of the file that cannot be used, the first of them."""
     broken = run.settings.strategy_options["broken"][:_SHOWN_RECORDS]
     return [f"left out, {record}" for record in broken]

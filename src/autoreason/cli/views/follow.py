@@ -16,9 +16,8 @@ from autoreason.cli.views.steps import Call
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import sub_key
 from autoreason.run.lab_status import running_cells
+from autoreason.run.record import WorkingTime, recorded_result, working_time
 from autoreason.run.reports import reported_result
-from autoreason.run.result import recorded_result
-from autoreason.run.working_time import WorkingTime, working_time
 
 if TYPE_CHECKING:
     from autoreason.cli.views.live import Live

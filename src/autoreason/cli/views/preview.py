@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def dry_run(
-    prepared: PreparedRun,
+    prepared: PreparedRun[Any],
     *,
     as_json: bool,
     html: Path | None = None,
@@ -36,7 +36,7 @@ def dry_run(
     return 0
 
 
-def warn_of_refusal(prepared: PreparedRun) -> None:
+def warn_of_refusal(prepared: PreparedRun[Any]) -> None:
     """Say why a real run would be refused, as far as that is known without reaching a model."""
     try:
         prepared.check_models()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.cli.output import OutputOptions
-    from autoreason.run.research_result import ResearchResult
+    from autoreason.run.products import ResearchResult
 
 NO_GAIN = 1
 """Exit status of a finished run that claims no gain."""

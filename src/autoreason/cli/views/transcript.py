@@ -81,8 +81,8 @@ def print_end(row: RunRow, result: Result) -> None:
     """What was to be written, the beginning of the text, and how the run ended; no pass."""
     transcript = Transcript(stdout_console())
     transcript.opening(row, result.story)
-    if result.text:
-        transcript.beginning(row, result.text)
+    if result.story.text:
+        transcript.beginning(row, result.story.text)
     transcript.end(row, result)
 
 

@@ -130,7 +130,7 @@ def reproduce(folder: str | Path) -> Reproduction:
 
     Example:
         >>> from pathlib import Path
-        >>> from autoreason import reproduce
+        >>> from autoreason.studies.reproduce.reproduction import reproduce
         >>> line = '{"panel_id": "p", "paper_table": "Sec 4.3", "first_place": {"pass15": 6, "pass25": 1}}'
         >>> _ = Path("panels.jsonl").write_text(line)
         >>> [line.claim for line in reproduce(".").lines if line.here and line.unit == "panel"]

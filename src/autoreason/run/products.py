@@ -1,4 +1,4 @@
-"""The result of a run that wrote programs, for the caller."""
+"""The results of runs that wrote programs or improved files, for the caller."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoreason.artifacts.artifact import Changes, as_text, changes_between, make_patch
+from autoreason.artifacts.end_test import EndResult
+from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.research_history import Deliverable, deliverable
+from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.trial_events import SearchCut
 from autoreason.plugins import short
 from autoreason.programs import program_statements
 from autoreason.programs.assignment import Examined
@@ -14,12 +20,10 @@ from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.progress import SolveProgress
 from autoreason.programs.task import assignments_of
 from autoreason.report.report import Section, plain_values
-from autoreason.run.result import Result, result_fields
+from autoreason.run.result import Result, ending, result_fields, run_fields
 
 if TYPE_CHECKING:
     from autoreason.programs.solve_report import SolveReport
-
-_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,9 +31,11 @@ class Solution(Result):
     """The result for a problem, or for a set of them."""
 
     @property
-    def program(self) -> str | None:
-        """What was handed in for one problem; None where nothing was written, and for a set."""
-        return self.text or None
+    def program(self) -> str:
+        """What was handed in for one problem; raises where that is nothing, and for a set."""
+        if not self.story.text:
+            raise self._missing("program")
+        return self.story.text
 
     @cached_property
     def solved(self) -> tuple[Solved, ...]:
@@ -84,7 +90,7 @@ class Solution(Result):
     def conclusion(self) -> str:
         """What came of the one problem or of the set; before anything is solved, how the run ended."""
         if not self.solved:
-            return self.ending
+            return ending(self)
         return program_statements.problem(self.solved[-1]) if self.one else self.report.conclusion
 
     def names(self) -> list[str]:
@@ -93,7 +99,7 @@ class Solution(Result):
 
     def sections(self) -> list[Section]:
         """The tables of a set, and what the run took; of one problem its tests, tables on a page."""
-        notes = Section(sentences=[*self.summary(), self.took, *self.next_steps()])
+        notes = Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])
         tables = self.report.sections() if self.solved else []
         if self.one:
             return [notes, *(each._replace(detail=True) for each in tables)]
@@ -101,7 +107,7 @@ class Solution(Result):
 
     def summary(self) -> list[tuple[str, str]]:
         """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
-        rows = [("Status", self.ending)] if self.solved and not self.finished else []
+        rows = [("Status", ending(self))] if self.solved and not self.finished else []
         if self.one and self.solved:
             rows += program_statements.problem_rows(self.solved[-1])
         if self.one or not self.solved:
@@ -110,8 +116,7 @@ class Solution(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, the report, and of one problem also what was handed in."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        fields |= {
+        fields = run_fields(self) | {
             "conclusion": self.report.conclusion,
             "sandbox": sorted(self.report.sandbox_levels),
         }
@@ -167,3 +172,115 @@ def _tests(examined: Examined | None) -> dict[str, Any] | None:
 def solution_of(result: Result) -> Solution:
     """A run that solved problems, as its caller sees it."""
     return Solution(**result_fields(result))
+
+
+_TRY = "no gain is claimed; to try it all the same: "
+
+
+@dataclass(frozen=True)
+class ResearchResult(Result):
+    """What became of an artifact, and what is claimed of it."""
+
+    @property
+    def files(self) -> Files:
+        """The artifact: the result, or the incumbent of a run that paused."""
+        return self._delivered.files
+
+    @property
+    def changes(self) -> Changes:
+        """Paths that differ from what is on disk, with their new texts; None where a file is removed."""
+        return changes_between(self._delivered.start, self._delivered.files)
+
+    @cached_property
+    def patch(self) -> str:
+        """What changed, as a patch for `git apply`; of a fork it leads from the start of the first run."""
+        return make_patch(self._delivered.start, self._delivered.files)
+
+    @property
+    def text(self) -> str:
+        """The artifact as one text; of several files each under its path."""
+        return as_text(self.files)
+
+    @property
+    def gain(self) -> EndResult | None:
+        """The end test, the only number that is claimed; None where there was none."""
+        return self.report.gain
+
+    @property
+    def improved(self) -> bool:
+        """Whether the end test shows a gain, and it is claimed."""
+        return self.report.claimed
+
+    @property
+    def worse(self) -> bool:
+        """Whether the end test found the result worse than the start, which is then to be kept."""
+        return self.gain is not None and self.gain.worse
+
+    @property
+    def behind(self) -> bool:
+        """Whether the result did worse than the start in the end test, be it by chance."""
+        return self.gain is not None and self.gain.gain < 0
+
+    @cached_property
+    def report(self) -> ResearchReport:
+        """Noise, search, kept changes and claim, so far as the run has come."""
+        return research_report(self.story)
+
+    heading = "Research"
+
+    @property
+    def conclusion(self) -> str:
+        """What is claimed, and what is not."""
+        return self.report.conclusion
+
+    def sections(self) -> list[Section]:
+        """Those of the report, what the run took, and on a page what changed."""
+        ended = [("Ended", self.reason)] if self.finished else []
+        first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
+        fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
+        last = Section(sentences=[*ended, ("Took", self.spending), *fork, *self.next_steps()])
+        changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
+        return [*self.report.sections(), last, *changes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The end of the run, the claim, the patch and the report."""
+        fields = {"conclusion": self.conclusion, **run_fields(self), "patch": self.patch}
+        return plain_values({**fields, "report": self.report})
+
+    @property
+    def spending(self) -> str:
+        """Calls, tokens, cost and time, and how many calls repeated a request for a proposal."""
+        text = super().spending
+        asked = sum(trial.by == "model" for trial in self.report.trials)
+        again = self.spent.calls - asked
+        # Where a run goes on or was cut off, calls may be for proposals that are not decided; panels have their own.
+        if again <= 0 or not self.finished or self.story.panels or self.story.of(SearchCut):
+            return text
+        return f"{text}; {again} of the calls asked again after an unusable reply"
+
+    def next_steps(self) -> list[tuple[str, str]]:
+        """Which command goes on from here."""
+        if not self.finished:
+            return super().next_steps()
+        steps = [("More", f"autoreason show {self.run} [--text | --diff | --html FILE]")]
+        export = f"autoreason export {self.run} --patch | git apply"
+        if self.worse:
+            steps.append(("Keep", f"the start; for the result all the same: {export}"))
+        elif self.patch:
+            claimed = self.improved or self.status == "accepted"
+            label, lead = ("Use it", "") if claimed else ("Try it", _TRY)
+            steps.append((label, f"{lead}{export} (in the task's folder, or name that FOLDER)"))
+        if self.story.of(SearchCut):
+            steps.append(("Go on", f"autoreason fork {self.run}, from the result, with a new test"))
+        return steps
+
+    @cached_property
+    def _delivered(self) -> Deliverable:
+        delivered = deliverable(self.story)
+        assert delivered is not None
+        return delivered
+
+
+def research_result(result: Result) -> ResearchResult:
+    """A research run, as its caller sees it."""
+    return result if isinstance(result, ResearchResult) else ResearchResult(**vars(result))

@@ -1,4 +1,4 @@
-"""The result of a run that wrote programs shows itself: as text, as a page, as files, to a program."""
+"""The result of a run that wrote programs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.run.solve_runs import SCRIPT, task, terms
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.report.numbers import lines
+from autoreason.run.products import Solution, solution_of
 from autoreason.run.result import Result
-from autoreason.run.solution import Solution, solution_of
 from autoreason.settings import Budget
 
 
@@ -55,7 +55,7 @@ async def test_a_set_ends_with_its_tables_and_has_them_on_its_page(journal: Jour
     assert "Pass rates" in found.to_text()
     assert found.to_text().index("Pass rates") < found.to_text().index("Took ")
     assert "program" not in found.to_dict()
-    page = found.to_html(found.about())
+    page = found.to_html()
     assert "Pass rates" in page
     assert "single, best_of_n" in page
 

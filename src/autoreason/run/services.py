@@ -1,17 +1,25 @@
-"""The service of a run: opened for the first query that is not in the record, closed with the run."""
+"""What answers the queries of a run: a process that is started when it is needed, or this one."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
+from autoreason.artifacts.measurement import KnownLookQuery, Measurement
+from autoreason.artifacts.order import OrderQuery, Orders
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.text_metric import TextMetric
+from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.exchange import Query, Service
 from autoreason.jobs.job import read_options
+from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.programs.task import Assignments
+from autoreason.run.recall import Memory
 from autoreason.settings import Settings
 from autoreason.task import Work
+from autoreason.tournament.code_judges import Prediction, PredictionQuery
 
 
 class _Client(Protocol):
@@ -90,3 +98,37 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             measuring = await EvaluatorClient.connect(opening)
             return EvaluationService(measuring), measuring
     raise TypeError(f"there is no service for {work.name}")
+
+
+class LocalAnswers:
+    """Answers queries for which nothing is started; created with the first query, for most runs have none."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._policy = Policy()
+        self._orders = Orders(memory.questions(OrderQuery))
+
+    def note(self, query: Query[Any]) -> None:
+        """Learn from a query, whether its answer is recorded or not."""
+        if isinstance(query, PolicyQuery):
+            self._policy.learn(query.turn)
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """The answer; None to what is not answered here."""
+        match query:
+            case PolicyQuery():
+                return self._policy.choose(query.turn)
+            case OrderQuery():
+                return self._orders.answer(query)
+            case KnownLookQuery(known=Measurement() as known):
+                return replace(known, repeated=True)
+            case TuningQuery():
+                return await asyncio.to_thread(suggest, query)
+            case PredictionQuery():
+                return await asyncio.to_thread(_predict, query)
+        return None
+
+
+def _predict(query: PredictionQuery) -> Prediction:
+    from autoreason.knowledge.ridge import load_ridge
+
+    return Prediction(load_ridge(query.fit).predict(query.text))

@@ -1,4 +1,4 @@
-"""Which prompts a run is held with, and that a resumed run and a replay are held with the same."""
+"""Which model plays which role, and which prompts a run uses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
-from autoreason.run.prompt_choice import choose_prompts
-from autoreason.run.replay import replay_async
-from autoreason.settings import DEFAULT_MODEL, Budget, Models
+from autoreason.run.choices import change_servers, choose_prompts
+from autoreason.run.recorded import replay
+from autoreason.settings import DEFAULT_MODEL, Budget, Models, make_settings
 from autoreason.studies.certify.certificate_files import write_certificate
 from autoreason.studies.certify.properties import (
     BALLOTS,
@@ -28,6 +28,59 @@ from autoreason.studies.certify.properties import (
     Property,
 )
 from autoreason.task import Task
+
+ACME, OPENAI = (Models.everywhere(f"{name}/x") for name in ("acme", "openai"))
+MIXED = replace(ACME, judges=("openai/y",))
+HERE, THERE = "http://here.example", "http://there.example"
+
+
+@pytest.mark.parametrize(
+    ("models", "recorded", "after", "given", "url"),
+    [
+        pytest.param(ACME, HERE, ACME, None, {"acme": HERE}, id="goes on"),
+        pytest.param(ACME, HERE, OPENAI, None, None, id="not to another provider"),
+        pytest.param(ACME, HERE, MIXED, None, {"acme": HERE}, id="not to a provider added"),
+        pytest.param(ACME, HERE, ACME, THERE, THERE, id="another for the one"),
+        pytest.param(
+            ACME,
+            HERE,
+            MIXED,
+            {"openai": THERE},
+            {"acme": HERE, "openai": THERE},
+            id="one more",
+        ),
+        pytest.param(ACME, None, OPENAI, None, None, id="none"),
+        pytest.param(MIXED, HERE, MIXED, None, HERE, id="still in doubt"),
+        pytest.param(MIXED, HERE, OPENAI, None, None, id="doubt is not settled by a change"),
+        pytest.param(MIXED, HERE, MIXED, {"acme": HERE}, {"acme": HERE}, id="doubt is settled"),
+    ],
+)
+def test_a_server_stays_with_its_provider(
+    models: Models, recorded: str | None, after: Models, given: Any, url: Any
+) -> None:
+    before = make_settings(models, 1, base_url=recorded)
+    assert (
+        change_servers(before, after, {"base_url": given, "allow_http": False})["base_url"] == url
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "given", "flag", "allowed"),
+    [
+        (ACME, None, False, True),
+        (ACME, THERE, False, False),
+        (ACME, THERE, True, True),
+        (OPENAI, None, False, False),
+        (MIXED, {"openai": THERE}, False, False),
+    ],
+)
+def test_consent_to_plain_http_is_for_what_it_was_given_for(
+    after: Models, given: Any, flag: bool, allowed: bool
+) -> None:
+    before = make_settings(ACME, 1, base_url=HERE, allow_http=True)
+    found = change_servers(before, after, {"base_url": given, "allow_http": flag})
+    assert found["allow_http"] is allowed
+
 
 SMALL = built_in(small=True).sources
 
@@ -122,4 +175,4 @@ async def test_a_run_that_broke_off_goes_on_with_the_same_drafts_and_prompts(
         assert result.story.shortened is not None
         asked = [request.key for request in (*broken.requests, *model.requests)]
         assert [key for key in asked if asked.count(key) > 1] == [lost, lost]
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.run.runs import go_on, scripted, start_run
 
 from autoreason.journal import Journal, RecordedTime
-from autoreason.run.working_time import WorkingTime, working_time, working_time_of
+from autoreason.run.record import WorkingTime, working_time, working_time_of
 from autoreason.settings import Budget
 
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
