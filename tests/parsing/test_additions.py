@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.parsing.additions import find_additions
+from autoreason.parsing.documents import find_additions
 
 ONE = """\
 # The ferry

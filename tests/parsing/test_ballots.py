@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autoreason.parsing.ballots import read_ranking
-from autoreason.tournament.orders import neutral_labels
+from autoreason.tournament.judges import neutral_labels
 
 steady = settings(derandomize=True)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from autoreason.events import CritiqueProblem
 from autoreason.knowledge_records import ShownRecord
-from autoreason.parsing.citations import split_cited
+from autoreason.parsing.critiques import split_cited
 
 GOOD, BAD, FACT = "r0123456789", "r00000000ff", "rabcdefabcd"
 SHOWN = (

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.parsing.critiques import describe, read_critique
-from autoreason.parsing.quotes import Program, Prose
+from autoreason.parsing.critiques import Program, Prose, describe, read_critique
 
 TEXT = "# Plan\n\nWe open in **May**, and the price is “ten euros” — no more."
 

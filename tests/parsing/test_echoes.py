@@ -13,7 +13,7 @@ from tests.tournament.stage import Answer, play
 
 from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, DraftReady
-from autoreason.parsing.echoes import find_echo, find_sentences
+from autoreason.parsing.documents import find_echo, find_sentences
 from autoreason.prompts import PromptSet, built_in
 from autoreason.task import read_task
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autoreason.parsing.leaks import find_leaks, without_opener
+from autoreason.parsing.documents import find_leaks, without_opener
 from autoreason.task import read_task
 
 

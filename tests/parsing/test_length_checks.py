@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autoreason.parsing.length_checks import rests_on_length
+from autoreason.parsing.ballots import rests_on_length
 
 
 @pytest.mark.parametrize(

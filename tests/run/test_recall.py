@@ -15,7 +15,7 @@ from autoreason.exchange import BudgetQuery, GuidanceQuery
 from autoreason.journal import RecordedAnswer
 from autoreason.run.recall import EventRecorder, Memory
 from autoreason.story import Story
-from autoreason.tournament.delivery import deliver
+from autoreason.tournament.evidence import deliver
 
 TEXT = Incumbent(name="draft", since=0, text="print(1)", keeps_contract=True)
 DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT, ())

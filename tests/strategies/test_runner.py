@@ -138,7 +138,7 @@ async def test_a_text_that_was_never_emitted_is_not_delivered(
         tmp_path,
         """
     async def run(self):
-        from autoreason.tournament.delivery import deliver
+        from autoreason.tournament.evidence import deliver
         await self.write_draft()
         return deliver(self.story, "done", "in secret", self.incumbent, ())
 """,

@@ -18,7 +18,7 @@ from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import build_story
 from autoreason.tournament import statements
 from autoreason.tournament.candidates import ballot_size, in_tie_order, written_slots
-from autoreason.tournament.plan import likely_plan, max_plan
+from autoreason.tournament.loop import likely_plan, max_plan
 
 ONE = Models.everywhere("scripted/x")
 TWO = Models(

@@ -25,12 +25,10 @@ from autoreason.settings import Budget
 from autoreason.studies.audit.own_runs import read_run
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
-from autoreason.tournament.code_judges import Prediction, PredictionQuery, rank
 from autoreason.tournament.evidence import chance_of_margin, survival_chances
 from autoreason.tournament.metric import LOOKS, Metric
-from autoreason.tournament.panel import verdict_of
-from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.voting import count_votes
+from autoreason.tournament.panel import Prediction, PredictionQuery, rank, verdict_of
+from autoreason.tournament.voting import PanelSize, count_votes
 
 A_AB_B = ("A", "AB", "B")
 NEWEST = "First", "Second", "Third"

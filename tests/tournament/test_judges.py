@@ -14,7 +14,7 @@ from autoreason.exchange import Request
 from autoreason.settings import STYLES, Models, make_settings
 from autoreason.studies.panels.ranked import RankedPanel
 from autoreason.task import Entry
-from autoreason.tournament.plan import likely_plan
+from autoreason.tournament.loop import likely_plan
 from autoreason.tournament.statements import ballot
 
 SHORT: dict[str, Any] = {

@@ -19,8 +19,8 @@ from autoreason.run.replay import replay
 from autoreason.run.resume import resume
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
+from autoreason.tournament.challengers import is_worse
 from autoreason.tournament.metric import LOOKS
-from autoreason.tournament.metric_guard import is_worse
 
 LENGTH = """
 def score(artifact, seed):

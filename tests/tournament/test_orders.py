@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.tournament.orders import balanced_orders, neutral_labels, random_orders
+from autoreason.tournament.judges import balanced_orders, neutral_labels, random_orders
 
 steady = settings(derandomize=True)
 seeds = st.integers(0, 2**64 - 1)

@@ -18,8 +18,7 @@ from autoreason.settings import Models
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.panel import verdict_of
-from autoreason.tournament.panel_size import QUARTERS, PanelSize
-from autoreason.tournament.voting import count_votes
+from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
 
 GOOD, POOR = "scripted/good", "scripted/poor"
 NAMES = ("x", "y", "z")

@@ -18,8 +18,8 @@ from autoreason.models.wire import WireModel
 from autoreason.prompts import PromptSet, load
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-from autoreason.tournament.critics import criticise
 from autoreason.tournament.judges import cast_ballot
+from autoreason.tournament.writing import criticise
 
 __all__ = ["provider"]
 

@@ -17,8 +17,7 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import Effect, ProposalSource, TrialDecided
 from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
 from autoreason.exchange import GuidanceQuery, Outcome, Reply
-from autoreason.jobs.context import JobContext, follow_up, repeat_request
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import JobContext, draw, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
 from autoreason.report.numbers import count
 from autoreason.report.sentences import shorten

@@ -1,22 +1,73 @@
-"""What a job is given: the task, the settings, the prompts, `ask` for requests and `emit` for events."""
+"""What a job works with: its context, its randomness, and concurrent work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from autoreason.events import AnyEvent, Recovery
 from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.randomness import boundary
 from autoreason.prompts import PromptSet
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.settings import Settings
 from autoreason.task import Task
+
+BOUNDARY = r"(?<!\w)[0-9a-f]{16}(?!\w)"
+"""Matches every boundary, so that a copy of one is recognised in a model's text."""
+
+
+def draw(seed: int, purpose: str) -> random.Random:
+    """A fresh source of randomness for one purpose."""
+    return random.Random(f"{seed}/{purpose}")
+
+
+def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
+    """A mark that none of the texts contains and no author could have guessed."""
+    mark = blake2b(f"{seed}/{purpose}/{attempt}".encode(), digest_size=8).hexdigest()
+    if any(mark in text for text in texts):
+        return boundary(seed, purpose, *texts, attempt=attempt + 1)
+    return mark
+
+
+T = TypeVar("T")
+
+
+async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
+    """Use results in the order of the work, as soon as those before are used; all ends before a failure is raised.
+
+    Calls next to the one that failed are paid for, so they are awaited and recorded.
+    """
+    tasks = [asyncio.ensure_future(item) for item in work]
+    failure: Exception | None = None
+    try:
+        for task in tasks:
+            try:
+                result = await task
+            except Exception as raised:
+                failure = failure or raised
+            else:
+                if not failure:
+                    use(result)
+        if failure:
+            raise failure
+    finally:
+        await cancel(tasks)
+
+
+async def cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait until they have ended: what they record later could conflict with other records."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
 
 Emit = Callable[[AnyEvent], None]
 

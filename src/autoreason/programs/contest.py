@@ -10,10 +10,9 @@ from autoreason.keys import pass_key
 from autoreason.parsing.critiques import describe
 from autoreason.programs.program_strategy import PROGRAM_JUDGE_SETTINGS, Attempt, ProgramStrategy
 from autoreason.programs.source import without_comments
-from autoreason.tournament.critics import CRITIC_SETTINGS, ask_critic, critic_key
-from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
-from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.stop import describe_survivals
+from autoreason.tournament.voting import MAX_REQUESTS_PER_SEAT, PanelSize
+from autoreason.tournament.writing import CRITIC_SETTINGS, ask_critic, critic_key
 
 _MIN_JUDGES = 2
 _MIN_PASS_CALLS = 2

@@ -19,9 +19,8 @@ from autoreason.events import (
 )
 from autoreason.exchange import Outcome, Reply, Role
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import JobContext, draw
 from autoreason.jobs.job import Plan
-from autoreason.jobs.randomness import draw
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which
 from autoreason.programs.events import ProgramExamined, examined_in
@@ -31,10 +30,10 @@ from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
 from autoreason.settings import MAX_PASSES
-from autoreason.tournament.authors import MissingText
 from autoreason.tournament.judges import PANEL_SETTINGS
 from autoreason.tournament.stop import Ending
 from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.writing import MissingText
 
 PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
 """What panels over programs look at."""

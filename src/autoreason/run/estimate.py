@@ -17,8 +17,7 @@ from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
 from autoreason.exchange import Query, Request, Role
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plans
-from autoreason.jobs.runner import build_job, plan_calls, run_job
+from autoreason.jobs.job import Job, Plans, build_job, plan_calls, run_job
 from autoreason.models.budget import Rates
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
@@ -30,7 +29,7 @@ from autoreason.run.kinds import job_class
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
-from autoreason.tournament.plan import without_drafts
+from autoreason.tournament.loop import without_drafts
 
 _TOKENS_PER_WORD = 1.4
 _BYTES_PER_TOKEN = 4

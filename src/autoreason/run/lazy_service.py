@@ -61,8 +61,8 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 EvaluatorClient,
                 OpenEvaluation,
             )
+            from autoreason.tournament.challengers import ends_incumbent
             from autoreason.tournament.metric import LOOKS
-            from autoreason.tournament.metric_guard import ends_incumbent
 
             opening = OpenEvaluation(digest=work.evaluation, run=run)
             measuring = await EvaluatorClient.connect(opening)

@@ -13,7 +13,7 @@ from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.exchange import Query
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.run.recall import Memory
-from autoreason.tournament.code_judges import Prediction, PredictionQuery
+from autoreason.tournament.panel import Prediction, PredictionQuery
 
 
 class LocalAnswers:

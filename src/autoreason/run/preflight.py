@@ -6,7 +6,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.jobs.runner import check_job, user_code_errors
+from autoreason.jobs.job import check_job, user_code_errors
 from autoreason.models.budget import require_prices
 from autoreason.models.open import require_batches
 from autoreason.models.pool import ModelPool

@@ -34,8 +34,7 @@ from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
 from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import read_options
-from autoreason.jobs.runner import build_job
+from autoreason.jobs.job import build_job, read_options
 from autoreason.run.lazy_service import LazyService
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (

@@ -27,16 +27,13 @@ from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Product
 from autoreason.keys import Key, pass_key, sub_key, try_key
-from autoreason.tournament.admission import admit
-from autoreason.tournament.authors import MissingText, WrittenText, violations, write
-from autoreason.tournament.code_judges import CodeJudges
-from autoreason.tournament.delivery import deliver
-from autoreason.tournament.drafts import prepare_draft
-from autoreason.tournament.evidence import SurvivalChances
+from autoreason.tournament.challengers import admit, prepare_draft
+from autoreason.tournament.evidence import SurvivalChances, deliver
 from autoreason.tournament.judges import seat_calls
-from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize, pass_size
+from autoreason.tournament.panel import CodeJudges, Panel
 from autoreason.tournament.stop import Ending
+from autoreason.tournament.voting import PanelSize, pass_size
+from autoreason.tournament.writing import MissingText, WrittenText, violations, write
 
 
 class Strategy(Job):

@@ -1,20 +1,28 @@
-"""From a request to a usable text: complete, free of leaks, within the contract."""
+"""What authors and critics are asked for: a complete text within its contract, and what is wrong with it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from textwrap import shorten
 from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
-from autoreason.exchange import Outcome, Request
+from autoreason.events import CritiqueProblem, CritiqueWritten
+from autoreason.exchange import Outcome, Reply, Request
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
-from autoreason.keys import sub_key, try_key
-from autoreason.parsing.additions import find_additions
-from autoreason.parsing.documents import Document, read_document
-from autoreason.parsing.echoes import find_echo, find_sentences
-from autoreason.parsing.leaks import find_leaks, without_opener
+from autoreason.keys import pass_key, sub_key, try_key
+from autoreason.parsing.critiques import SCHEMA, describe, read_critique, split_cited
+from autoreason.parsing.documents import (
+    Document,
+    find_additions,
+    find_echo,
+    find_leaks,
+    find_sentences,
+    read_document,
+    without_opener,
+)
 
 ENDLESS = "it repeats itself without end"
 _QUOTED = 80
@@ -170,3 +178,157 @@ def _leaks(context: JobContext, text: str) -> tuple[str, ...]:
 def _sources(context: JobContext) -> tuple[str, ...]:
     task = context.task
     return task.brief, task.facts or "", task.draft or ""
+
+
+async def revise(
+    context: JobContext,
+    key: str,
+    text: str,
+    problems: str,
+    *,
+    model: str = "",
+    blind: bool = False,
+) -> WrittenText | MissingText:
+    """A better text for the task, by an author who sees the old one and its problems; `blind`, only its problems."""
+    settings = context.settings
+    shown = {} if blind else {"text": text}
+    prompt = context.prompt(
+        "blind_reviser" if blind else "reviser",
+        key,
+        (*shown.values(), problems),
+        critique=problems,
+        **shown,
+    )
+    request = context.request(
+        "reviser",
+        try_key(key, 0),
+        model or settings.models.author,
+        prompt,
+        temperature=settings.author_temperature,
+    )
+    return await write(context, request, key)
+
+
+def reviser_key(number: int, slot: str = "B") -> str:
+    """The key of a pass's revision: `pass/3/reviser`, for B2 `pass/3/reviser/2`."""
+    return pass_key(number, "reviser", *slot[1:])
+
+
+CRITICS = 2
+CRITIC_SETTINGS = ("critic_model", "critic_temperature", "critic_effort", "quoted_critique")
+"""What every critic's request depends on."""
+
+
+class CritiqueResult(NamedTuple):
+    """What the critics of a pass found."""
+
+    outcome: Literal["problems", "none", "unreadable"]
+    problems: str = ""
+    """As the reviser reads them."""
+
+
+async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
+    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
+    breaches = _contract_problems(context, number, text)
+    if breaches and not guidance:
+        return CritiqueResult("problems", breaches)
+    critiques = []
+    for critic in range(CRITICS):
+        quoted = context.settings.quoted_critique
+        prompt = context.prompt(
+            "critic",
+            critic_key(number, critic),
+            (text, guidance),
+            text=text,
+            guidance=guidance,
+            quoted=quoted,
+        )
+        critique = await ask_critic(
+            context, number, critic, text, prompt, quoted=quoted, program=False
+        )
+        context.emit(critique)
+        critiques.append(critique)
+        if critique.prose or critique.problems:
+            described = critique.prose or describe(critique.problems)
+            return CritiqueResult("problems", f"{breaches}\n{described}".strip())
+    if breaches:
+        return CritiqueResult("problems", breaches)
+    return CritiqueResult(
+        "none" if all(critique.readable for critique in critiques) else "unreadable"
+    )
+
+
+def _contract_problems(context: JobContext, number: int, text: str) -> str:
+    """The limits a text breaks, as the reviser reads them; empty where it keeps its contract."""
+    problems = tuple(
+        CritiqueProblem(severity="critical", kind="general", problem=fix)
+        for fix in fixes(context, text)
+    )
+    if problems:
+        context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
+    return describe(problems)
+
+
+def critic_key(number: int, critic: int) -> str:
+    """The key of what a critic of a pass is asked."""
+    return pass_key(number, "critic", critic)
+
+
+async def ask_critic(
+    context: JobContext,
+    number: int,
+    critic: int,
+    text: str,
+    prompt: str,
+    *,
+    quoted: bool = True,
+    program: bool | None = None,
+    may_repeat: Callable[[], bool] = lambda: True,
+) -> CritiqueWritten:
+    """What one critic finds in a text or a program; asked again where it cannot be read and that is allowed."""
+    settings, key = context.settings, critic_key(number, critic)
+    request = context.request(
+        "critic",
+        try_key(key, 0),
+        settings.models.critic,
+        prompt,
+        temperature=settings.critic_temperature,
+        schema=SCHEMA if quoted else None,
+    )
+    reply = await context.ask(request)
+    read = partial(_read_critique, context, number=number, critic=critic, text=text, quoted=quoted)
+    critique = read(reply, program=program)
+    if not critique.readable and may_repeat():
+        reply = await context.ask(
+            context.second_request(request, try_key(key, 1), reply, "critique_again")
+        )
+        critique = read(reply, program=program)
+    return critique
+
+
+def _read_critique(
+    context: JobContext,
+    reply: Reply,
+    *,
+    number: int,
+    critic: int,
+    text: str,
+    quoted: bool,
+    program: bool | None,
+) -> CritiqueWritten:
+    unreadable = CritiqueWritten(number=number, critic=critic, readable=False)
+    if reply.outcome is not Outcome.OK:
+        return unreadable
+    if not quoted:
+        return CritiqueWritten(number=number, critic=critic, prose=reply.text.strip())
+    parsed = read_critique(reply.text, text, program=program)
+    if parsed is None:
+        return unreadable
+    problems, miscited = parsed.problems, 0
+    if knowledge := context.task.knowledge:
+        problems, miscited = split_cited(
+            problems, (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all)
+        )
+    return CritiqueWritten(
+        number=number, critic=critic, problems=problems, dropped=parsed.dropped, miscited=miscited
+    )
