@@ -83,7 +83,6 @@ class Proposer:
         prompt = self._context.prompt(
             "proposer",
             key,
-            (*view.files.values(), ledger, guidance),
             files=[{"path": path, "text": text} for path, text in view.files.items()],
             ledger=ledger,
             summary=view.summary,
@@ -94,7 +93,6 @@ class Proposer:
             try_key(sub_key(key, "proposer"), 0),
             self._context.settings.models.author,
             prompt,
-            temperature=self._context.settings.author_temperature,
         )
         reply = await self._context.ask(request)
         made, fault = self._read(reply, view, guidance)

@@ -10,8 +10,6 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from autoreason.events import AnyEvent, Recovery
 from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
 from autoreason.jobs.allowance import Allowance
@@ -95,18 +93,19 @@ class JobContext:
         model: str,
         prompt: str,
         *,
-        temperature: float | None,
         schema: Schema | None = None,
+        history: Sequence[Message] = (),
     ) -> Request:
-        """A fresh conversation: the stable part first, then what this role is asked."""
+        """A conversation: the stable part first, then what came before, then what this role is asked."""
         effort = self.settings.effort(role)
+        opening = self.opening if self._knows_facts(role) else self._opening_without_facts
         return Request(
             role=role,
             key=key,
             model=model,
-            messages=(*self._opening_for(role), *self._records_for(role), Message("user", prompt)),
+            messages=(*opening, *self._records_for(role), *history, Message("user", prompt)),
             max_tokens=self.settings.max_tokens + reasoning_tokens_for(model, effort),
-            temperature=temperature,
+            temperature=self.settings.temperature(role),
             effort=effort,
             schema=schema,
             seed=seed_of(self.settings.seed, key),
@@ -126,9 +125,9 @@ class JobContext:
             request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
         )
 
-    def prompt(self, name: str, key: str, fenced: tuple[str, ...], /, **variables: Any) -> str:
+    def prompt(self, name: str, key: str, /, **variables: Any) -> str:
         """A rendered prompt, with a boundary around texts that none of them contains."""
-        mark = boundary(self.settings.seed, key, *fenced)
+        mark = boundary(self.settings.seed, key, repr(variables))
         return self.prompts.render(name, boundary=mark, **variables)
 
     @cached_property
@@ -140,9 +139,6 @@ class JobContext:
     def _opening_without_facts(self) -> tuple[Message, ...]:
         return self._open(None)
 
-    def _opening_for(self, role: Role) -> tuple[Message, ...]:
-        return self.opening if self._knows_facts(role) else self._opening_without_facts
-
     def _knows_facts(self, role: Role) -> bool:
         return role != "critic" or self.settings.critic_facts
 
@@ -151,7 +147,6 @@ class JobContext:
         text = self.prompt(
             "task",
             "task",
-            (task.brief, facts or ""),
             brief=task.brief,
             facts=facts,
             rules=task.contract.rules(),
@@ -182,7 +177,6 @@ class JobContext:
         text = self.prompt(
             "knowledge",
             "knowledge",
-            tuple(record.text for record in shown),
             known_facts=facts,
             house_style=style,
             reader_feedback=feedback,
@@ -203,9 +197,3 @@ def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:
 def repeat_request(request: Request, key: str, *, longer: bool) -> Request:
     """The same question once more; with twice the room where the answer was cut off."""
     return request.renamed(key, max_tokens=request.max_tokens * (2 if longer else 1))
-
-
-def with_history(request: Request, history: Sequence[Message]) -> Request:
-    """The same question after an earlier conversation."""
-    *opening, question = request.messages
-    return replace(request, messages=(*opening, *history, question))

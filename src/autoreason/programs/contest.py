@@ -72,9 +72,8 @@ class ProgramTournament(ProgramStrategy):
     async def _criticise(self, number: int, incumbent: Attempt) -> str:
         """The problems a critic finds; empty where the answer cannot be read: the test results suffice."""
         program, results = incumbent.program, self.results(incumbent)
-        fenced = (program, results)
         prompt = self.context.prompt(
-            "critic", critic_key(number, 0), fenced, program=program, results=results
+            "critic", critic_key(number, 0), program=program, results=results
         )
         critique = await ask_critic(
             self.context,

@@ -115,7 +115,7 @@ class ProgramStrategy(Strategy):
     async def author(self) -> Attempt | None:
         """One more independent attempt; None where the answer has no program."""
         stage = self._stage("attempt")
-        prompt = self.context.prompt("author", stage, ())
+        prompt = self.context.prompt("author", stage)
         return await self._attempt(stage, "author", self.settings.models.author, prompt)
 
     async def repair(self, attempt: Attempt) -> Attempt | None:
@@ -176,7 +176,6 @@ class ProgramStrategy(Strategy):
         return self.context.prompt(
             "reviser",
             key,
-            (attempt.program, results, findings, tried),
             program=attempt.program,
             results=results,
             findings=findings,
@@ -188,8 +187,7 @@ class ProgramStrategy(Strategy):
         pair = [one, other]
         draw(self.settings.seed, f"{key}/order").shuffle(pair)
         programs = [{"text": each.program, "results": self.results(each)} for each in pair]
-        shown = tuple(text for each in programs for text in each.values())
-        return self.context.prompt("synthesizer", key, shown, programs=programs)
+        return self.context.prompt("synthesizer", key, programs=programs)
 
     def results(self, attempt: Attempt) -> str:
         """The test results of an attempt, as a model reads them."""
@@ -248,10 +246,7 @@ class ProgramStrategy(Strategy):
 
     async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | MissingText:
         """A program from a complete reply, requested at most twice; empty where it has none."""
-        request = self.context.request(
-            *(role, try_key(key, 0), model, prompt),
-            temperature=self.settings.author_temperature,
-        )
+        request = self.context.request(role, try_key(key, 0), model, prompt)
         reply = await self.context.ask(request)
         program = self._read(reply)
         if not program and self.may_ask():

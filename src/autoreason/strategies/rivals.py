@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CritiqueWritten, Delivered
-from autoreason.exchange import Message, Outcome, Reply, Request, Role
-from autoreason.jobs.context import repeat_request, use_in_order, with_history
+from autoreason.exchange import Message, Outcome
+from autoreason.jobs.context import repeat_request, use_in_order
 from autoreason.jobs.job import Plan, panel_attempts, read_options
 from autoreason.keys import pass_key, try_key
 from autoreason.report.numbers import count
@@ -69,9 +71,7 @@ class Iterated(Strategy):
     async def _revise(self, number: int, guidance: str) -> WrittenText | MissingText:
         text = self.incumbent.text
         key = pass_key(number, "reviser")
-        prompt = self.context.prompt(
-            self.prompt, key, (text, guidance), text=text, guidance=guidance
-        )
+        prompt = self.context.prompt(self.prompt, key, text=text, guidance=guidance)
         return await self.write(number, prompt)
 
 
@@ -265,23 +265,24 @@ class SelfRefine(Strategy):
     async def run(self) -> Delivered:
         """Refine until the author finds nothing more to improve and code nothing that breaks the contract."""
         await self.write_draft()
-        rounds: list[tuple[Message, ...]] = []
+        conversation: list[Message] = []
         number = 0
         while self.may_begin(number + 1):
             number += 1
             self.begin_pass(number)
-            feedback = await self._feedback(number, rounds)
-            if feedback is None:
+            history = conversation[-2 * _MAX_ROUNDS :]
+            feedback = await self._feedback(number, history)
+            if not feedback:
                 self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
                 continue
             broken = fixes(self.context, self.incumbent.text)
-            if _is_content(feedback) and not broken:
+            is_content = feedback.splitlines()[0].strip(" .!*_#`\"'").upper() == _DONE
+            if is_content and not broken:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
                 content = Ending("author", "the author found nothing more to improve")
                 return self.deliver("converged", content)
-            own_feedback = [] if _is_content(feedback) else [feedback]
-            wanted = [*(f"- {fix}" for fix in broken), *own_feedback]
-            await self._refine(number, "\n".join(wanted), rounds)
+            wanted = [*(f"- {fix}" for fix in broken), *([] if is_content else [feedback])]
+            conversation += await self._refine(number, "\n".join(wanted), history)
         return self.deliver("capped", self.why_capped(number))
 
     @classmethod
@@ -298,54 +299,28 @@ class SelfRefine(Strategy):
             },
         )
 
-    async def _feedback(self, number: int, rounds: list[tuple[Message, ...]]) -> str | None:
-        """What the author thinks of its text; None where nothing can be read."""
-        guidance = await self.guidance(number)
-        text = self.incumbent.text
-        key = pass_key(number, "critic", 0)
-        prompt = self.context.prompt(
-            "feedback", key, (text, guidance), text=text, guidance=guidance
+    async def _feedback(self, number: int, history: Sequence[Message]) -> str:
+        """What the author thinks of its text; empty where nothing can be read."""
+        guidance, text = await self.guidance(number), self.incumbent.text
+        key, settings = pass_key(number, "critic", 0), self.settings
+        prompt = self.context.prompt("feedback", key, text=text, guidance=guidance)
+        request = self.context.request(
+            "critic", try_key(key, 0), settings.models.author, prompt, history=history
         )
-        request = self._question("critic", try_key(key, 0), prompt, rounds)
+        request = replace(request, temperature=settings.author_temperature)
         reply = await self.context.ask(request)
-        if not _is_usable(reply):
+        if reply.outcome is not Outcome.OK or not reply.text.strip():
             reply = await self.context.ask(
                 repeat_request(request, try_key(key, 1), longer=reply.needs_room)
             )
-        own_feedback = reply.text.strip() if _is_usable(reply) else ""
-        self.emit(
-            CritiqueWritten(
-                number=number, critic=0, prose=own_feedback, readable=bool(own_feedback)
-            )
-        )
-        return own_feedback or None
+        feedback = reply.text.strip() if reply.outcome is Outcome.OK else ""
+        self.emit(CritiqueWritten(number=number, critic=0, prose=feedback, readable=bool(feedback)))
+        return feedback
 
-    async def _refine(self, number: int, feedback: str, rounds: list[tuple[Message, ...]]) -> None:
+    async def _refine(
+        self, number: int, feedback: str, history: Sequence[Message]
+    ) -> tuple[Message, Message]:
         before, key = self.incumbent.text, pass_key(number, "reviser")
-        prompt = self.context.prompt(
-            "refine", key, (before, feedback), text=before, critique=feedback
-        )
-        request = self._question("reviser", try_key(key, 0), prompt, rounds)
-        self.take(number, await write(self.context, request, key))
-        rounds.append((Message("user", prompt), Message("assistant", self.incumbent.text)))
-
-    def _question(
-        self, role: Role, key: str, prompt: str, rounds: list[tuple[Message, ...]]
-    ) -> Request:
-        settings = self.settings
-        request = self.context.request(
-            role, key, settings.models.author, prompt, temperature=settings.author_temperature
-        )
-        return with_history(
-            request, [message for each in rounds[-_MAX_ROUNDS:] for message in each]
-        )
-
-
-def _is_content(feedback: str) -> bool:
-    """Whether the author says that it is done, and nothing more."""
-    first = feedback.splitlines()[0].strip(" .!*_#`\"'")
-    return first.upper() == _DONE
-
-
-def _is_usable(reply: Reply) -> bool:
-    return reply.outcome is Outcome.OK and bool(reply.text.strip())
+        prompt = self.context.prompt("refine", key, text=before, critique=feedback)
+        self.take(number, await write(self.context, "reviser", key, prompt, history=history))
+        return Message("user", prompt), Message("assistant", self.incumbent.text)

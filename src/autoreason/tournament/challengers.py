@@ -8,7 +8,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple
 
-from autoreason.contract import count_words
+from autoreason.contract import Violation, count_words
 from autoreason.errors import ProviderFailed
 from autoreason.events import (
     CandidateDropped,
@@ -20,7 +20,7 @@ from autoreason.events import (
     Slot,
 )
 from autoreason.jobs.context import JobContext, draw, use_in_order
-from autoreason.keys import pass_key, sub_key, try_key
+from autoreason.keys import pass_key, sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.shares import student_t
 from autoreason.story import DRAFTS
@@ -119,59 +119,37 @@ def admit(
     One that is not `listed` was written for another text to be made of it, and is not judged.
     """
     drop = partial(CandidateDropped, number=number, slot=slot)
-    found = _check(context, written, others, drop, listed=listed)
-    if isinstance(found, CandidateDropped):
-        context.emit(found)
-        return False
-    context.emit(
-        CandidateReady(
-            number=number,
-            slot=slot,
-            text=found.text,
-            words=count_words(found.text),
-            notes=found.notes,
-            repaired=found.repaired,
-            rewritten=found.rewritten,
-            leaks=found.leaks,
-            violations=found.violations,
-            fresh=fresh,
-        )
-    )
-    return True
-
-
-def _check(
-    context: JobContext,
-    written: WrittenText | MissingText | WorseText,
-    others: tuple[str, ...],
-    drop: Callable[..., CandidateDropped],
-    *,
-    listed: bool,
-) -> WrittenText | CandidateDropped:
-    """The text, or why it is dropped."""
+    event: CandidateDropped | CandidateReady
     if isinstance(written, MissingText):
-        return drop(reason=written.reason, detail=written.detail)
-    if isinstance(written, WorseText):
-        return drop(reason=written.reason, detail=written.detail, text=written.text)
-    if any(same_text(written.text, other) for other in others):
-        return drop(reason="clone", detail="the same as another text")
-    if not listed:
-        return drop(reason="unlisted", text=written.text)
-    if _is_further(context, written, others[0]):
+        event = drop(reason=written.reason, detail=written.detail)
+    elif isinstance(written, WorseText):
+        event = drop(reason=written.reason, detail=written.detail, text=written.text)
+    elif any(same_text(written.text, other) for other in others):
+        event = drop(reason="clone", detail="the same as another text")
+    elif not listed:
+        event = drop(reason="unlisted", text=written.text)
+    elif _distance(context, written.text, written.violations) > _distance(context, others[0]):
         broken = written.violations
         detail = "; ".join(each.message for each in broken)
-        return drop(reason="contract", detail=detail, violations=broken, text=written.text)
-    return written
+        event = drop(reason="contract", detail=detail, violations=broken, text=written.text)
+    else:
+        words = count_words(written.text)
+        event = CandidateReady(
+            number=number, slot=slot, words=words, fresh=fresh, **written._asdict()
+        )
+    context.emit(event)
+    return isinstance(event, CandidateReady)
 
 
-def _is_further(context: JobContext, written: WrittenText, incumbent: str) -> bool:
-    """Whether a text is further from the contract than the incumbent."""
-    broken, before = len(written.violations), len(violations(context, incumbent))
-    if broken != before:
-        return broken > before
-    # Judges may like a text that is thirty times as long as allowed, and each pass could add to it.
-    contract = context.task.contract
-    return contract.words_off(written.text) > contract.words_off(incumbent)
+def _distance(
+    context: JobContext, text: str, broken: tuple[Violation, ...] | None = None
+) -> tuple[int, int]:
+    """Limits that a text breaks, and how many words it is from those of length.
+
+    Judges may like a text that is thirty times as long as allowed, and each pass could add to it.
+    """
+    broken = violations(context, text) if broken is None else broken
+    return len(broken), context.task.contract.words_off(text)
 
 
 Affords = Callable[[range], Awaitable[bool]]
@@ -193,9 +171,10 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
         context.task.draft is not None and not context.shared_draft
     )
     last = 1
-    while not alone and (missing := settings.drafts - sum(map(_is_clean, drafts.values()))) > 0:
+    while not alone:
+        missing = settings.drafts - sum(not (x.violations or x.leaks) for x in drafts.values())
         numbers = range(last + 1, min(last + missing, settings.max_drafts) + 1)
-        if not numbers or not await affords(numbers):
+        if missing <= 0 or not numbers or not await affords(numbers):
             break
         if last == 1:
             _emit_written(context, 1, drafts[1])
@@ -205,7 +184,7 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
         await use_in_order(works, answers.append)
         for number, written in zip(numbers, answers, strict=True):
             if isinstance(written, MissingText):
-                _emit_failed(context, number - 1, written)
+                context.emit(DraftFailed(attempt=number - 1, **written._asdict()))
             else:
                 drafts[number] = written
                 _emit_written(context, number, written)
@@ -215,20 +194,16 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
 
 async def write_draft(context: JobContext, key: str) -> WrittenText | MissingText:
     """One text for the task, by an author who sees no other text."""
-    settings = context.settings
-    request = context.request(
-        "author",
-        try_key(key, 0),
-        settings.models.author,
-        context.prompts.render("author"),
-        temperature=settings.author_temperature,
-    )
-    return await write(context, request, key)
+    return await write(context, "author", key, context.prompts.render("author"))
 
 
 async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: CodeJudges) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
-    faults = {number: _all_faults(context, each) for number, each in drafts.items()}
+    words_off = context.task.contract.words_off
+    faults = {
+        number: (len(each.violations), len(each.leaks), words_off(each.text))
+        for number, each in drafts.items()
+    }
     min_faults = min(faults.values())
     best: dict[str, int] = {}
     for number, each in drafts.items():
@@ -257,7 +232,7 @@ async def _first_draft(context: JobContext) -> WrittenText:
         written = await write_draft(context, sub_key("draft", attempt) if attempt else "draft")
         if isinstance(written, WrittenText):
             return written
-        _emit_failed(context, attempt, written)
+        context.emit(DraftFailed(attempt=attempt, **written._asdict()))
         reason = f"{written.reason}: {written.detail}"
         fix = (
             "raise the output limit"
@@ -265,24 +240,6 @@ async def _first_draft(context: JobContext) -> WrittenText:
             else "try another author model"
         )
     raise ProviderFailed(f"the author gave no first draft ({reason}); {fix}")
-
-
-def _is_clean(written: WrittenText) -> bool:
-    return _faults(written) == (0, 0)
-
-
-def _faults(written: WrittenText) -> tuple[int, int]:
-    """Limits it breaks, and what still gives it away."""
-    return len(written.violations), len(written.leaks)
-
-
-def _all_faults(context: JobContext, written: WrittenText) -> tuple[int, int, int]:
-    """The same, and how far it is from the limits of length."""
-    return *_faults(written), context.task.contract.words_off(written.text)
-
-
-def _emit_failed(context: JobContext, attempt: int, written: MissingText) -> None:
-    context.emit(DraftFailed(attempt=attempt, reason=written.reason, detail=written.detail))
 
 
 def _emit_written(context: JobContext, number: int, written: WrittenText) -> None:
@@ -323,7 +280,15 @@ async def challenge(
     challengers: dict[Slot, str] = {}
     guard = MetricGuard(context, pass_key(number, "metric"), incumbent)
     listed = judges_revisions(settings)
-    revisions = await _revise(context, number, incumbent, problems)
+    revisers = revisers_by_slot(settings, number)
+    written: list[WrittenText | MissingText] = []
+    blind = settings.blind_revision
+    work = [
+        revise(context, reviser_key(number, slot), incumbent, problems, model=model, blind=blind)
+        for slot, model in revisers.items()
+    ]
+    await use_in_order(work, written.append)
+    revisions = dict(zip(revisers, written, strict=True))
     for slot, revision in revisions.items():
         checked = await guard.check(slot, revision) if listed else revision
         others = (incumbent, *challengers.values())
@@ -361,28 +326,6 @@ async def write_rival(
     return {}
 
 
-async def _revise(
-    context: JobContext, number: int, incumbent: str, problems: str
-) -> dict[Slot, WrittenText | MissingText]:
-    """The revisions of a pass, written side by side."""
-    settings = context.settings
-    revisers = revisers_by_slot(settings, number)
-    work = [
-        revise(
-            context,
-            reviser_key(number, slot),
-            incumbent,
-            problems,
-            model=model,
-            blind=settings.blind_revision,
-        )
-        for slot, model in revisers.items()
-    ]
-    written: list[WrittenText | MissingText] = []
-    await use_in_order(work, written.append)
-    return dict(zip(revisers, written, strict=True))
-
-
 async def _synthesize(
     context: JobContext, number: int, incumbent: str, revision: str
 ) -> WrittenText | MissingText | WorseText:
@@ -392,16 +335,9 @@ async def _synthesize(
     texts = [incumbent, revision]
     draw(settings.seed, f"{key}/order").shuffle(texts)
     subtractive = settings.subtractive_synthesis
-    prompt = context.prompt("synthesizer", key, tuple(texts), texts=texts, subtractive=subtractive)
-    request = context.request(
-        "synthesizer",
-        try_key(key, 0),
-        settings.models.synthesizer,
-        prompt,
-        temperature=settings.author_temperature,
-    )
-    sources = texts if subtractive else ()
-    written = await write(context, request, key, sources=sources)
+    prompt = context.prompt("synthesizer", key, texts=texts, subtractive=subtractive)
+    model, sources = settings.models.synthesizer, texts if subtractive else ()
+    written = await write(context, "synthesizer", key, prompt, model=model, sources=sources)
     if isinstance(written, WrittenText) and (added := additions(written.text, sources)):
         return WorseText(written.text, added[0].message, "added")
     return written

@@ -13,21 +13,17 @@ from math import comb, factorial, prod
 from statistics import fmean
 from typing import NamedTuple
 
-from autoreason.contract import Violation, count_words
+from autoreason.contract import count_words
 from autoreason.events import (
     BallotCast,
-    Delivered,
     Evidence,
-    Incumbent,
     Preference,
-    Status,
     Survival,
 )
 from autoreason.stats.length import longer_preferred
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share
 from autoreason.story import CONFIRMATION, DRAFTS, Story
-from autoreason.tournament.stop import Ending
 from autoreason.tournament.voting import PanelSize, count_votes, is_additive
 
 Scores = tuple[int, ...]
@@ -331,27 +327,6 @@ def _sampled_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, 
 def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
     rankings = [tuple(map(str, ballot)) for ballot in cast]
     return tuple(sorted(count_votes(rule, rankings, sorted(rankings[0])).scores.values()))
-
-
-def deliver(
-    story: Story,
-    status: Status,
-    reason: str | Ending,
-    text: Incumbent,
-    broken: tuple[Violation, ...],
-) -> Delivered:
-    """The end of a run, with its evidence."""
-    ending = Ending("strategy", reason) if isinstance(reason, str) else reason
-    return Delivered(
-        status=status,
-        ended_by=ending.ended_by,
-        reason=ending.reason,
-        text=text.text,
-        origin=text.name,
-        words=count_words(text.text),
-        violations=broken,
-        evidence=gather_evidence(story),
-    )
 
 
 def gather_evidence(story: Story) -> Evidence:

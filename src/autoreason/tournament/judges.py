@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, LengthCheck
-from autoreason.exchange import Outcome, Reply, Request, Schema
+from autoreason.exchange import Outcome, Reply, Schema
 from autoreason.jobs.context import JobContext, draw
 from autoreason.keys import judge_key, sub_key, try_key
 from autoreason.parsing.ballots import LENGTH_CHECK, read_ranking, rests_on_length
@@ -110,21 +110,12 @@ async def check_length(
     prompt = context.prompt(
         "length_check",
         key,
-        (*both.values(), reasons),
         candidates=[{"label": label, "text": text} for label, text in both.items()],
         labels=[first, second],
         reasons=reasons,
     )
-    reply = await context.ask(
-        context.request(
-            "judge",
-            try_key(key, 0),
-            model,
-            prompt,
-            temperature=context.settings.judge_temperature,
-            schema=LENGTH_CHECK,
-        )
-    )
+    request = context.request("judge", try_key(key, 0), model, prompt, schema=LENGTH_CHECK)
+    reply = await context.ask(request)
     answer = rests_on_length(reply.text) if reply.outcome is Outcome.OK else None
     return LengthCheck(model=reply.model, only_length=answer, reasoning=reply.text.strip())
 
@@ -167,7 +158,8 @@ async def cast_ballot(
     unless it is one of the texts: that would be ranked twice, and known for what it is.
     """
     judge_number = seat if judge is None else judge
-    style = context.settings.style
+    style, judges = context.settings.style, context.settings.models.judges
+    model = judges[judge_number % len(judges)]
     lens = lens_of(style, judge_number)
     if style != "anchored" or any(same_text(reference, text) for text in texts.values()):
         reference = ""
@@ -176,7 +168,16 @@ async def cast_ballot(
         key = judge_key(stage, seat, fresh)
         labels = neutral_labels(len(order), draw(context.settings.seed, f"{key}/labels"))
         labelled = dict(zip(labels, (texts[name] for name in order), strict=True))
-        request = _build_request(context, key, judge_number, lens, labelled, reference)
+        prompt = context.prompt(
+            "judge",
+            key,
+            candidates=[{"label": label, "text": text} for label, text in labelled.items()],
+            style=style,
+            lens=lens,
+            reference=reference,
+        )
+        schema = ballot_schema(labels)
+        request = context.request("judge", try_key(key, 0), model, prompt, schema=schema)
         reply = await context.ask(request)
         ranking = _read_ballot(reply, labels)
         asked += 1
@@ -195,10 +196,9 @@ async def cast_ballot(
     reasoning = _reasoning(reply.text)
     check = None
     if style == "verified" and ranking:
-        judges = context.settings.models.judges
         # Of a mixed panel another model than the one that ranked.
-        model = judges[(judge_number + 1) % len(judges)]
-        check = await check_length(context, key, model, labelled, ranking, reasoning)
+        other = judges[(judge_number + 1) % len(judges)]
+        check = await check_length(context, key, other, labelled, ranking, reasoning)
         if check and check.only_length:
             ranking = (ranking[1], ranking[0], *ranking[2:])
     return BallotCast(
@@ -257,6 +257,18 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
         ranking = {"type": "string", "enum": [" > ".join(p) for p in permutations(names)]}
     else:
         ranking = {"type": "array", "items": {"type": "string", "enum": names}}
+    listed, blank = ", ".join(names), f"RANKING: {' > '.join('?' * len(names))}"
+    if reasons:
+        plain = (
+            f"Begin with the line REASONS: and below it write, for each of {listed}, one sentence on where it "
+            "serves the task and where it does not. End with one line that gives the ranking, best first, with the "
+            f"names in place of the question marks:\n{blank}"
+        )
+    elif factorial(len(names)) <= _MAX_LISTED:
+        rankings = "\n".join(f"RANKING: {' > '.join(p)}" for p in permutations(names))
+        plain = f"Answer with one of these lines, whichever has the best first:\n{rankings}"
+    else:
+        plain = f"Answer with one line, best first, with {listed} in place of the question marks:\n{blank}"
     return Schema(
         name="ballot",
         definition={
@@ -265,54 +277,7 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
             "required": ["reasoning", "ranking"],
             "additionalProperties": False,
         },
-        plain=_form_with_reasons(names) if reasons else _form(names),
-    )
-
-
-def _form_with_reasons(names: Sequence[str]) -> str:
-    return (
-        f"Begin with the line REASONS: and below it write, for each of {', '.join(names)}, one sentence on where it "
-        "serves the task and where it does not. End with one line that gives the ranking, best first, with the "
-        f"names in place of the question marks:\nRANKING: {' > '.join('?' * len(names))}"
-    )
-
-
-def _form(names: Sequence[str]) -> str:
-    """The line alone: as a choice, where there are few."""
-    if factorial(len(names)) <= _MAX_LISTED:
-        rankings = "\n".join(f"RANKING: {' > '.join(p)}" for p in permutations(names))
-        return f"Answer with one of these lines, whichever has the best first:\n{rankings}"
-    return (
-        f"Answer with one line, best first, with {', '.join(names)} in place of the question marks:\n"
-        f"RANKING: {' > '.join('?' * len(names))}"
-    )
-
-
-def _build_request(
-    context: JobContext,
-    key: str,
-    judge_number: int,
-    lens: str,
-    labelled: Mapping[str, str],
-    reference: str,
-) -> Request:
-    settings = context.settings
-    prompt = context.prompt(
-        "judge",
-        key,
-        (*labelled.values(), *filter(None, [reference])),
-        candidates=[{"label": label, "text": text} for label, text in labelled.items()],
-        style=settings.style,
-        lens=lens,
-        reference=reference,
-    )
-    return context.request(
-        "judge",
-        try_key(key, 0),
-        settings.models.judges[judge_number % len(settings.models.judges)],
-        prompt,
-        temperature=settings.judge_temperature,
-        schema=ballot_schema(tuple(labelled)),
+        plain=plain,
     )
 
 

@@ -146,10 +146,12 @@ class Tournament(Strategy):
         await choose_draft(self.context, self._affords_drafts, self._code)
         number, ending = 0, None
         stop = chosen_rules(self.settings, self.share_changed)
+        after = self._calls_after
         while (
             self.story.streak < self.settings.k
             and not (ending := stop(self.story))
-            and await self._can_begin(number + 1)
+            and self.may_begin(number + 1, calls_after=after)
+            and await self.budget_allows(number + 1, after)
         ):
             number += 1
             await self._run_pass(number)
@@ -208,10 +210,6 @@ class Tournament(Strategy):
         grown = (pass_size(settings).limit - settings.judges) * seat_calls(settings).usual
         return sum(likely_plan(one).values()) - (task.draft is not None) + grown
 
-    async def _can_begin(self, number: int) -> bool:
-        after = self._calls_after
-        return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
-
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
         """Whether more texts fit: into the allowance with these calls after them, else into the budget."""
         calls = CALLS_PER_TEXT * texts
@@ -264,13 +262,17 @@ class Tournament(Strategy):
         if not challengers and findings.outcome == "none":
             return self.decide(number, "A", reason="two critics found nothing to fix")
         ballot = self._ballot(number, incumbent, challengers)
-        if not challengers and self._author_failed():
-            return self.end_pass(
-                number, "inconclusive", None, reason="no author would write a challenger"
-            )
+        # What an author refused or sent empty says nothing about A.
+        dropped = {each.reason for each in self.story.passes[-1].dropped}
+        if not challengers and dropped & {"refused", "empty"}:
+            reason = "no author would write a challenger"
+            return self.end_pass(number, "inconclusive", None, reason=reason)
         if len(ballot) == 1:
             winner = next(iter(ballot))
-            return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
+            reason = "no challenger was left"
+            if winner != "A":
+                reason = "it keeps more of the contract than the others"
+            return self.decide(number, winner, reason=reason)
         return await self.vote(number, ballot, pass_size(self.settings, ballot), code=self._code)
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
@@ -304,14 +306,3 @@ class Tournament(Strategy):
                 )
         order = in_tie_order(texts, self.settings)
         return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == minimum}
-
-    def _author_failed(self) -> bool:
-        """Whether an author refused or sent nothing, which says nothing about A."""
-        dropped = self.story.passes[-1].dropped
-        return any(text.reason in ("refused", "empty") for text in dropped)
-
-
-_UNOPPOSED_REASONS = {
-    True: "no challenger was left",
-    False: "it keeps more of the contract than the others",
-}

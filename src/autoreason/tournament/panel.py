@@ -132,8 +132,17 @@ class Panel:
 
     async def run(self) -> Verdict | None:
         """The verdict, or None where too few ballots are valid."""
-        orders = self._orders()
-        names, rule = tuple(self.texts), self.context.settings.voting
+        settings, names = self.context.settings, tuple(self.texts)
+        rule = settings.voting
+        spread = balanced_orders if settings.balanced_orders else random_orders
+        seed = draw(settings.seed, f"{self.stage}/orders").getrandbits(64)
+        # Sorted first, so that the schedule cannot depend on which text is the incumbent.
+        orders = spread(sorted(names), self.size.limit, seed)
+
+        def take(ballot: BallotCast) -> None:
+            self.ballots.append(ballot)
+            self.context.emit(ballot)
+
         code = await self.code.vote(self.stage, self.texts) if self.code else {}
         self.size = self.size.with_code(code.values(), names)
         while wave := self.size.wave(self.rankings, names, rule, len(self.invalid_seats)):
@@ -150,21 +159,11 @@ class Panel:
                 )
                 for seat in seats
             ]
-            await use_in_order(voting, self._take)
+            await use_in_order(voting, take)
         if len(self.rankings) < self.size.quorum(len(self.ballots)):
             return None
         always = self.size.first_wave(names, rule)
         return verdict_of(self.ballots, names, rule, self.size, always=always, code=code)
-
-    def _take(self, ballot: BallotCast) -> None:
-        self.ballots.append(ballot)
-        self.context.emit(ballot)
-
-    def _orders(self) -> tuple[tuple[str, ...], ...]:
-        spread = balanced_orders if self.context.settings.balanced_orders else random_orders
-        seed = draw(self.context.settings.seed, f"{self.stage}/orders").getrandbits(64)
-        # Sorted first, so that the schedule cannot depend on which text is the incumbent.
-        return spread(sorted(self.texts), self.size.limit, seed)
 
 
 def verdict_of(
@@ -227,18 +226,15 @@ async def run_playoff(
     )
     verdict = await panel.run()
     winner = by_name[verdict.winner] if verdict else incumbents[-1]
-    first = incumbents[0].name
-    compared = verdict is not None and first in by_name and winner.name != first
+    first, preferred = incumbents[0].name, None
+    if verdict and first in by_name and winner.name != first:
+        preferred = sum(each.index(winner.name) < each.index(first) for each in panel.rankings)
     context.emit(
         PlayoffDecided(
             texts=tuple(finalists),
             winner=winner.name if verdict else None,
             verdict=verdict,
-            preferred=(
-                sum(ranking.index(winner.name) < ranking.index(first) for ranking in panel.rankings)
-                if compared
-                else None
-            ),
+            preferred=preferred,
             weights=weights,
         )
     )

@@ -28,7 +28,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Product
 from autoreason.keys import Key, pass_key, sub_key, try_key
 from autoreason.tournament.challengers import admit, prepare_draft
-from autoreason.tournament.evidence import SurvivalChances, deliver
+from autoreason.tournament.evidence import SurvivalChances, gather_evidence
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import CodeJudges, Panel
 from autoreason.tournament.stop import Ending
@@ -150,15 +150,7 @@ class Strategy(Job):
 
     async def write(self, number: int, prompt: str) -> WrittenText | MissingText:
         """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
-        key = pass_key(number, "reviser")
-        request = self.context.request(
-            "reviser",
-            try_key(key, 0),
-            self.settings.models.author,
-            prompt,
-            temperature=self.settings.author_temperature,
-        )
-        return await write(self.context, request, key)
+        return await write(self.context, "reviser", pass_key(number, "reviser"), prompt)
 
     def take(self, number: int, written: WrittenText | MissingText) -> None:
         """End a pass with its revision, unless that is cut off, a clone, or in breach of contract."""
@@ -279,7 +271,17 @@ class Strategy(Job):
 
     def _end(self, status: Status, reason: str | Ending, text: Incumbent) -> Delivered:
         broken = () if self.context.task.contract.empty else violations(self.context, text.text)
-        delivered = deliver(self.story, status, reason, text, broken)
+        ending = Ending("strategy", reason) if isinstance(reason, str) else reason
+        delivered = Delivered(
+            status=status,
+            ended_by=ending.ended_by,
+            reason=ending.reason,
+            text=text.text,
+            origin=text.name,
+            words=count_words(text.text),
+            violations=broken,
+            evidence=gather_evidence(self.story),
+        )
         self.emit(delivered)
         return delivered
 

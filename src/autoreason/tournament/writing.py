@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
 from autoreason.events import CritiqueProblem, CritiqueWritten
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.parsing.critiques import SCHEMA, describe, read_critique, split_cited
@@ -50,12 +50,21 @@ class MissingText(NamedTuple):
 
 
 async def write(
-    context: JobContext, request: Request, key: str, *, sources: Sequence[str] = ()
+    context: JobContext,
+    role: Role,
+    key: str,
+    prompt: str,
+    *,
+    model: str = "",
+    history: Sequence[Message] = (),
+    sources: Sequence[str] = (),
 ) -> WrittenText | MissingText:
-    """Ask for a text; send it back once for a leak and once for a breach of contract.
+    """Ask the author, or this model, for a text; send it back once for a leak and once for a breach of contract.
 
     It may say nothing that the `sources` do not say, where there are any: that is a breach, too.
     """
+    model = model or context.settings.models.author
+    request = context.request(role, try_key(key, 0), model, prompt, history=history)
     draft = await _request_whole(context, request, key)
     if isinstance(draft, MissingText):
         return draft
@@ -190,23 +199,14 @@ async def revise(
     blind: bool = False,
 ) -> WrittenText | MissingText:
     """A better text for the task, by an author who sees the old one and its problems; `blind`, only its problems."""
-    settings = context.settings
     shown = {} if blind else {"text": text}
     prompt = context.prompt(
         "blind_reviser" if blind else "reviser",
         key,
-        (*shown.values(), problems),
         critique=problems,
         **shown,
     )
-    request = context.request(
-        "reviser",
-        try_key(key, 0),
-        model or settings.models.author,
-        prompt,
-        temperature=settings.author_temperature,
-    )
-    return await write(context, request, key)
+    return await write(context, "reviser", key, prompt, model=model)
 
 
 def reviser_key(number: int, slot: str = "B") -> str:
@@ -229,7 +229,13 @@ class CritiqueResult(NamedTuple):
 
 async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
     """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
-    breaches = _contract_problems(context, number, text)
+    problems = tuple(
+        CritiqueProblem(severity="critical", kind="general", problem=fix)
+        for fix in fixes(context, text)
+    )
+    breaches = describe(problems)
+    if problems:
+        context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
     if breaches and not guidance:
         return CritiqueResult("problems", breaches)
     critiques = []
@@ -238,7 +244,6 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
         prompt = context.prompt(
             "critic",
             critic_key(number, critic),
-            (text, guidance),
             text=text,
             guidance=guidance,
             quoted=quoted,
@@ -258,17 +263,6 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
     )
 
 
-def _contract_problems(context: JobContext, number: int, text: str) -> str:
-    """The limits a text breaks, as the reviser reads them; empty where it keeps its contract."""
-    problems = tuple(
-        CritiqueProblem(severity="critical", kind="general", problem=fix)
-        for fix in fixes(context, text)
-    )
-    if problems:
-        context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
-    return describe(problems)
-
-
 def critic_key(number: int, critic: int) -> str:
     """The key of what a critic of a pass is asked."""
     return pass_key(number, "critic", critic)
@@ -286,49 +280,27 @@ async def ask_critic(
     may_repeat: Callable[[], bool] = lambda: True,
 ) -> CritiqueWritten:
     """What one critic finds in a text or a program; asked again where it cannot be read and that is allowed."""
-    settings, key = context.settings, critic_key(number, critic)
-    request = context.request(
-        "critic",
-        try_key(key, 0),
-        settings.models.critic,
-        prompt,
-        temperature=settings.critic_temperature,
-        schema=SCHEMA if quoted else None,
-    )
+    key, schema = critic_key(number, critic), SCHEMA if quoted else None
+    model = context.settings.models.critic
+    request = context.request("critic", try_key(key, 0), model, prompt, schema=schema)
+
+    def read(reply: Reply) -> CritiqueWritten:
+        written = partial(CritiqueWritten, number=number, critic=critic)
+        if reply.outcome is Outcome.OK and not quoted:
+            return written(prose=reply.text.strip())
+        is_whole = reply.outcome is Outcome.OK
+        parsed = read_critique(reply.text, text, program=program) if is_whole else None
+        if parsed is None:
+            return written(readable=False)
+        problems, miscited = parsed.problems, 0
+        if knowledge := context.task.knowledge:
+            records = (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all)
+            problems, miscited = split_cited(problems, records)
+        return written(problems=problems, dropped=parsed.dropped, miscited=miscited)
+
     reply = await context.ask(request)
-    read = partial(_read_critique, context, number=number, critic=critic, text=text, quoted=quoted)
-    critique = read(reply, program=program)
+    critique = read(reply)
     if not critique.readable and may_repeat():
-        reply = await context.ask(
-            context.second_request(request, try_key(key, 1), reply, "critique_again")
-        )
-        critique = read(reply, program=program)
+        again = context.second_request(request, try_key(key, 1), reply, "critique_again")
+        critique = read(await context.ask(again))
     return critique
-
-
-def _read_critique(
-    context: JobContext,
-    reply: Reply,
-    *,
-    number: int,
-    critic: int,
-    text: str,
-    quoted: bool,
-    program: bool | None,
-) -> CritiqueWritten:
-    unreadable = CritiqueWritten(number=number, critic=critic, readable=False)
-    if reply.outcome is not Outcome.OK:
-        return unreadable
-    if not quoted:
-        return CritiqueWritten(number=number, critic=critic, prose=reply.text.strip())
-    parsed = read_critique(reply.text, text, program=program)
-    if parsed is None:
-        return unreadable
-    problems, miscited = parsed.problems, 0
-    if knowledge := context.task.knowledge:
-        problems, miscited = split_cited(
-            problems, (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all)
-        )
-    return CritiqueWritten(
-        number=number, critic=critic, problems=problems, dropped=parsed.dropped, miscited=miscited
-    )
