@@ -306,9 +306,7 @@ def _joined(lines: Sequence[TextLine]) -> str:
     return "\n".join(line.text for line in lines)
 
 
-@lru_cache(maxsize=256)
-def _forms(labels: tuple[str, ...]) -> Forms:
-    return Forms(labels)
+_forms = lru_cache(maxsize=256)(Forms)
 
 
 _BOUNDARY_LINE = pattern(

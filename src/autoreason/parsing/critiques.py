@@ -208,12 +208,8 @@ def _is_true(problem: str, figures: dict[str, set[str]]) -> bool:
 
 def _numbers(text: str) -> set[str]:
     """Numbers as they can be compared: `1,200` and `1200`, `12.0` and `12` are the same."""
-    return {_plain_number(found) for found in _NUMBER.findall(text)}
-
-
-def _plain_number(number: str) -> str:
-    whole = re.sub(r",(?=\d{3}\b)", "", number).replace(",", ".")
-    return whole.rstrip("0").rstrip(".") if "." in whole else whole
+    whole = (re.sub(r",(?=\d{3}\b)", "", each).replace(",", ".") for each in _NUMBER.findall(text))
+    return {each.rstrip("0").rstrip(".") if "." in each else each for each in whole}
 
 
 SCHEMA = Schema(
@@ -296,11 +292,10 @@ def _about_program(
 def describe(problems: tuple[CritiqueProblem, ...]) -> str:
     """The problems as the reviser reads them, worst first."""
     worst_first = sorted(problems, key=lambda p: _SEVERITIES.index(p.severity))
-    return "\n".join(f"- ({p.severity}) {_where(p)}{p.problem}" for p in worst_first)
-
-
-def _where(problem: CritiqueProblem) -> str:
-    return {"quote": f"“{problem.quote}”: ", "missing": "Missing: ", "general": ""}[problem.kind]
+    where = {"quote": "“{}”: ", "missing": "Missing: ", "general": ""}
+    return "\n".join(
+        f"- ({p.severity}) {where[p.kind].replace('{}', p.quote)}{p.problem}" for p in worst_first
+    )
 
 
 def _read_json(reply: str) -> list[CritiqueProblem] | None:

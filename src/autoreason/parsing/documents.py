@@ -270,14 +270,16 @@ def _sentences_in(text: str, sentences: tuple[str, ...]) -> list[re.Match[str]]:
 
 @lru_cache(maxsize=64)
 def _any_of(sentences: tuple[str, ...]) -> re.Pattern[str]:
-    words = (map(_one_word, sentence.rstrip(".").split()) for sentence in sentences)
+    # Whatever quotation marks a model writes.
+    words = (
+        [
+            _QUOTE.pattern.join(map(re.escape, _QUOTE.split(word)))
+            for word in each.rstrip(".").split()
+        ]
+        for each in sentences
+    )
     each = sorted((r"\s+".join(parts) for parts in words), key=len, reverse=True)
     return re.compile(rf"(?:{'|'.join(each)}){_ENDS}", re.IGNORECASE | re.MULTILINE)
-
-
-def _one_word(word: str) -> str:
-    """The pattern of a word, whatever quotation marks a model writes."""
-    return _QUOTE.pattern.join(map(re.escape, _QUOTE.split(word)))
 
 
 def _plain(text: str) -> str:

@@ -166,13 +166,13 @@ def _ballot_lines(fields: Fields) -> list[str]:
         [f"{_DISCUSSED} {' '.join(line.translate(_NO_MARKS).split())}.\n" for line in lines]
         for lines in _text_around_ranking(fields)
     )
-    return [*before, *(_ranking_line(value) for key, value in fields if key in _RANKINGS), *after]
-
-
-def _ranking_line(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
-        value = ", ".join(map(str, value))
-    return f"RANKING: {value}\n" if isinstance(value, str) else ""
+    rankings = []
+    for value in (value for key, value in fields if key in _RANKINGS):
+        if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
+            rankings.append(f"RANKING: {', '.join(map(str, value))}\n")
+        elif isinstance(value, str):
+            rankings.append(f"RANKING: {value}\n")
+    return [*before, *rankings, *after]
 
 
 # In front of a line, it keeps what is merely discussed from being taken for a ranking of its own.
@@ -483,29 +483,12 @@ class Forms:
         return ranking
 
 
-_ORDINALS = {
-    word: place
-    for place, word in enumerate(
-        (
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-        ),
-        start=1,
-    )
-}
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 PLACES = (
     dict.fromkeys(("best", "strongest", "top", "highest", "winner"), 1)
     | dict.fromkeys(("favourite", "favorite", "number one"), 1)
     | dict.fromkeys(("worst", "weakest", "last", "bottom", "lowest"), -1)
-    | _ORDINALS
+    | {word: place for place, word in enumerate(_ORDINALS.split(), 1)}
 )
 """The words for places; -1 is the last one."""
 _PLACE = rf"(?:{'|'.join(PLACES)}|\d{{1,2}}(?:st|nd|rd|th))"
@@ -577,22 +560,15 @@ def contradicts_scores(text: str, where: Mapping[str, int]) -> bool:
     if any(len(marks) > 1 for marks in figures.values()):
         return False
     marks = [next(iter(figures[place])) for place in sorted(figures)]
-    scored = scored or bool(_STATED_SCORE.search(_lines_above(text, first.start())))
-    return not _agree([figure for figure, _ in marks], [ordinal for _, ordinal in marks], scored)
-
-
-def _agree(figures: list[float], ordinals: list[bool], scored: bool) -> bool:
-    """Whether figures, in the order of the ranking, are its places or falling scores."""
-    places = [float(place) for place in range(1, len(figures) + 1)]
-    if any(ordinals) or (sorted(figures) == places and not scored):
+    # The heading of a table or a list may say that these are scores.
+    heading = text[: first.start()].rpartition("\n")[0].splitlines()[-_HEADING_LINES:]
+    scored = scored or bool(_STATED_SCORE.search("\n".join(heading)))
+    in_order = [figure for figure, _ in marks]
+    places = [float(place) for place in range(1, len(marks) + 1)]
+    if any(ordinal for _, ordinal in marks) or (sorted(in_order) == places and not scored):
         # Mere 3, 2, 1 may be places from the worst up, or points: too doubtful to be believed.
-        return figures == places
-    return figures == sorted(figures, reverse=True)
-
-
-def _lines_above(text: str, at: int) -> str:
-    """The heading of a table or a list, if it has one."""
-    return "\n".join(text[:at].rpartition("\n")[0].splitlines()[-_HEADING_LINES:])
+        return in_order != places
+    return in_order != sorted(in_order, reverse=True)
 
 
 _HEADING_LINES = 2

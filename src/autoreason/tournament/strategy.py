@@ -92,16 +92,13 @@ class Strategy(Job):
             self._weakness = "it takes no schema"
         return reply
 
-    def _shorten_prompts(self, number: int) -> None:
-        """Switch to the short prompts; between passes, so that it does not depend on the order of replies."""
+    def begin_pass(self, number: int) -> None:
+        """Begin a pass with the incumbent."""
         small = self.context.prompts.small
+        # Between passes, so that it does not depend on the order of replies.
         if self._weakness and small and not self.story.shortened:
             self.emit(PromptsShortened(number=number, reason=self._weakness))
             self.context = replace(self.context, prompts=small)
-
-    def begin_pass(self, number: int) -> None:
-        """Begin a pass with the incumbent."""
-        self._shorten_prompts(number)
         if self.context.allowance:
             self.context.allowance.begin_pass()
         self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
@@ -247,7 +244,13 @@ class Strategy(Job):
         )
         if self.context.allowance:
             self.context.allowance.end_pass()
-        self._give_up_on_dead_passes()
+        recent = [each.decided for each in self.story.passes[-self.max_inconclusive :]]
+        since = self.context.recovery.forgiven
+        dead = [p for p in recent if p and p.outcome == "inconclusive" and p.number > since]
+        if len(dead) == self.max_inconclusive:
+            raise PanelFailed(
+                f"{len(dead)} passes in a row were inconclusive, the last because {dead[-1].reason}"
+            )
 
     def why_capped(self, done: int) -> Ending:
         """What kept another pass from being run."""
@@ -296,19 +299,3 @@ class Strategy(Job):
         settings = self.settings
         extra = pass_size(settings).limit - settings.judges
         return self._calls_per_pass() + extra * seat_calls(settings).usual
-
-    def _give_up_on_dead_passes(self) -> None:
-        recent = self.story.passes[-self.max_inconclusive :]
-        dead = [
-            p
-            for p in recent
-            if p.decided
-            and p.decided.outcome == "inconclusive"
-            and p.number > self.context.recovery.forgiven
-        ]
-        if len(dead) == self.max_inconclusive:
-            last = recent[-1].decided
-            why = last.reason if last else ""
-            raise PanelFailed(
-                f"{len(dead)} passes in a row were inconclusive, the last because {why}"
-            )
