@@ -411,7 +411,7 @@ def test_the_checker_sees_a_broken_rule(
         ("__init__.py", "from autoreason.cli import main"),
         ("cli/show.py", "import autoreason.errors\nautoreason.errors.Stop"),
         ("run/live.py", "from autoreason import events\nfrom . import pause"),
-        ("tournament/orders.py", "import random\nrandom.Random(7).shuffle([])"),
+        ("tournament/judges.py", "import random\nrandom.Random(7).shuffle([])"),
         ("tournament/loop.py", "import asyncio\nfrom random import Random\nasyncio.TaskGroup()"),
         ("stats/shares.py", "import numpy as np\nnp.random.default_rng(7)"),
         ("tournament/report.py", "from autoreason.stats.shares import wilson"),

@@ -307,9 +307,13 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
-        if role == "judge":
-            return self.judge_effort
-        return self.critic_effort if role == "critic" else self.author_effort
+        own = {"judge": self.judge_effort, "critic": self.critic_effort}
+        return own.get(role, self.author_effort)
+
+    def temperature(self, role: Role) -> float | None:
+        """How freely a role answers."""
+        own = {"judge": self.judge_temperature, "critic": self.critic_temperature}
+        return own.get(role, self.author_temperature)
 
     def __post_init__(self) -> None:
         try:

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from autoreason.errors import ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed, PartEvent
-from autoreason.jobs.context import Emit
+from autoreason.jobs.context import Emit, use_in_order
 from autoreason.jobs.parts import run_in_windows, side_by_side
-from autoreason.jobs.tasks import use_in_order
 
 
 def event(part: int, step: int) -> AnyEvent:

@@ -10,15 +10,23 @@ from tests.programs.solved import solved
 from tests.run.runs import TASK
 
 from autoreason.errors import ReplayMismatch
-from autoreason.events import AnyEvent, Incumbent, PartEvent
+from autoreason.events import AnyEvent, Delivered, Incumbent, PartEvent
 from autoreason.exchange import BudgetQuery, GuidanceQuery
 from autoreason.journal import RecordedAnswer
 from autoreason.run.recall import EventRecorder, Memory
 from autoreason.story import Story
-from autoreason.tournament.delivery import deliver
+from autoreason.tournament.evidence import gather_evidence
 
 TEXT = Incumbent(name="draft", since=0, text="print(1)", keeps_contract=True)
-DELIVERED = deliver(Story(task=TASK), "converged", "it passes", TEXT, ())
+DELIVERED = Delivered(
+    status="converged",
+    reason="it passes",
+    text=TEXT.text,
+    origin=TEXT.name,
+    words=1,
+    violations=(),
+    evidence=gather_evidence(Story(task=TASK)),
+)
 
 
 def again(recorded: AnyEvent, now: AnyEvent) -> int:

@@ -10,8 +10,7 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
-from autoreason.jobs.job import read_options
-from autoreason.jobs.runner import check_job
+from autoreason.jobs.job import check_job, read_options
 from autoreason.plugins import absolute
 from autoreason.strategies.registry import BUILT_IN, find_strategy
 from autoreason.task import Task

@@ -137,9 +137,9 @@ async def test_a_text_that_was_never_emitted_is_not_delivered(
         tmp_path,
         """
     async def run(self):
-        from autoreason.tournament.delivery import deliver
+        from autoreason import JobFinished
         await self.write_draft()
-        return deliver(self.story, "done", "in secret", self.incumbent, ())
+        return JobFinished(reason="in secret", text=self.incumbent.text)
 """,
     )
     with pytest.raises(StrategyError, match=r"self\.deliver"):

@@ -31,10 +31,10 @@ from autoreason.studies.simulate.random_draws import RandomDraws
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.task import Task
 from autoreason.tournament import statements
-from autoreason.tournament.code_judges import Prediction, PredictionQuery
-from autoreason.tournament.delivery import longer_preferred_in
+from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.metric import Metric
+from autoreason.tournament.panel import Prediction, PredictionQuery
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)

@@ -11,9 +11,8 @@ from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.errors import InvalidInput
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
-from autoreason.jobs.job import Job, Plans, read_options, repeat_plans
+from autoreason.jobs.job import Job, Plans, build_job, read_options, repeat_plans, run_job
 from autoreason.jobs.parts import part_context
-from autoreason.jobs.runner import build_job, run_job
 from autoreason.keys import PartName
 from autoreason.report.numbers import count
 from autoreason.settings import Settings

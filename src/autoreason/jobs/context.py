@@ -1,22 +1,71 @@
-"""What a job is given: the task, the settings, the prompts, `ask` for requests and `emit` for events."""
+"""What a job works with: its context, its randomness, and concurrent work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-
-from msgspec.structs import replace
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 from autoreason.events import AnyEvent, Recovery
 from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.randomness import boundary
 from autoreason.prompts import PromptSet
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.settings import Settings
 from autoreason.task import Task
+
+BOUNDARY = r"(?<!\w)[0-9a-f]{16}(?!\w)"
+"""Matches every boundary, so that a copy of one is recognised in a model's text."""
+
+
+def draw(seed: int, purpose: str) -> random.Random:
+    """A fresh source of randomness for one purpose."""
+    return random.Random(f"{seed}/{purpose}")
+
+
+def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
+    """A mark that none of the texts contains and no author could have guessed."""
+    mark = blake2b(f"{seed}/{purpose}/{attempt}".encode(), digest_size=8).hexdigest()
+    if any(mark in text for text in texts):
+        return boundary(seed, purpose, *texts, attempt=attempt + 1)
+    return mark
+
+
+T = TypeVar("T")
+
+
+async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
+    """Use results in the order of the work, as soon as those before are used; all ends before a failure is raised.
+
+    Calls next to the one that failed are paid for, so they are awaited and recorded.
+    """
+    tasks = [asyncio.ensure_future(item) for item in work]
+    failure: Exception | None = None
+    try:
+        for task in tasks:
+            try:
+                result = await task
+            except Exception as raised:
+                failure = failure or raised
+            else:
+                if not failure:
+                    use(result)
+        if failure:
+            raise failure
+    finally:
+        await cancel(tasks)
+
+
+async def cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait until they have ended: what they record later could conflict with other records."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
 
 Emit = Callable[[AnyEvent], None]
 
@@ -44,18 +93,19 @@ class JobContext:
         model: str,
         prompt: str,
         *,
-        temperature: float | None,
         schema: Schema | None = None,
+        history: Sequence[Message] = (),
     ) -> Request:
-        """A fresh conversation: the stable part first, then what this role is asked."""
+        """A conversation: the stable part first, then what came before, then what this role is asked."""
         effort = self.settings.effort(role)
+        opening = self.opening if self._knows_facts(role) else self._opening_without_facts
         return Request(
             role=role,
             key=key,
             model=model,
-            messages=(*self._opening_for(role), *self._records_for(role), Message("user", prompt)),
+            messages=(*opening, *self._records_for(role), *history, Message("user", prompt)),
             max_tokens=self.settings.max_tokens + reasoning_tokens_for(model, effort),
-            temperature=temperature,
+            temperature=self.settings.temperature(role),
             effort=effort,
             schema=schema,
             seed=seed_of(self.settings.seed, key),
@@ -75,9 +125,9 @@ class JobContext:
             request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
         )
 
-    def prompt(self, name: str, key: str, fenced: tuple[str, ...], /, **variables: Any) -> str:
+    def prompt(self, name: str, key: str, /, **variables: Any) -> str:
         """A rendered prompt, with a boundary around texts that none of them contains."""
-        mark = boundary(self.settings.seed, key, *fenced)
+        mark = boundary(self.settings.seed, key, repr(variables))
         return self.prompts.render(name, boundary=mark, **variables)
 
     @cached_property
@@ -89,9 +139,6 @@ class JobContext:
     def _opening_without_facts(self) -> tuple[Message, ...]:
         return self._open(None)
 
-    def _opening_for(self, role: Role) -> tuple[Message, ...]:
-        return self.opening if self._knows_facts(role) else self._opening_without_facts
-
     def _knows_facts(self, role: Role) -> bool:
         return role != "critic" or self.settings.critic_facts
 
@@ -100,7 +147,6 @@ class JobContext:
         text = self.prompt(
             "task",
             "task",
-            (task.brief, facts or ""),
             brief=task.brief,
             facts=facts,
             rules=task.contract.rules(),
@@ -131,7 +177,6 @@ class JobContext:
         text = self.prompt(
             "knowledge",
             "knowledge",
-            tuple(record.text for record in shown),
             known_facts=facts,
             house_style=style,
             reader_feedback=feedback,
@@ -152,9 +197,3 @@ def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:
 def repeat_request(request: Request, key: str, *, longer: bool) -> Request:
     """The same question once more; with twice the room where the answer was cut off."""
     return request.renamed(key, max_tokens=request.max_tokens * (2 if longer else 1))
-
-
-def with_history(request: Request, history: Sequence[Message]) -> Request:
-    """The same question after an earlier conversation."""
-    *opening, question = request.messages
-    return replace(request, messages=(*opening, *history, question))

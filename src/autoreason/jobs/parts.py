@@ -13,9 +13,7 @@ from msgspec.structs import replace as changed
 from autoreason.events import AnyEvent, PartEvent
 from autoreason.exchange import GuidanceQuery, Query, Reply, Request
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import Emit, JobContext
-from autoreason.jobs.randomness import draw
-from autoreason.jobs.tasks import cancel, use_in_order
+from autoreason.jobs.context import Emit, JobContext, cancel, draw, use_in_order
 from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.task import Task

@@ -19,9 +19,8 @@ from autoreason.events import (
 )
 from autoreason.exchange import Outcome, Reply, Role
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import JobContext, draw
 from autoreason.jobs.job import Plan
-from autoreason.jobs.randomness import draw
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which
 from autoreason.programs.events import ProgramExamined, examined_in
@@ -31,10 +30,10 @@ from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
 from autoreason.settings import MAX_PASSES
-from autoreason.tournament.authors import MissingText
 from autoreason.tournament.judges import PANEL_SETTINGS
 from autoreason.tournament.stop import Ending
 from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.writing import MissingText
 
 PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
 """What panels over programs look at."""
@@ -116,7 +115,7 @@ class ProgramStrategy(Strategy):
     async def author(self) -> Attempt | None:
         """One more independent attempt; None where the answer has no program."""
         stage = self._stage("attempt")
-        prompt = self.context.prompt("author", stage, ())
+        prompt = self.context.prompt("author", stage)
         return await self._attempt(stage, "author", self.settings.models.author, prompt)
 
     async def repair(self, attempt: Attempt) -> Attempt | None:
@@ -177,7 +176,6 @@ class ProgramStrategy(Strategy):
         return self.context.prompt(
             "reviser",
             key,
-            (attempt.program, results, findings, tried),
             program=attempt.program,
             results=results,
             findings=findings,
@@ -189,8 +187,7 @@ class ProgramStrategy(Strategy):
         pair = [one, other]
         draw(self.settings.seed, f"{key}/order").shuffle(pair)
         programs = [{"text": each.program, "results": self.results(each)} for each in pair]
-        shown = tuple(text for each in programs for text in each.values())
-        return self.context.prompt("synthesizer", key, shown, programs=programs)
+        return self.context.prompt("synthesizer", key, programs=programs)
 
     def results(self, attempt: Attempt) -> str:
         """The test results of an attempt, as a model reads them."""
@@ -249,10 +246,7 @@ class ProgramStrategy(Strategy):
 
     async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | MissingText:
         """A program from a complete reply, requested at most twice; empty where it has none."""
-        request = self.context.request(
-            *(role, try_key(key, 0), model, prompt),
-            temperature=self.settings.author_temperature,
-        )
+        request = self.context.request(role, try_key(key, 0), model, prompt)
         reply = await self.context.ask(request)
         program = self._read(reply)
         if not program and self.may_ask():

@@ -14,9 +14,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import JobFinished
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plan, build_job, read_options, run_job, user_code_errors
 from autoreason.jobs.parts import part_context, run_in_windows
-from autoreason.jobs.runner import build_job, run_job, user_code_errors
 from autoreason.keys import PartName
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, Examined

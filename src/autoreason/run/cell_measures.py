@@ -7,7 +7,7 @@ from typing import Any
 
 from autoreason.contract import count_words
 from autoreason.events import BallotCast
-from autoreason.jobs.attempts import last_panel
+from autoreason.jobs.job import last_panel
 from autoreason.run.result import Result, result_fields
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.audit.check_texts import share_kept

@@ -33,8 +33,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import OnSignal, Service
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job
-from autoreason.jobs.runner import build_job, run_job
+from autoreason.jobs.job import Job, build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
 from autoreason.journal.run_names import is_cell, owning_run

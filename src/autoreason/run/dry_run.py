@@ -27,8 +27,8 @@ from autoreason.run.knowledge_choice import disclose_task
 from autoreason.run.parameters import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
-from autoreason.tournament.code_judges import code_seats
 from autoreason.tournament.metric import Metric, MetricRole
+from autoreason.tournament.panel import code_seats
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
 
 _DESCRIBED = (

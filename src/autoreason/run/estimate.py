@@ -18,8 +18,15 @@ from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.exchange import Query, Request, Role
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plans
-from autoreason.jobs.runner import build_job, check_job, plan_calls, run_job, user_code_errors
+from autoreason.jobs.job import (
+    Job,
+    Plans,
+    build_job,
+    check_job,
+    plan_calls,
+    run_job,
+    user_code_errors,
+)
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool, require_batches
 from autoreason.models.prices import rates
@@ -32,7 +39,7 @@ from autoreason.run.kinds import job_class, written_by
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
-from autoreason.tournament.plan import without_drafts
+from autoreason.tournament.loop import without_drafts
 
 _TOKENS_PER_WORD = 1.4
 _BYTES_PER_TOKEN = 4

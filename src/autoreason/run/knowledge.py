@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.knowledge.folder import check_private, read_config, read_folder, spread_private
 from autoreason.knowledge.holdout import retrieval_answers
 from autoreason.knowledge.index import Index

@@ -13,8 +13,7 @@ from autoreason.errors import Interruption, ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job
-from autoreason.jobs.runner import build_job, run_job
+from autoreason.jobs.job import Job, build_job, run_job
 from autoreason.journal import RecordedAnswer, RecordedReply
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote

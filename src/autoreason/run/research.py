@@ -34,8 +34,7 @@ from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
 from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import read_options
-from autoreason.jobs.runner import build_job
+from autoreason.jobs.job import build_job, read_options
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import door, field_defaults
 from autoreason.run.parameters import (

@@ -142,7 +142,7 @@ class Result(Report):
             rows += statements.evidence(*found)
         rows += self.next_steps()
         if self.story.strategy == "best_of_n":
-            from autoreason.strategies.sampling import name_drafts
+            from autoreason.strategies.rivals import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]

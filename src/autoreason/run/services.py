@@ -19,7 +19,7 @@ from autoreason.programs.task import Assignments
 from autoreason.run.recall import Memory
 from autoreason.settings import Settings
 from autoreason.task import Work
-from autoreason.tournament.code_judges import Prediction, PredictionQuery
+from autoreason.tournament.panel import Prediction, PredictionQuery
 
 
 class _Client(Protocol):
@@ -69,8 +69,8 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 EvaluatorClient,
                 OpenEvaluation,
             )
+            from autoreason.tournament.challengers import ends_incumbent
             from autoreason.tournament.metric import LOOKS
-            from autoreason.tournament.metric_guard import ends_incumbent
 
             opening = OpenEvaluation(digest=work.evaluation, run=run)
             measuring = await EvaluatorClient.connect(opening)

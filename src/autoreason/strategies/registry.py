@@ -11,13 +11,13 @@ from autoreason.tournament.strategy import Strategy
 
 BUILT_IN = {
     "autoreason": "autoreason.tournament.loop:Tournament",
-    "single": "autoreason.strategies.sampling:Single",
-    "conservative": "autoreason.strategies.iteration:Conservative",
-    "improve": "autoreason.strategies.iteration:Improve",
-    "harsh": "autoreason.strategies.iteration:Harsh",
-    "critique_revise": "autoreason.strategies.iteration:CritiqueRevise",
-    "best_of_n": "autoreason.strategies.sampling:BestOfN",
-    "self_refine": "autoreason.strategies.self_refine:SelfRefine",
+    "single": "autoreason.strategies.rivals:Single",
+    "conservative": "autoreason.strategies.rivals:Conservative",
+    "improve": "autoreason.strategies.rivals:Improve",
+    "harsh": "autoreason.strategies.rivals:Harsh",
+    "critique_revise": "autoreason.strategies.rivals:CritiqueRevise",
+    "best_of_n": "autoreason.strategies.rivals:BestOfN",
+    "self_refine": "autoreason.strategies.rivals:SelfRefine",
 }
 """Built-in strategies by name, each imported when it is used."""
 _ALWAYS_USED = (

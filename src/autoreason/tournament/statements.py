@@ -244,7 +244,7 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     if seat is None or settings.strategy != "autoreason":
         return ""
     from autoreason.stats.results import Estimate
-    from autoreason.tournament.code_judges import code_seats
+    from autoreason.tournament.panel import code_seats
 
     seats = settings.judges + len(code_seats(task))
     fitted = f"one of {seats} seats is a predictor fitted on {seat.records:,} of your outcomes ({seat.predictor})"
@@ -366,7 +366,7 @@ def weights(decided: PlayoffDecided) -> str:
 
 def length(story: Story) -> str:
     """Whether judges like what is long, where what is delivered is longer; else empty."""
-    from autoreason.tournament.delivery import longer_preferred_in
+    from autoreason.tournament.evidence import longer_preferred_in
 
     more = count_words(story.text or "") - story.draft.words if story.draft else 0
     share = longer_preferred_in(story)

@@ -42,7 +42,7 @@ def test_a_brief_comes_from_a_file_or_a_pipe(quick_shell: Shell) -> None:
 
 def test_a_run_over_texts_loads_nothing_of_programs_research_or_studies(shell: Shell) -> None:
     loaded = shell("run", BRIEF, *FAST, "-q", PYTHONPROFILEIMPORTTIME="1").stderr
-    assert "autoreason.tournament.critics" in loaded
+    assert "autoreason.tournament.writing" in loaded
     assert re.findall(r"autoreason\.(?:programs|artifacts|studies)\.\w+", loaded) == []
 
 

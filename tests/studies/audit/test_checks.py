@@ -32,7 +32,7 @@ from autoreason.studies.audit import (
 )
 from autoreason.studies.audit.audit import CHECKS, Check, audit_runs, conclude
 from autoreason.studies.audit.audited_record import SLOTS, AuditedCalls, AuditedPrograms, AuditedRun
-from autoreason.tournament.orders import balanced_orders
+from autoreason.tournament.judges import balanced_orders
 
 INVALID = vote()
 B_FIRST = ("B", "AB", "A")

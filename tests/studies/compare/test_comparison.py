@@ -315,7 +315,7 @@ OWN = """
 
     async def run(self):
         await self.write_draft()
-        from autoreason.tournament.drafts import write_draft
+        from autoreason.tournament.challengers import write_draft
         number = 0
         while self.may_begin(number + 1):
             number += 1

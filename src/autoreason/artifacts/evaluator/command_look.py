@@ -40,7 +40,7 @@ from autoreason.artifacts.evaluator.look_values import (
 from autoreason.artifacts.evaluator.work_folder import WorkFolder
 from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
-from autoreason.jobs.tasks import cancel
+from autoreason.jobs.context import cancel
 from autoreason.paths import data_folder
 from autoreason.programs.sandbox.linux import real_python, receive, wait_readable
 

@@ -79,7 +79,7 @@ def new(
     """
     import secrets
 
-    from autoreason.parsing.leaks import find_leaks
+    from autoreason.parsing.documents import find_leaks
     from autoreason.studies.raters.build import build_packet
     from autoreason.studies.raters.rated_texts import from_files, from_pairing
 

@@ -51,7 +51,7 @@ def print_run(
     transcript = Transcript(stdout_console())
     is_sampled = story.strategy == "best_of_n"
     if is_sampled:
-        from autoreason.strategies.sampling import name_drafts
+        from autoreason.strategies.rivals import name_drafts
 
         transcript.rename = name_drafts
     if number is not None:

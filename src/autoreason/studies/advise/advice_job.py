@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from autoreason.events import JobFinished
 from autoreason.exchange import BudgetQuery
-from autoreason.jobs.job import Job, Plans, join_plans, read_options
+from autoreason.jobs.job import Job, Plans, join_plans, read_options, run_part
 from autoreason.jobs.parts import part_context
-from autoreason.jobs.runner import run_part
 from autoreason.keys import JUDGE_CHECK, PartName, sub_key
 from autoreason.settings import Settings
 from autoreason.story import Story

@@ -9,7 +9,7 @@ from math import comb
 
 from autoreason.events import JobFinished
 from autoreason.exchange import BudgetQuery
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.report.sentences import listed

@@ -26,7 +26,7 @@ from autoreason.studies.audit.findings import (
     share_level,
 )
 from autoreason.studies.audit.wording import is_exact, structured_ranking
-from autoreason.tournament.panel_size import quorum
+from autoreason.tournament.voting import quorum
 
 _topic = partial(Topic, "ballots")
 _INVALID = _topic(

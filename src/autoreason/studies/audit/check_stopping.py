@@ -35,8 +35,7 @@ from autoreason.studies.audit.findings import (
     part,
 )
 from autoreason.tournament.evidence import SurvivalChances, survival_chances
-from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.voting import BUILT_IN
+from autoreason.tournament.voting import BUILT_IN, PanelSize
 
 _topic = partial(Topic, "stopping")
 _SURVIVAL = _topic(

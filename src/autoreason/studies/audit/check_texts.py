@@ -9,8 +9,7 @@ from itertools import combinations, pairwise
 from statistics import fmean
 
 from autoreason.contract import count_words
-from autoreason.parsing.documents import same_text
-from autoreason.parsing.leaks import find_leaks
+from autoreason.parsing.documents import find_leaks, same_text
 from autoreason.report.numbers import percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import share

@@ -31,8 +31,7 @@ from autoreason.studies.audit.audited_record import (
 )
 from autoreason.task import Task
 from autoreason.tournament.evidence import survival_chances
-from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
-from autoreason.tournament.panel_size import pass_size, quorum
+from autoreason.tournament.voting import MAX_REQUESTS_PER_SEAT, pass_size, quorum
 
 _FIRST_STAGES = ("draft", "attempt/")
 """Stages that write a program without knowing another."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from autoreason.contract import Contract, count_words
-from autoreason.parsing.normalization import read_json_ballot
+from autoreason.parsing.rankings import read_json_ballot
 
 # Only where a line begins with it: within a sentence it may be about a part, such as an abstract.
 _LIMIT = re.compile(

@@ -14,11 +14,20 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import Delivered, JobFinished
 from autoreason.jobs.allowance import Allowance, Unit
-from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.context import Emit, JobContext
-from autoreason.jobs.job import Job, Plan, Plans, join_plans, read_options, repeat_plans
+from autoreason.jobs.job import (
+    Job,
+    Plan,
+    Plans,
+    join_plans,
+    panel_attempts,
+    plan_calls,
+    read_options,
+    repeat_plans,
+    run_part,
+    user_code_errors,
+)
 from autoreason.jobs.parts import part_context, side_by_side
-from autoreason.jobs.runner import plan_calls, run_part, user_code_errors
 from autoreason.keys import PANEL, PartName
 from autoreason.models.prices import rates
 from autoreason.plugins import short
@@ -27,11 +36,11 @@ from autoreason.settings import MAX_JUDGES, MAX_PASSES, PANEL_JUDGES, Settings
 from autoreason.stats.shares import enough_repeats
 from autoreason.story import RecordedPanel, Story
 from autoreason.strategies.registry import find_strategy
-from autoreason.strategies.sampling import Single
+from autoreason.strategies.rivals import Single
 from autoreason.studies.panels.entries import distinct, same_texts
 from autoreason.studies.panels.ranked import STAGE, RankedPanel
 from autoreason.task import Task
-from autoreason.tournament.plan import MAX_CALLS_PER_TEXT, without_drafts
+from autoreason.tournament.loop import MAX_CALLS_PER_TEXT, without_drafts
 
 MAX_REPEATS = 100
 MAX_ALLOWANCE = 1_000_000_000

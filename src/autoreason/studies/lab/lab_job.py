@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import JobFinished
+from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, read_options
 from autoreason.jobs.parts import run_in_windows
-from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.settings import Settings

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autoreason.events import Event, Status
 from autoreason.exchange import Query, Spent
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.programs.task import assignments_of
 from autoreason.settings import Models, Settings
 from autoreason.studies.panels.entries import cut_options, cut_to_equal_length, distinct

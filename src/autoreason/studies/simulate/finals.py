@@ -14,7 +14,7 @@ from autoreason.studies.simulate.panels import SCHEDULES, borda_points, position
 from autoreason.studies.simulate.random_draws import CONFIRMATION, PLAYOFF, Numbers, RandomDraws
 from autoreason.studies.simulate.texts import Counts, Texts, pick_texts
 from autoreason.studies.simulate.world import World
-from autoreason.tournament.playoff import choose_finalists
+from autoreason.tournament.panel import choose_finalists
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from autoreason.settings import Settings
 from autoreason.studies.simulate.random_draws import Numbers, RandomDraws
 from autoreason.studies.simulate.texts import Counts
 from autoreason.studies.simulate.world import Judges, World
-from autoreason.tournament.orders import balanced_orders, random_orders
+from autoreason.tournament.judges import balanced_orders, random_orders
 from autoreason.tournament.voting import next_wave
 
 SLOTS = ("A", "B", "AB")

@@ -1,20 +1,28 @@
-"""From a request to a usable text: complete, free of leaks, within the contract."""
+"""What authors and critics are asked for: a complete text within its contract, and what is wrong with it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from textwrap import shorten
 from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
-from autoreason.exchange import Outcome, Request
+from autoreason.events import CritiqueProblem, CritiqueWritten
+from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
-from autoreason.keys import sub_key, try_key
-from autoreason.parsing.additions import find_additions
-from autoreason.parsing.documents import Document, read_document
-from autoreason.parsing.echoes import find_echo, find_sentences
-from autoreason.parsing.leaks import find_leaks, without_opener
+from autoreason.keys import pass_key, sub_key, try_key
+from autoreason.parsing.critiques import SCHEMA, describe, read_critique, split_cited
+from autoreason.parsing.documents import (
+    Document,
+    find_additions,
+    find_echo,
+    find_leaks,
+    find_sentences,
+    read_document,
+    without_opener,
+)
 
 ENDLESS = "it repeats itself without end"
 _QUOTED = 80
@@ -42,12 +50,21 @@ class MissingText(NamedTuple):
 
 
 async def write(
-    context: JobContext, request: Request, key: str, *, sources: Sequence[str] = ()
+    context: JobContext,
+    role: Role,
+    key: str,
+    prompt: str,
+    *,
+    model: str = "",
+    history: Sequence[Message] = (),
+    sources: Sequence[str] = (),
 ) -> WrittenText | MissingText:
-    """Ask for a text; send it back once for a leak and once for a breach of contract.
+    """Ask the author, or this model, for a text; send it back once for a leak and once for a breach of contract.
 
     It may say nothing that the `sources` do not say, where there are any: that is a breach, too.
     """
+    model = model or context.settings.models.author
+    request = context.request(role, try_key(key, 0), model, prompt, history=history)
     draft = await _request_whole(context, request, key)
     if isinstance(draft, MissingText):
         return draft
@@ -170,3 +187,120 @@ def _leaks(context: JobContext, text: str) -> tuple[str, ...]:
 def _sources(context: JobContext) -> tuple[str, ...]:
     task = context.task
     return task.brief, task.facts or "", task.draft or ""
+
+
+async def revise(
+    context: JobContext,
+    key: str,
+    text: str,
+    problems: str,
+    *,
+    model: str = "",
+    blind: bool = False,
+) -> WrittenText | MissingText:
+    """A better text for the task, by an author who sees the old one and its problems; `blind`, only its problems."""
+    shown = {} if blind else {"text": text}
+    prompt = context.prompt(
+        "blind_reviser" if blind else "reviser",
+        key,
+        critique=problems,
+        **shown,
+    )
+    return await write(context, "reviser", key, prompt, model=model)
+
+
+def reviser_key(number: int, slot: str = "B") -> str:
+    """The key of a pass's revision: `pass/3/reviser`, for B2 `pass/3/reviser/2`."""
+    return pass_key(number, "reviser", *slot[1:])
+
+
+CRITICS = 2
+CRITIC_SETTINGS = ("critic_model", "critic_temperature", "critic_effort", "quoted_critique")
+"""What every critic's request depends on."""
+
+
+class CritiqueResult(NamedTuple):
+    """What the critics of a pass found."""
+
+    outcome: Literal["problems", "none", "unreadable"]
+    problems: str = ""
+    """As the reviser reads them."""
+
+
+async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
+    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
+    problems = tuple(
+        CritiqueProblem(severity="critical", kind="general", problem=fix)
+        for fix in fixes(context, text)
+    )
+    breaches = describe(problems)
+    if problems:
+        context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
+    if breaches and not guidance:
+        return CritiqueResult("problems", breaches)
+    critiques = []
+    for critic in range(CRITICS):
+        quoted = context.settings.quoted_critique
+        prompt = context.prompt(
+            "critic",
+            critic_key(number, critic),
+            text=text,
+            guidance=guidance,
+            quoted=quoted,
+        )
+        critique = await ask_critic(
+            context, number, critic, text, prompt, quoted=quoted, program=False
+        )
+        context.emit(critique)
+        critiques.append(critique)
+        if critique.prose or critique.problems:
+            described = critique.prose or describe(critique.problems)
+            return CritiqueResult("problems", f"{breaches}\n{described}".strip())
+    if breaches:
+        return CritiqueResult("problems", breaches)
+    return CritiqueResult(
+        "none" if all(critique.readable for critique in critiques) else "unreadable"
+    )
+
+
+def critic_key(number: int, critic: int) -> str:
+    """The key of what a critic of a pass is asked."""
+    return pass_key(number, "critic", critic)
+
+
+async def ask_critic(
+    context: JobContext,
+    number: int,
+    critic: int,
+    text: str,
+    prompt: str,
+    *,
+    quoted: bool = True,
+    program: bool | None = None,
+    may_repeat: Callable[[], bool] = lambda: True,
+) -> CritiqueWritten:
+    """What one critic finds in a text or a program; asked again where it cannot be read and that is allowed."""
+    key, schema = critic_key(number, critic), SCHEMA if quoted else None
+    model = context.settings.models.critic
+    request = context.request("critic", try_key(key, 0), model, prompt, schema=schema)
+
+    def read(reply: Reply) -> CritiqueWritten:
+        written = partial(CritiqueWritten, number=number, critic=critic)
+        if reply.outcome is Outcome.OK and not quoted:
+            return written(prose=reply.text.strip())
+        is_whole = reply.outcome is Outcome.OK
+        parsed = read_critique(reply.text, text, program=program) if is_whole else None
+        if parsed is None:
+            return written(readable=False)
+        problems, miscited = parsed.problems, 0
+        if knowledge := context.task.knowledge:
+            records = (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all)
+            problems, miscited = split_cited(problems, records)
+        return written(problems=problems, dropped=parsed.dropped, miscited=miscited)
+
+    reply = await context.ask(request)
+    critique = read(reply)
+    if not critique.readable and may_repeat():
+        again = context.second_request(request, try_key(key, 1), reply, "critique_again")
+        critique = read(await context.ask(again))
+    return critique
