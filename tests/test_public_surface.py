@@ -24,7 +24,7 @@ WITH_EXAMPLES = sorted(name for name in FUNCTIONS if not name.endswith("_async")
 CALLED = {
     *("advise", "advise_from", "prepare_advise"),
     *("certify", "compare", "compare_rules", "estimate", "export", "fork", "judge", "read_task"),
-    *("lab", "plan_lab", "refine", "rejudge", "replay", "reproduce", "research", "resume", "solve"),
+    *("lab", "plan_lab", "refine", "rejudge", "replay", "research", "resume", "solve"),
     *("prepare_certify", "prepare_compare", "prepare_fork", "prepare_judge", "prepare_refine"),
     *("prepare_rejudge", "prepare_research", "prepare_compare_rules"),
     *("add_outcome", "check_knowledge", "evaluate_predictor", "search_knowledge"),
@@ -39,7 +39,6 @@ WITHOUT_WAITING = {
     "plan_ab",
     "read_task",
     "report_ab",
-    "reproduce",
     "search_knowledge",
     *(name for name in CALLED if name[:8] == "prepare_"),
 }

@@ -242,10 +242,6 @@ from autoreason.studies.panels.panel_report import EntryStanding as EntryStandin
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport
 from autoreason.studies.panels.rejudge import Decision as Decision
 from autoreason.studies.panels.rejudge import RejudgeReport as RejudgeReport
-from autoreason.studies.reproduce.figures import PaperFigure as PaperFigure
-from autoreason.studies.reproduce.reproduction import ReproducedLine as ReproducedLine
-from autoreason.studies.reproduce.reproduction import Reproduction as Reproduction
-from autoreason.studies.reproduce.reproduction import reproduce as reproduce
 from autoreason.task import Entry as Entry
 from autoreason.task import Task as Task
 from autoreason.task import Work as Work

@@ -31,7 +31,7 @@ RETIRED = {
 
 _ADDRESS = re.compile(rf"(?<![\w/.])(?:{'|'.join(PROVIDERS)})/[a-z0-9][\w.:-]*")
 _NAME = re.compile(r"(?<![\w/.-])(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w.-]*")
-_RECORDED = "simulate --fit"
+_RECORDED = "paper.fit"
 """Names of judges in a record, whom nobody asks any more."""
 
 

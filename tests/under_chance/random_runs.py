@@ -13,7 +13,7 @@ from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
 from autoreason.studies.audit.audited_record import AuditedRun
 from autoreason.studies.audit.own_runs import audit_story
-from autoreason.studies.simulate.cast import PROMPTS
+from autoreason.studies.simulate.play import PROMPTS
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament
 

@@ -7,13 +7,14 @@ from tests.studies.simulate.scenes import world
 
 from autoreason.errors import InvalidInput
 from autoreason.settings import Settings
-from autoreason.studies.simulate.protocols import (
+from autoreason.studies.simulate.study import (
     NO_DIFFERENCE,
     SETTINGS,
+    Plan,
     named_protocol,
     read_changes,
+    run_study,
 )
-from autoreason.studies.simulate.study import Plan, run_study
 
 SWITCHES = [
     "critic_facts=False",

@@ -1,4 +1,4 @@
-"""`autoreason lab`: experiments as files, and those of the paper."""
+"""`autoreason lab`: experiments as files."""
 
 from __future__ import annotations
 
@@ -68,12 +68,11 @@ def lab() -> None:
     once. `autoreason resume` goes on with a suite that paused, `watch` and `stop` work as for any run.
 
     \b
-      autoreason lab plan suites/single_pass.yaml -m local/smollm2
+      autoreason lab plan suite.yaml -m local/smollm2
       autoreason lab run suite.yaml -m {cheap} --cost-limit 5
       autoreason lab status
       autoreason lab report --to report/
       autoreason lab add amber-fox
-      autoreason lab reproduce recorded/
     """
 
 
@@ -224,27 +223,6 @@ def add(run: str | None, **values: Any) -> int:
                 show_report(result, as_json=values["as_json"], html=values["html"])
             return 0
     return start_run(prepared.run_async, prepared, values, live=live)
-
-
-@lab.command(cls=Paged, short_help="The paper's tables beside what its data give.")
-@click.argument("folder", metavar="DIR", type=options.FILE)
-@options.report_options
-def reproduce(folder: Path, as_json: bool, html: Path | None) -> None:
-    """Rebuild the tables of the paper from its recorded results, beside what it says.
-
-    DIR has ballots.jsonl (passes), panels.jsonl (panels over finished texts) or code_results.jsonl
-    (programs), in it or below it; no model is asked. Every claim stands beside what the data give, on how
-    many passes, panels, runs or problems that rests, and a verdict: agrees, consistent (only a part is
-    here), differs, or no data. What cannot be read is left out and named.
-
-    \b
-      autoreason lab reproduce recorded/
-      autoreason lab reproduce recorded/ --json
-    """
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.reproduce.reproduction import reproduce as rebuild
-
-    show_report(rebuild(folder), as_json=as_json, html=html)
 
 
 def _options(values: dict[str, Any]) -> dict[str, Any]:
