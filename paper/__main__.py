@@ -61,7 +61,10 @@ def run_suites(
     """Run them, those with fewer calls first; 0 where all are done."""
     plans = {suite: plan_lab(suite, **_models(suite, models), **options) for suite in suites}
     results = {suite: recorded(out / f"{suite.stem}.db") for suite in suites}
-    for suite, plan in sorted(plans.items(), key=lambda each: each[1].calls or (0,)):
+    for suite in sorted(
+        suites, key=lambda suite: ((calls := plans[suite].calls) and calls.likely) or 0
+    ):
+        plan = plans[suite]
         result, journal = results[suite], out / f"{suite.stem}.db"
         if result and result.finished:
             continue

@@ -22,7 +22,7 @@ from autoreason.run.refine import prepare_refine, refine
 from autoreason.run.replay import replay
 from autoreason.run.resume import resume
 from autoreason.settings import Budget
-from autoreason.studies.audit.own_runs import read_run
+from autoreason.studies.audit.audited_run import read_run
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.code_judges import Prediction, PredictionQuery, rank

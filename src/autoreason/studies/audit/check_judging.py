@@ -1,26 +1,22 @@
-"""Checks the judges: does position decide, do they share an order, do they agree, do they like length?"""
+"""Checks the judging: which ballots are lost, what was decided without them, and whether judges can be relied on."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
 from math import factorial, fsum
 from statistics import fmean
 
+from autoreason.parsing.ballots import read_ranking
+from autoreason.parsing.normalization import read_json_ballot
 from autoreason.report.numbers import p_statement, percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm, share
 from autoreason.stats.sums import Part, coin, flips, more_than_chance, resampled_mean, unlike_chance
-from autoreason.studies.audit.audited_record import (
-    AuditedPanel,
-    AuditedPass,
-    AuditedRun,
-    Runs,
-    panels_of,
-    votes_of,
-)
+from autoreason.studies.audit.audited_run import AuditedPass, AuditedRun, Panel, Runs, panels_of
 from autoreason.studies.audit.chance import (
     Agreement,
     SeenVote,
@@ -31,6 +27,7 @@ from autoreason.studies.audit.chance import (
 )
 from autoreason.studies.audit.findings import (
     LEVEL,
+    AuditFinding,
     AuditResult,
     Conclusion,
     Level,
@@ -39,30 +36,58 @@ from autoreason.studies.audit.findings import (
     listed,
     many,
     part,
+    share_level,
 )
+from autoreason.tournament.panel_size import quorum
 
-_topic = partial(Topic, "judges")
-_POSITION = _topic(
+_ballots = partial(Topic, "ballots")
+_INVALID = _ballots(
+    "invalid ballots",
+    "under 2 % are invalid where judges are asked again",
+    "ask for structured ballots, ask once more, then replace the judge; leave out a model with many",
+)
+_EMPTY = _ballots(
+    "empty panels",
+    "a panel without a ballot decides nothing",
+    "run these passes again: no one voted, so A did not win them",
+)
+_QUORUM = _ballots(
+    "quorum",
+    "a panel decides with a majority of its ballots, two at least",
+    "set a quorum: the vote of one judge of three is not the panel's",
+)
+_FORM = _ballots(
+    "ballot form",
+    "nearly all answers give the ranking in exactly the form asked for",
+    "read rankings tolerantly and strictly as permutations, or ask for structured ballots",
+)
+_TIES = _ballots(
+    "ties",
+    "few decisions are ties; six judges tie less often than three",
+    "add judges while the vote is close, so that the tie rule does not decide",
+)
+_judges = partial(Topic, "judges")
+_POSITION = _judges(
     "position",
     "each position gets an equal share of first places",
     "balance the orders over the panel, so that the effect cancels out; distrust panels with one order",
 )
-_SHARED = _topic(
+_SHARED = _judges(
     "shared order",
     "every judge sees an order of its own",
     "draw an order for each judge: a shared one makes a shared bias look like agreement",
 )
-_AGREEMENT = _topic(
+_AGREEMENT = _judges(
     "agreement",
     "a mean tau of 0.2 to 0.7, and more than chance explains; judges who rank at random come to 0",
     "take better judges or more of them; where they cannot agree, no vote means much",
 )
-_CONCORDANCE = _topic(
+_CONCORDANCE = _judges(
     "concordance",
     "well over what judges who rank at random come to: 1 divided by their number",
     "take better judges or more of them",
 )
-_LENGTH = _topic(
+_LENGTH = _judges(
     "length preferred",
     "the longer of two texts is preferred about half of the time",
     "tell judges that longer is not better, set a word limit, compare at equal length",
@@ -76,6 +101,137 @@ _USEFUL_TAU = 0.1
 """Two judges prefer the same of two texts 55 % of the time; less than that decides next to nothing."""
 _USEFUL_W = 0.15
 """The same, as a share of the way from chance to full agreement in W."""
+
+
+def invalid_ballots(runs: Runs) -> AuditFinding:
+    """How many judges were asked and gave no valid ballot."""
+    seats, invalid = Counter[str](), Counter[str]()
+    for panel in panels_of(runs):
+        seats[panel.judge] += panel.seats
+        invalid[panel.judge] += panel.seats - panel.valid
+    total, invalid_total = seats.total(), invalid.total()
+    if not total:
+        return _INVALID.unknown("the record does not say how many judges were asked")
+    level = invalid_level(invalid_total, total)
+    sentence = f"the record counts {part(invalid_total, total, 'ballot')} as invalid"
+    bad = [judge for judge in seats if invalid[judge] > 0.25 * seats[judge] and seats[judge] > 5]
+    if bad:
+        level = "alarm"
+        sentence += ": " + listed(f"{invalid[judge]} of {seats[judge]} by {judge}" for judge in bad)
+    return _INVALID.finding(level, sentence, share(invalid_total, total))
+
+
+def invalid_level(invalid: int, cast: int) -> Level:
+    """How bad it is that so many ballots have no vote."""
+    return share_level(share(invalid, cast), 0.02, 0.1)
+
+
+def empty_panels(runs: Runs) -> AuditFinding:
+    """Panels without any valid ballot, and how they were counted."""
+    panels = list(panels_of(runs))
+    if not panels:
+        return _EMPTY.unknown("the record does not say how many ballots were valid")
+    empty = [panel for panel in panels if not panel.valid]
+    number = share(len(empty), len(panels))
+    if not empty:
+        return _EMPTY.finding("fine", f"none of {many(len(panels), 'panel')} is empty", number)
+    won = sum(audited.empty and audited.winner == "A" for run in runs for audited in run.passes)
+    sentence = f"{part(len(empty), len(panels), 'panel')} had no valid ballot"
+    if not won:
+        return _EMPTY.finding("look", f"{sentence}; none was taken for a decision", number)
+    return _EMPTY.finding("alarm", f"{sentence}, and {won} of them counted as a win for A", number)
+
+
+def below_quorum(runs: Runs) -> AuditFinding:
+    """Panels that decided although most of their ballots were invalid, or that never had two judges."""
+    decided = [panel for panel in panels_of(runs) if panel.winner and panel.valid]
+    if not decided:
+        return _QUORUM.unknown(
+            "no panel that decided is recorded with its judges and their valid ballots"
+        )
+    alone = sum(panel.seats == 1 for panel in decided)
+    short = sum(panel.seats > 1 and panel.valid < quorum(panel.seats) for panel in decided)
+    number = share(short, len(decided))
+    if not short and not alone:
+        return _QUORUM.finding(
+            "fine", f"every one of {many(len(decided), 'panel')} had its quorum", number
+        )
+    notes = []
+    if short:
+        notes.append(f"{part(short, len(decided), 'panel')} decided below a quorum")
+    if alone:
+        notes.append(f"{many(alone, 'panel')} had a single judge")
+    return _QUORUM.finding(
+        "alarm" if short > 0.05 * len(decided) else "look", "; ".join(notes), number
+    )
+
+
+def ballot_form(runs: Runs) -> AuditFinding:
+    """Whether answers give their ranking in the form asked for, and what a tolerant reader gets from the rest."""
+    answers = [
+        (ballot, text)
+        for run in runs
+        for panel in run.panels
+        for ballot in panel.ballots
+        if (text := run.answer(ballot)) is not None
+    ]
+    if not answers:
+        return _FORM.unknown("no judge's answers were kept")
+    exact = unread = other = recovered = 0
+    for ballot, text in answers:
+        structured = _structured_ranking(text, ballot.labels)
+        exact += bool(structured) or _has_line(text, sorted(ballot.labels))
+        # Reading tolerantly takes far longer, and a structured ballot leaves nothing to tolerate.
+        labels = structured or read_ranking(text, ballot.labels)
+        names = dict(zip(ballot.labels, ballot.order, strict=True))
+        ranking = tuple(names[label] for label in labels) if labels else None
+        recorded = ballot.first_ranking
+        unread += ranking is None
+        other += bool(ranking and recorded and ranking != recorded)
+        recovered += bool(ranking and not recorded)
+    total = len(answers)
+    sentence = f"{part(exact, total, 'answer')} gave the ranking in exactly the form asked for"
+    if exact < total:
+        sentence += f"; our tolerant reader reads {total - unread:,} of the {total:,}"
+    if recovered:
+        sentence += f", {recovered} of which the record counts as invalid"
+    if other:
+        sentence += (
+            f"; {many(other, 'recorded ballot')} say{'s' if other == 1 else ''} something else"
+        )
+    level: Level = "fine" if exact >= 0.9 * total else "look"
+    if other or unread > 0.1 * total:
+        level = "alarm"
+    return _FORM.finding(level, sentence, share(exact, total))
+
+
+def _structured_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
+    """The ranking of a structured ballot; None where it is none, or not over these labels."""
+    ballot = read_json_ballot(text)
+    return tuple(ballot.ranking) if ballot and sorted(ballot.ranking) == sorted(labels) else None
+
+
+def _has_line(text: str, wanted: list[str]) -> bool:
+    """Whether one plain line gives the ranking."""
+    return any(
+        sorted(re.split(r"(?:, | > )", line)) == wanted
+        for line in re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
+    )
+
+
+def ties(runs: Runs) -> AuditFinding:
+    """Decisions by the tie rule."""
+    decided = [p for p in panels_of(runs) if p.winner and p.valid and p.tied is not None]
+    if not decided:
+        return _TIES.unknown("no decision was kept with its scores")
+    tied = [panel for panel in decided if panel.tied]
+    sentence = f"{part(len(tied), len(decided), 'decision')} rested on a tie at the top"
+    by_a = sum(panel.winner == "A" for panel in tied)
+    if by_a:
+        survivals = sum(panel.winner == "A" for panel in decided)
+        sentence += f"; {percent(by_a / survivals)} of those that A won are such ties"
+    number = share(len(tied), len(decided))
+    return _TIES.finding(share_level(number, 0.1, 0.25), sentence, number)
 
 
 def position(runs: Runs) -> AuditResult:
@@ -115,21 +271,18 @@ def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
     for run in runs:
         for panel in run.panels:
             votes: defaultdict[str, list[SeenVote]] = defaultdict(list)
-            for vote in panel.votes or ():
-                if vote.ranking and vote.order and len(vote.order) == 3:
-                    kind = "" if len(vote.ranking) > 1 else " (asked for a winner only)"
-                    votes[vote.judge + kind].append((vote.order, vote.ranking[0]))
+            for ballot in panel.ballots:
+                if (ranking := ballot.first_ranking) and len(ranking) == 3:
+                    votes[ballot.model].append((ballot.order, ranking[0]))
             if votes:
                 groups[run.group].append(votes)
     by_judge: defaultdict[str, list[list[SeenVote]]] = defaultdict(list)
     for panels in groups.values():
-        orders = [
-            order for votes in panels for judge_votes in votes.values() for order, _ in judge_votes
-        ]
+        orders = [order for votes in panels for seen in votes.values() for order, _ in seen]
         if len(set(orders)) > 1 or len(orders) < _SAME_ORDER:
             for votes in panels:
-                for who, judge_votes in votes.items():
-                    by_judge[who].append(judge_votes)
+                for who, seen in votes.items():
+                    by_judge[who].append(seen)
     return by_judge
 
 
@@ -140,13 +293,10 @@ def _no_position(runs: Runs, by_judge: dict[str, list[list[SeenVote]]]) -> str:
             f"needs {_ENOUGH} valid votes over three texts by one judge model, there "
             f"{'is one' if largest == 1 else f'are {largest} at most'}"
         )
-    votes = [vote for vote in votes_of(runs) if vote.ranking]
-    if not votes:
+    valid = [panel for panel in panels_of(runs) if panel.valid]
+    if not valid:
         return "no valid ballot was kept"
-    orders = [vote.order for vote in votes if vote.order]
-    if not orders:
-        return "no ballot was kept with the order its judge saw"
-    if not any(len(order) == 3 for order in orders):
+    if not any(len(panel.candidates) == 3 for panel in valid):
         return "no panel voted on three texts"
     return "every judge saw the texts in the same order"
 
@@ -172,7 +322,9 @@ def one_order(runs: Runs) -> AuditResult:
     shared = [panel for panel in panels if panel.shared_order]
     number = share(len(shared), len(panels))
     sentence = f"{part(len(shared), len(panels), 'panel')} showed all judges one order"
-    p_shared = more_than_chance([coin(_chance_to_share(panel)) for panel in panels], len(shared))
+    # How likely judges are to see one order by chance, each drawing its own.
+    chances = [factorial(len(panel.candidates)) ** (1.0 - panel.seats) for panel in panels]
+    p_shared = more_than_chance(list(map(coin, chances)), len(shared))
 
     def conclude(p: float) -> Conclusion:
         if p > LEVEL:
@@ -183,13 +335,7 @@ def one_order(runs: Runs) -> AuditResult:
     return _SHARED.pending(p_shared, number, conclude)
 
 
-def _chance_to_share(panel: AuditedPanel) -> float:
-    """How likely judges are to see one order by chance, each drawing its own."""
-    judges = sum(vote.order is not None for vote in panel.votes or ()) or panel.seats or 2
-    return float(factorial(len(panel.candidates)) ** (1 - max(2, judges)))
-
-
-def _effect_of_one_order(panels: Sequence[AuditedPanel]) -> str:
+def _effect_of_one_order(panels: Sequence[Panel]) -> str:
     """How often judges were of one mind under one order, and under orders of their own."""
     by_judge: defaultdict[str, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
     for panel in panels:
@@ -264,14 +410,14 @@ def concordance(runs: Runs) -> AuditResult:
     return _against_chance(_CONCORDANCE, p, sentence, number, enough=enough, hardly=hardly)
 
 
-def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[AuditedPanel, Agreement]]:
+def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[Panel, Agreement]]:
     for panel in run.panels:
         if len(panel.candidates) >= texts and (agreed := agreement(panel.sample)):
             yield panel, agreed
 
 
 def _no_agreement(runs: Runs, over: str = "two texts or more") -> str:
-    if not any(votes_of(runs)):
+    if not any(panels_of(runs)):
         return "no ballots were kept"
     return (
         f"no panel over {over} was kept with two full ballots of judges who are asked "
@@ -330,29 +476,18 @@ def longer_preferred(runs: Runs) -> AuditResult:
 
 def _longer(audited: AuditedPass) -> Iterator[bool]:
     """For any two texts of a panel with different lengths and scores, whether the longer has more."""
-    scores = (audited.panel.fair_scores if audited.panel else None) or {}
+    scores, words = audited.panel.fair_scores if audited.panel else {}, audited.words
     for one, other in combinations(scores, 2):
-        words = audited.words.get(one), audited.words.get(other)
-        if None not in words and words[0] != words[1] and scores[one] != scores[other]:
-            yield ((words[0] or 0) > (words[1] or 0)) == (scores[one] > scores[other])
+        if words[one] != words[other] and scores[one] != scores[other]:
+            yield (words[one] > words[other]) == (scores[one] > scores[other])
 
 
 def _no_length(runs: Runs) -> str:
-    scored_passes = [
-        each for run in runs for each in run.passes if each.panel and each.panel.fair_scores
-    ]
-    if not scored_passes:
+    scored = [each for run in runs for each in run.passes if each.panel and each.panel.fair_scores]
+    if not scored:
         return "no pass was kept with its scores"
-    words = [
-        [
-            w
-            for slot, w in each.words.items()
-            if slot in (each.panel.candidates if each.panel else ())
-        ]
-        for each in scored_passes
-    ]
-    if not any(len(each) > 1 for each in words):
-        return "no pass was kept with the lengths of its texts"
-    if not any(len(set(each)) > 1 for each in words):
+    if all(
+        len({each.words[s] for s in each.panel.candidates}) < 2 for each in scored if each.panel
+    ):
         return "texts that were compared have the same length"
     return "texts of different lengths have the same scores"
