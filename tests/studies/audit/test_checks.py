@@ -176,26 +176,11 @@ def test_judges_who_like_the_first_position_are_an_alarm_and_fair_ones_are_not()
     assert fair.level == "fine"
 
 
-def test_position_says_nothing_where_the_order_never_varied() -> None:
-    fixed = run(*[judged(vote("A", "B", "AB"))] * 20)
-    assert finding_of(check_judging.position, [fixed]).level == "unknown"
-
-
-def test_a_shared_order_is_an_alarm_and_its_effect_is_compared_within_judges() -> None:
-    same = [vote(*B_FIRST, order=ORDERS[0]) for _ in range(3)]
-    shared = [judged(*same)] * 12
-    split = [
-        vote(slot, *(s for s in SLOTS if s != slot), order=ORDERS[i])
-        for i, slot in enumerate(SLOTS)
-    ]
-    own = [judged(*split)] * 12
-    finding = finding_of(check_judging.one_order, [run(*shared, *own)])
+def test_a_shared_order_is_an_alarm() -> None:
+    shared = [judged(*(vote(*B_FIRST, order=ORDERS[0]) for _ in range(3)))] * 12
+    finding = finding_of(check_judging.one_order, [run(*shared, *[won_by("A")] * 12)])
     assert finding.level == "alarm"
-    assert "in 100 % of them all judges put the same text first, against 0 %" in finding.statement
-    alone = finding_of(check_judging.one_order, [run(*shared)])
-    assert alone.level == "alarm"
-    assert "to compare with" in alone.statement
-    assert finding_of(check_judging.one_order, [run(*own)]).level == "fine"
+    assert finding_of(check_judging.one_order, [run(won_by("A"))]).level == "fine"
 
 
 def test_judges_with_nothing_in_common_are_an_alarm() -> None:
@@ -357,11 +342,10 @@ def test_pauses_gaps_and_missing_calls_are_named() -> None:
 # Texts.
 
 
-def test_cut_off_texts_on_a_ballot_are_seen_and_whole_panels_of_them() -> None:
+def test_cut_off_texts_on_a_ballot_are_seen() -> None:
     cut = {slot: text + "\n\nAnd then we will go on to the" for slot, text in TEXTS.items()}
     finding = finding_of(check_writing.cut_texts, [run(won_by("A", texts=cut))])
     assert finding.level == "alarm"
-    assert "in 1 panel every text is cut off" in finding.statement
     assert finding_of(check_writing.cut_texts, [run(won_by("A", texts=TEXTS))]).level == "fine"
 
 
@@ -480,21 +464,15 @@ def test_nothing_cannot_be_audited() -> None:
 @pytest.mark.parametrize(
     ("check", "record", "why"),
     [
-        (check_judging.position, run(won_by("A")), "needs 12 valid votes over three texts by one"),
-        (check_judging.position, run(judged(INVALID)), "no valid ballot was kept"),
-        (
-            check_judging.position,
-            run(*[judged(vote("A", "B", "AB"))] * 20),
-            "every judge saw the texts in the same order",
-        ),
+        (check_judging.position, run(won_by("A")), "by one judge model; there are 3 at most"),
+        (check_judging.position, run(*[judged(vote("A", "B", "AB"))] * 20), "in orders that vary"),
         (
             check_judging.longer_preferred,
             run(won_by("A", words={"A": 5, "B": 5, "AB": 5})),
-            "texts that were compared have the same length",
+            "no two texts of different lengths",
         ),
-        (check_judging.longer_preferred, run(judged(INVALID)), "kept with its scores"),
-        (check_judging.judges_agree, run(judged(vote("A", "B", "AB"))), "two full ballots"),
-        (check_judging.judges_agree, run(), "no ballots were kept"),
+        (check_judging.judges_agree, run(judged(vote("A", "B", "AB"))), "has two ballots"),
+        (check_judging.invalid_ballots, run(), "there was no panel"),
     ],
 )
 def test_what_cannot_be_said_has_its_true_reason(

@@ -100,12 +100,6 @@ class Panel:
         sample = self.sample
         return count_votes(self.rule, sample, self.candidates).scores if sample else {}
 
-    @property
-    def unanimous(self) -> bool | None:
-        """Whether every valid ballot puts the same text first; None with fewer than two."""
-        firsts = [ranking[0] for ballot in self.ballots if (ranking := ballot.first_ranking)]
-        return len(set(firsts)) == 1 if len(firsts) > 1 else None
-
 
 @dataclass(frozen=True)
 class AuditedPass:

@@ -92,6 +92,10 @@ _LENGTH = _judges(
     "the longer of two texts is preferred about half of the time",
     "tell judges that longer is not better, set a word limit, compare at equal length",
 )
+_NO_PANEL = "there was no panel"
+_NO_AGREEMENT = (
+    "no panel over {} texts or more has two ballots of judges who are asked whatever the others say"
+)
 _ENOUGH = 12
 _SAME_ORDER = 6
 _CLEAR = 0.1
@@ -111,7 +115,7 @@ def invalid_ballots(runs: Runs) -> AuditFinding:
         invalid[panel.judge] += panel.seats - panel.valid
     total, invalid_total = seats.total(), invalid.total()
     if not total:
-        return _INVALID.unknown("the record does not say how many judges were asked")
+        return _INVALID.unknown(_NO_PANEL)
     level = invalid_level(invalid_total, total)
     sentence = f"the record counts {part(invalid_total, total, 'ballot')} as invalid"
     bad = [judge for judge in seats if invalid[judge] > 0.25 * seats[judge] and seats[judge] > 5]
@@ -130,7 +134,7 @@ def empty_panels(runs: Runs) -> AuditFinding:
     """Panels without any valid ballot, and how they were counted."""
     panels = list(panels_of(runs))
     if not panels:
-        return _EMPTY.unknown("the record does not say how many ballots were valid")
+        return _EMPTY.unknown(_NO_PANEL)
     empty = [panel for panel in panels if not panel.valid]
     number = share(len(empty), len(panels))
     if not empty:
@@ -146,9 +150,7 @@ def below_quorum(runs: Runs) -> AuditFinding:
     """Panels that decided although most of their ballots were invalid, or that never had two judges."""
     decided = [panel for panel in panels_of(runs) if panel.winner and panel.valid]
     if not decided:
-        return _QUORUM.unknown(
-            "no panel that decided is recorded with its judges and their valid ballots"
-        )
+        return _QUORUM.unknown("no panel decided anything")
     alone = sum(panel.seats == 1 for panel in decided)
     short = sum(panel.seats > 1 and panel.valid < quorum(panel.seats) for panel in decided)
     number = share(short, len(decided))
@@ -239,7 +241,11 @@ def position(runs: Runs) -> AuditResult:
     by_judge = _positions(runs)
     enough = {who: panels for who, panels in by_judge.items() if _votes(panels) >= _ENOUGH}
     if not enough:
-        return _POSITION.unknown(_no_position(runs, by_judge))
+        largest = max(map(_votes, by_judge.values()), default=0)
+        return _POSITION.unknown(
+            f"needs {_ENOUGH} valid votes over three texts, in orders that vary, by one judge model; "
+            f"there {'is one' if largest == 1 else f'are {largest} at most'}"
+        )
     chances = {who: position_by_chance(panels) for who, panels in enough.items()}
     corrected = dict(zip(chances, holm(list(chances.values())), strict=True))
     tested = {who: p for who, p in corrected.items() if p is not None}
@@ -247,7 +253,10 @@ def position(runs: Runs) -> AuditResult:
         return _POSITION.unknown(
             "judges agreed so fully on balanced orders that position could not show"
         )
-    counts = {who: _first_places(panels) for who, panels in enough.items()}
+    counts = {}
+    for who, panels in enough.items():
+        places = [order.index(first) for panel in panels for order, first in panel]
+        counts[who] = [places.count(place) for place in range(3)]
     strongest = min(tested, key=lambda who: (tested[who], -sum(counts[who])))
     top = share(max(counts[strongest]), sum(counts[strongest]))
 
@@ -286,28 +295,8 @@ def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
     return by_judge
 
 
-def _no_position(runs: Runs, by_judge: dict[str, list[list[SeenVote]]]) -> str:
-    largest = max(map(_votes, by_judge.values()), default=0)
-    if largest:
-        return (
-            f"needs {_ENOUGH} valid votes over three texts by one judge model, there "
-            f"{'is one' if largest == 1 else f'are {largest} at most'}"
-        )
-    valid = [panel for panel in panels_of(runs) if panel.valid]
-    if not valid:
-        return "no valid ballot was kept"
-    if not any(len(panel.candidates) == 3 for panel in valid):
-        return "no panel voted on three texts"
-    return "every judge saw the texts in the same order"
-
-
 def _votes(panels: Sequence[Sequence[SeenVote]]) -> int:
     return sum(map(len, panels))
-
-
-def _first_places(panels: Sequence[Sequence[SeenVote]]) -> list[int]:
-    places = [order.index(first) for panel in panels for order, first in panel]
-    return [places.count(place) for place in range(3)]
 
 
 def _shares(counts: Sequence[int]) -> str:
@@ -330,25 +319,9 @@ def one_order(runs: Runs) -> AuditResult:
         if p > LEVEL:
             often = ", no more often than orders drawn at random" if shared else ""
             return "fine", sentence + often
-        return "alarm", sentence + _effect_of_one_order(panels)
+        return "alarm", sentence
 
     return _SHARED.pending(p_shared, number, conclude)
-
-
-def _effect_of_one_order(panels: Sequence[Panel]) -> str:
-    """How often judges were of one mind under one order, and under orders of their own."""
-    by_judge: defaultdict[str, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
-    for panel in panels:
-        if panel.unanimous is not None and panel.valid == panel.seats:
-            by_judge[panel.judge][not panel.shared_order].append(panel.unanimous)
-    both = [pair for pair in by_judge.values() if all(pair)]
-    if not both:
-        return "; no panel with orders of its own to compare with"
-    one, several = ([each for pair in both for each in pair[at]] for at in (0, 1))
-    return (
-        f"; in {percent(fmean(one))} of them all judges put the same text first, against "
-        f"{percent(fmean(several))} where judges of the same model had orders of their own"
-    )
 
 
 def judges_agree(runs: Runs) -> AuditResult:
@@ -364,7 +337,7 @@ def judges_agree(runs: Runs) -> AuditResult:
             chances.append(agreement_by_chance(len(panel.sample), len(panel.candidates)).tau)
     every = [tau for each in taus.values() for tau in each]
     if not every:
-        return _AGREEMENT.unknown(_no_agreement(runs))
+        return _AGREEMENT.unknown(_NO_AGREEMENT.format("two"))
     number = resampled_mean(independent(by_run))
     mean = number.value or 0.0
     sentence = f"mean tau {mean:.2f}{_interval(number)} over {many(len(every), 'panel')}"
@@ -394,7 +367,7 @@ def concordance(runs: Runs) -> AuditResult:
             room.append(1 - 1 / judges)
             chances.append(agreement_by_chance(judges, len(panel.candidates)).w)
     if not expected:
-        return _CONCORDANCE.unknown(_no_agreement(runs, "three texts or more"))
+        return _CONCORDANCE.unknown(_NO_AGREEMENT.format("three"))
     excess, chance = resampled_mean(independent(above)), fmean(expected)
     low, high = (None if each is None else each + chance for each in (excess.low, excess.high))
     mean = (excess.value or 0.0) + chance
@@ -414,15 +387,6 @@ def _agreements(run: AuditedRun, texts: int) -> Iterator[tuple[Panel, Agreement]
     for panel in run.panels:
         if len(panel.candidates) >= texts and (agreed := agreement(panel.sample)):
             yield panel, agreed
-
-
-def _no_agreement(runs: Runs, over: str = "two texts or more") -> str:
-    if not any(panels_of(runs)):
-        return "no ballots were kept"
-    return (
-        f"no panel over {over} was kept with two full ballots of judges who are asked "
-        "whatever the others say"
-    )
 
 
 def _interval(number: Estimate) -> str:
@@ -452,7 +416,9 @@ def longer_preferred(runs: Runs) -> AuditResult:
     by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
     if not every:
-        return _LENGTH.unknown(_no_length(runs))
+        return _LENGTH.unknown(
+            "no two texts of different lengths were judged with different scores"
+        )
     clusters = independent(by_run)
     scores = [2 * sum(each) - len(each) for each in clusters]
     number = resampled_mean(clusters)
@@ -480,14 +446,3 @@ def _longer(audited: AuditedPass) -> Iterator[bool]:
     for one, other in combinations(scores, 2):
         if words[one] != words[other] and scores[one] != scores[other]:
             yield (words[one] > words[other]) == (scores[one] > scores[other])
-
-
-def _no_length(runs: Runs) -> str:
-    scored = [each for run in runs for each in run.passes if each.panel and each.panel.fair_scores]
-    if not scored:
-        return "no pass was kept with its scores"
-    if all(
-        len({each.words[s] for s in each.panel.candidates}) < 2 for each in scored if each.panel
-    ):
-        return "texts that were compared have the same length"
-    return "texts of different lengths have the same scores"

@@ -83,12 +83,6 @@ def cut_texts(runs: Runs) -> AuditFinding:
     if cut:
         run, audited, slot, why = cut[0]
         sentence += f", such as {slot} of pass {audited.record.number} of {run.name}: {why}"
-        by_pass = Counter((run.name, audited.record.number) for run, audited, _, _ in cut)
-        sizes = {
-            (run.name, audited.record.number): len(audited.texts) for run, audited, _, _ in cut
-        }
-        whole = sum(sizes[each] == times for each, times in by_pass.items())
-        sentence += f"; in {many(whole, 'panel')} every text is cut off" if whole else ""
     truncated = sum(run.outcomes[Outcome.TRUNCATED] for run in runs)
     if truncated:
         sentence += f"; the output limit cut {many(truncated, 'reply', 'replies')} off before that"
