@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("numpy")
-
 import numpy as np
+import pytest
+from benchmarks.keep_rules.search import (
+    FAMILIES,
+    OTHER_CASES,
+    RuleSearchReport,
+    search_rules,
+    settings_of,
+)
 from benchmarks.keep_rules.simulation import (
     ResearchWorld,
     Way,
@@ -21,6 +25,9 @@ from hypothesis import strategies as st
 
 from autoreason.artifacts.keep_rule import KeepRule, Noise, effect_of
 from autoreason.artifacts.trial_events import Effect
+
+pytest.importorskip("numpy")
+
 
 steady = settings(derandomize=True, deadline=None)
 BY_NAME = {way.name: way for way in WAYS}
@@ -144,3 +151,37 @@ def test_a_study_reports_every_rule_in_every_world() -> None:
     assert "false keeps" in text
     assert "step 1" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+pytest.importorskip("numpy")
+
+
+@pytest.fixture(scope="module")
+def report() -> RuleSearchReport:
+    """A small search."""
+    return search_rules(20, 2, 4, 1, processes=1)
+
+
+def test_the_best_of_every_family_and_the_default_are_shown(report: RuleSearchReport) -> None:
+    assert len(report.rules) == len(FAMILIES) + 1
+    assert "race, the default" in report.names()
+    assert report.rules == sorted(report.rules, key=lambda rule: rule.worst_shortfall)
+    assert report.conclusion.startswith(f"{report.rules[0].name} falls short the least at worst")
+    assert "race, the default" in report.conclusion
+
+
+def test_rules_are_judged_in_cases_that_none_was_tuned_in(report: RuleSearchReport) -> None:
+    assert not {case.world for case in OTHER_CASES} & set(WORLDS)
+    names = [case.world.name for case in OTHER_CASES]
+    for rule in report.rules:
+        assert list(rule.quality) == names
+        assert 0 <= rule.mean_shortfall <= rule.worst_shortfall
+        assert rule.worst in names
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_have_as_many_tries_and_the_same_seed_draws_the_same(family: object) -> None:
+    ways = settings_of(family, 8, 1)  # type: ignore[arg-type]
+    assert ways == settings_of(family, 8, 1)  # type: ignore[arg-type]
+    assert 1 < len(ways) <= 8
+    assert all(way.end_test for way in ways)

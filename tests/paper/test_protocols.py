@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from paper.fast import play_fast, run_courses
+from paper.fast import play_fast
 from paper.protocols import (
     GRID,
     PAPER,
@@ -14,14 +14,16 @@ from paper.protocols import (
     Grid,
     PanelSetup,
     SearchReport,
+    compare_splits,
     default_candidate,
     search_protocols,
     shortfall,
+    splits_of,
 )
 from tests.studies.simulate.scenes import settings, world
 
-from autoreason.studies.simulate.play import mean
-from autoreason.studies.simulate.texts import RandomDraws
+from autoreason.studies.simulate.play import claiming_votes, mean
+from autoreason.studies.simulate.study import named_protocol
 
 SMALL = Grid(
     (PAPER.bench, PanelSetup(3, 3, 6)), k=(1, 2), passes=(5, 15), playoff=(0, 5), playoff_texts=(3,)
@@ -94,16 +96,35 @@ def test_the_default_candidate_is_the_default_of_a_run() -> None:
     assert tried == replace(usual, confirmation=0)
 
 
-def test_a_lead_keeps_the_incumbent_longer() -> None:
-    luck = RandomDraws(1, 300)
-    displaced = [
-        run_courses(world(), settings(passes=5, required_lead=lead), luck).incumbent[:, -1].mean()
-        for lead in (1, 2, 4)
-    ]
-    assert displaced == sorted(displaced, reverse=True)
-    assert displaced[0] > displaced[2]
-
-
 def test_a_shortfall_is_a_share_of_the_best_or_of_one_where_that_is_little() -> None:
     best = np.array([4.0, 0.5])
     np.testing.assert_allclose(shortfall(np.array([3.0, 0.25]), best), [0.25, 0.25])
+
+
+pytest.importorskip("numpy")
+
+
+def test_every_split_uses_the_same_calls() -> None:
+    assert splits_of(5) == [(0, 5), (3, 2), (5, 0)]
+
+
+def test_judges_who_choose_bring_quality_and_judges_who_confirm_bring_claims() -> None:
+    found = {
+        each.playoff: each for each in compare_splits([world("harm-new")], 14, 400, seed=1).splits
+    }
+    assert found[14].quality["harm-new"] > found[0].quality["harm-new"] + 0.5
+    assert found[14].claimed["harm-new"] == 0
+    assert found[0].claimed["harm-new"] > found[7].claimed["harm-new"] > 0
+
+
+@pytest.mark.slow
+def test_the_best_split_is_the_default() -> None:
+    worlds = [world(name) for name in ("help", "drift-new", "harm-lasting")]
+    best, *_ = compare_splits(worlds, 14, 3000, seed=1).splits
+    usual = named_protocol("robust").settings
+    assert (best.playoff, best.confirmation) == (usual.playoff, usual.confirmation)
+
+
+@pytest.mark.parametrize(("judges", "needed"), [(1, 2), (5, 6), (6, 6), (7, 7), (9, 8), (14, 12)])
+def test_a_claim_takes_an_exact_interval_above_a_half(judges: int, needed: int) -> None:
+    assert claiming_votes(judges) == needed

@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from paper.figures import (
+    NOTHING,
+    Found,
+    all_of,
+    compare,
+    conclude,
+    deviation_of,
+    largest,
+    majority,
+    mean_of,
+    mean_within,
+    percentage,
+    smallest,
+    tally,
+)
+from paper.recording import (
+    PanelLine,
+    PassLine,
+    Recording,
+    Run,
+    read_recording,
+)
 from paper.reproduce import ReproducedLine, Reproduction, read_claims, reproduce
 from tests.conftest import DATA
+
+from autoreason.errors import InvalidInput
 
 SAMPLE = DATA / "reproduce"
 
@@ -123,14 +150,6 @@ def test_the_report_shows_itself(sample: Reproduction) -> None:
     printed = sample.to_dict()
     assert printed["lines"][0]["figures"][0]["paper"] == 30
     assert json.loads(json.dumps(printed)) == printed
-
-
-def test_what_lies_beside_the_results_changes_nothing(sample: Reproduction, tmp_path: Path) -> None:
-    for file in SAMPLE.iterdir():
-        shutil.copy(file, tmp_path)
-    claim = {"ref": "Sec 4.3", "claim": "pass 15", "paper": "1-6", "data": "1-6"}
-    (tmp_path / "paper_vs_data.jsonl").write_text(json.dumps(claim))
-    assert reproduce(tmp_path).lines == sample.lines
 
 
 ODD = st.sampled_from([None, "", "A", -1, 0, 7, 2.5, True, [], {}, ["A", "A"], {"A": 3}, [None]])
@@ -318,3 +337,222 @@ def test_the_outage_is_the_row_that_was_flagged(shared: Path, recorded: Reproduc
     flagged = [line["problem_id"] for line in lines if "suspected_outage_block" in line["flags"]]
     note = line_of(recorded, "Table 19", "% solved without").note
     assert note.startswith(f"left out {len(flagged)} problems, ")
+
+
+winners = st.lists(st.sampled_from(["A", "B", "AB"]), min_size=1, max_size=30)
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    """What the sample has."""
+    return read_recording(SAMPLE)
+
+
+def run_of(won: list[str]) -> Run:
+    """A run that these won."""
+    lines = [PassLine(experiment="e", run="r", number=n, winner=w) for n, w in enumerate(won, 1)]
+    return Run(tuple(lines))
+
+
+def test_what_cannot_be_used_is_named_and_the_rest_is_read(recording: Recording) -> None:
+    assert {kind: list(found) for kind, found in recording.unread.items()} == {
+        "ballots": [
+            "ballots.jsonl line 32 is not what the file has",
+            "monte_carlo/run_03 lacks a pass",
+        ],
+        "panels": ["panels.jsonl line 8 contradicts an earlier one"],
+        "code_results": [],
+    }
+    assert len(recording.panels) == 6
+    assert ("monte_carlo", "run_03") not in recording.runs
+    assert sorted(name for _, name in recording.runs) == [
+        *("aggregation/3_judge_majority", "pitch/haiku_judges", "policy/haiku_judges"),
+        *("run_02", "run_05", "task_01"),
+    ]
+
+
+def test_files_are_found_below_the_folder_and_in_parts(
+    tmp_path: Path, recording: Recording
+) -> None:
+    lines = (SAMPLE / "ballots.jsonl").read_bytes().splitlines(keepends=True)
+    for part in ("one", "two"):
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "ballots.jsonl").write_bytes(b"".join(lines[part == "two" :: 2]))
+        shutil.copy(SAMPLE / "panels.jsonl", tmp_path / part)
+    found = read_recording(tmp_path)
+    assert found.runs == recording.runs
+    assert found.panels == recording.panels
+    assert found.files == 4
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="has no recorded results"):
+        read_recording(tmp_path)
+    with pytest.raises(InvalidInput, match="no folder"):
+        read_recording(tmp_path / "gone")
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), st.just(b'{"panel_id": "a"}'))))
+def test_no_line_stops_the_reading(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "panels.jsonl").write_bytes(b"\n".join(lines))
+    assert len(read_recording(folder).panels) == (
+        b'{"panel_id": "a"}' in b"\n".join(lines).splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "places"),
+    [
+        ("Table 2 (T1), Figs 2-3", {"Table 2", "Fig 2", "Fig 3"}),
+        ("Sec 4.3, Sec 2", {"Sec 4.3", "Sec 2"}),
+        ("Discussion, compute-normalized paragraph", {"Discussion"}),
+        ("Tables 8 and 9", {"Table 8", "Table 9"}),
+        ("Table 12, Table 13", {"Table 12", "Table 13"}),
+        (None, set()),
+    ],
+)
+def test_a_panel_knows_where_the_paper_has_it(table: str | None, places: set[str]) -> None:
+    assert PanelLine(panel_id="p", paper_table=table).places == places
+
+
+@given(winners, st.integers(1, 4))
+def test_a_run_stops_at_its_first_streak(won: list[str], k: int) -> None:
+    stop = run_of(won).stop(k)
+    streaks = [at for at in range(k, len(won) + 1) if won[at - k : at] == ["A"] * k]
+    assert stop == (streaks[0] if streaks else None)
+
+
+def test_points_are_counted_where_rankings_are_recorded() -> None:
+    line = json.loads((SAMPLE / "panels.jsonl").read_text().splitlines()[1])
+    wrong = {**line, "borda": dict.fromkeys(line["methods"], 0)}
+    assert msgspec.convert(wrong, PanelLine).points == line["borda"]
+
+
+def test_a_ranking_with_a_name_twice_is_no_ranking() -> None:
+    scores = {"A": 5, "B": 5, "AB": 5}
+    judges = [{"ranking": ["A", "A", "B"]}, {"ranking": ["B"]}, {"ranking": None}]
+    line = {"experiment": "e", "run": "r", "pass": 1, "winner": "A", "judges": judges}
+    assert msgspec.convert({**line, "scores": scores}, PassLine).points == scores
+    panel = {"panel_id": "p", "methods": ["x", "y"], "judges_valid": 1, "borda": {"x": 2}}
+    twice = {"ballots": [{"methods": ["x", "x"]}], "label_map_status": "recorded"}
+    assert msgspec.convert({**panel, **twice}, PanelLine).points == {"x": 2}
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    shutil.copy(SAMPLE / "panels.jsonl", tmp_path)
+    os.mkfifo(tmp_path / "ballots.jsonl")
+    assert read_recording(tmp_path).unread["ballots"] == ["ballots.jsonl cannot be read"]
+
+
+cases = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20)
+points = st.lists(st.tuples(st.integers(1, 35), st.booleans()), min_size=1, max_size=8)
+
+
+def within(found: Found, value: float) -> bool:
+    """Whether a value may be that of the whole; without data it may be any."""
+    if found.value is None:
+        return True
+    low = found.low is None or found.low <= value + 1e-9
+    return low and (found.high is None or value <= found.high + 1e-9)
+
+
+@given(cases)
+def test_the_count_of_all_is_within_that_of_a_part(drawn: list[tuple[bool, bool]]) -> None:
+    found = tally(hit if here else None for hit, here in drawn)
+    assert within(found, sum(hit for hit, _ in drawn))
+    assert found.whole == (found.value is None or all(here for _, here in drawn))
+
+
+@given(points)
+def test_the_mean_of_all_is_within_that_of_a_part(drawn: list[tuple[int, bool]]) -> None:
+    found = mean_within([value if here else None for value, here in drawn], 1, 35)
+    assert within(found, fmean(value for value, _ in drawn))
+
+
+@given(points)
+def test_the_ends_of_all_are_within_those_of_a_part(drawn: list[tuple[int, bool]]) -> None:
+    everything, here = [value for value, _ in drawn], [value for value, here in drawn if here]
+    assert within(smallest(here, len(drawn)), min(everything))
+    assert within(largest(here, len(drawn)), max(everything))
+
+
+@given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.data())
+def test_a_majority_of_all_is_within_that_of_a_part(
+    wins: int, losses: int, missing: int, data: st.DataObject
+) -> None:
+    more = data.draw(st.integers(0, missing))
+    won, lost = wins + more, losses + missing - more
+    assert within(majority(wins, losses, missing), float(won > lost))
+
+
+def test_nothing_is_known_of_nothing() -> None:
+    assert {
+        percentage([], 5),
+        mean_of([], 5),
+        deviation_of([3], 5),
+        smallest([], 5),
+        largest([], 5),
+    } == {NOTHING}
+    assert tally([None, None]) == mean_within([None], 1, 2) == majority(0, 0, 5) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("paper", "found", "verdict"),
+    [
+        ("88", Found(87.33), "differs"),
+        ("87", Found(87.33), "agrees"),
+        ("0.21", Found(0.2101), "agrees"),
+        ("69", Found(70, 69.3, 70.7), "agrees"),
+        ("83", Found(85, 84.3, 85.7), "differs"),
+        ("0.32", Found(0.3785), "differs"),
+        ("33.7", Found(101 / 3), "agrees"),
+        ("4", Found(2, 2, 3, whole=False), "differs"),
+        ("3", Found(2, 2, 3, whole=False), "consistent"),
+        ("83", Found(95.2, whole=False), "consistent"),
+        ("1451", Found(1453, None, 1453, whole=False), "consistent"),
+        ("1460", Found(1453, None, 1453, whole=False), "differs"),
+        ("5", NOTHING, "no data"),
+        ("", Found(5), None),
+    ],
+)
+def test_a_verdict_on_a_figure(paper: str, found: Found, verdict: str | None) -> None:
+    assert compare("it", paper, found).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ((Found(1), Found(1)), "agrees"),
+        ((Found(1), NOTHING), "consistent"),
+        ((Found(1), Found(1, 0, 3, whole=False)), "consistent"),
+        ((Found(2), NOTHING), "differs"),
+        ((NOTHING, NOTHING), "no data"),
+    ],
+)
+def test_a_verdict_on_a_line(found: tuple[Found, ...], verdict: str) -> None:
+    assert conclude(compare("it", "1", each) for each in found) == verdict
+
+
+def test_what_is_claimed_of_all_is_contradicted_by_one() -> None:
+    assert compare("it", "100", all_of(9, 10, whole=False)).verdict == "differs"
+    assert compare("it", "100", all_of(10, 10, whole=False)).verdict == "consistent"
+    assert compare("it", "100", all_of(10, 10, whole=True)).verdict == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("paper", "found", "shown"),
+    [
+        ("88", Found(87.33), "87"),
+        ("69", Found(70, 69.3, 70.7), "70 (69 to 71)"),
+        ("1.4", Found(4 / 3, 1.2, 2.8, whole=False), "1.3 (1.2 to 2.8)"),
+        ("", Found(34), "34"),
+        ("30", Found(30, 30, None, whole=False), "30 (30 or more)"),
+        ("30", Found(30, None, 30, whole=False), "30 (30 or less)"),
+        ("7", NOTHING, "–"),
+    ],
+)
+def test_a_figure_is_shown_with_its_limits(paper: str, found: Found, shown: str) -> None:
+    assert compare("it", paper, found).shown() == shown
