@@ -467,3 +467,11 @@ def test_errors_of_the_library_name_parameters_and_leave_flags_to_the_command_li
         ]
         for each in constants:
             assert not re.search(r"(?<![\w-])--[a-z]", str(each.value)), f"{path}:{each.lineno}"
+
+
+def test_the_package_imports_nothing_that_stays_in_the_checkout() -> None:
+    for path in HOUSE.rglob("*.py"):
+        found = re.findall(
+            r"^\s*(?:from|import) (paper|benchmarks|tests|tools)\b", path.read_text(), re.M
+        )
+        assert not found, path

@@ -62,7 +62,7 @@ from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(page for folder in (".", "docs", "paper") for page in (ROOT / folder).glob("*.md"))
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
 _REFERENCE = re.compile(r"^\[[^\]]+\]:\s+<?(\S+?)>?\s*$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```|^ {4,}\S[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
