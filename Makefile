@@ -13,7 +13,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgra
 	--allow-unsafe --strip-extras --no-emit-options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage bytecode machine lint format size bench docs dist lock prices clean
+.PHONY: help demo test coverage bytecode machine lint format size bench paper docs dist lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ size: ## Print how large every room is beside what it may be
 
 bench: $(READY) ## Run the benchmarks
 	@$(BIN)/python -m benchmarks
+
+# Suites that were begun go on: make paper MODEL=... BUDGET=20 (US dollars), OUT=paper-results
+paper: $(READY) ## Run every suite of the paper: MODEL=... BUDGET=20 (US dollars)
+	@$(BIN)/python -m paper -m $(MODEL) $(if $(BUDGET),--cost $(BUDGET)) --out $(or $(OUT),paper-results)
 
 docs: $(READY) $(DOCS) ## Build the documentation site into build/site; a dead link or a page left out fails it
 	@echo "▸ documentation"

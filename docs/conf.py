@@ -20,7 +20,7 @@ language = "en"
 
 # The whole repository, so that links between README, docs/ and the others lead to the same places as in the source.
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md"]
+include_patterns = ["*.md", "docs/*.md", "paper/*.md"]
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4
 
@@ -77,6 +77,7 @@ docs/versions
 docs/architecture
 docs/sandbox
 docs/dependencies
+paper/README
 CONTRIBUTING
 SECURITY
 CHANGELOG

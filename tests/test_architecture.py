@@ -470,6 +470,14 @@ def test_errors_of_the_library_name_parameters_and_leave_flags_to_the_command_li
             assert not re.search(r"(?<![\w-])--[a-z]", str(each.value)), f"{path}:{each.lineno}"
 
 
+def test_the_package_imports_nothing_that_stays_in_the_checkout() -> None:
+    for path in HOUSE.rglob("*.py"):
+        found = re.findall(
+            r"^\s*(?:from|import) (paper|benchmarks|tests|tools)\b", path.read_text(), re.M
+        )
+        assert not found, path
+
+
 @pytest.mark.parametrize("size", measure()[:5], ids=lambda size: size.name)
 def test_the_house_is_no_larger_than_it_may_be(size: Size) -> None:
     assert size.now <= size.limit

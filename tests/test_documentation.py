@@ -28,8 +28,6 @@ from autoreason.artifacts.rule_comparison_report import (
     RuleRun,
     RuleRuns,
 )
-from autoreason.artifacts.rule_search import FoundRule, RuleSearchReport
-from autoreason.artifacts.rule_study import FixedSetCell, RuleReport, StudyCell
 from autoreason.artifacts.task_file import TaskKeys
 from autoreason.artifacts.trial_events import Effect, EndTested, FinalistsMeasured, NoiseMeasured
 from autoreason.cli.settings import settings_of
@@ -60,18 +58,13 @@ from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, Pan
 from autoreason.studies.panels.rejudge import RejudgeReport
 from autoreason.studies.raters.agreement import TaskAgreement
 from autoreason.studies.raters.ratings import Person, RatingsReport, Standing, TaskResult
-from autoreason.studies.reproduce.figures import PaperFigure
-from autoreason.studies.reproduce.reproduction import ReproducedLine, Reproduction
-from autoreason.studies.simulate.fit import FitReport, FittedJudges
-from autoreason.studies.simulate.outcomes import Interval, Summary
-from autoreason.studies.simulate.protocol_search import RankedProtocol, SearchReport
-from autoreason.studies.simulate.split import Split
+from autoreason.studies.simulate.play import Interval, Summary
 from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
 from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(page for folder in (".", "docs", "paper") for page in (ROOT / folder).glob("*.md"))
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
 _REFERENCE = re.compile(r"^\[[^\]]+\]:\s+<?(\S+?)>?\s*$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```|^ {4,}\S[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -258,22 +251,15 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("`certify`", (Certificate, CertificateFinding)),
         ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
         ("`audit`", (Audit, AuditFinding)),
-        ("`lab reproduce`", (Reproduction, ReproducedLine, PaperFigure)),
         (
             "`problems`",
             (ProgramResult, Trial, Share, BrokenRecord, Assignment, Example),
         ),
-        (
-            "`simulate`",
-            (SimulationReport, Plan, Cell, Summary, World, SearchReport, RankedProtocol),
-        ),
-        ("`simulate`", (Split, FitReport, FittedJudges, Interval)),
+        ("`simulate`", (SimulationReport, Plan, Cell, Summary, World, Interval)),
         ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
         ("`research`", (EndTested, EndResult)),
         ("`research` with several rules", (RuleComparisonReport, RuleRuns, RuleRun, RulePair)),
-        ("`simulate --research`", (RuleReport, StudyCell, FixedSetCell)),
-        ("`simulate search --research`", (RuleSearchReport, FoundRule)),
     ],
 )
 def test_every_field_of_json_is_on_its_page(section: str, kinds: tuple[type[Struct], ...]) -> None:

@@ -22,7 +22,6 @@ from tests.cli.inside import Inside
         *(((name, ""), name) for name in ("show", "resume", "tell", "export")),
         (("audit", ""), "audit"),
         (("models", "check", ""), "check"),
-        (("simulate", "--fit", ""), "--fit"),
     ],
 )
 def test_an_empty_name_is_an_error_and_never_a_default(
@@ -38,8 +37,7 @@ def test_an_empty_name_is_an_error_and_never_a_default(
     "arguments",
     [
         ("runs", "-n", "9" * 23),
-        ("simulate", "--fast", "--runs", "999999999999", "-q", "--world", "help"),
-        ("simulate", "search", "--runs", "9" * 23),
+        ("simulate", "--runs", "999999999999", "-q", "--world", "help"),
     ],
 )
 def test_a_number_beyond_all_measure_is_refused_by_its_option(

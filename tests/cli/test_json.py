@@ -30,7 +30,6 @@ PROBLEM = {
     "private_tests": [["3", "6"]],
     "solution": "print(2 * int(input()))",
 }
-SAMPLE = str(Path(__file__).parents[1] / "data" / "reproduce")
 ALSO = {"`compare`": ["`judge`"]}
 """Sections that others refer to."""
 COMMANDS = {
@@ -55,11 +54,7 @@ COMMANDS = {
         "problems convert problem.json --to converted.jsonl --json",
     ],
     "`export --pairs`": ["export --pairs pairs.jsonl --json"],
-    "`simulate`": [
-        "simulate --fast --runs 20 --world help --json -q",
-        "simulate split --runs 20 --world help --calls 5 --json -q",
-    ],
-    "`lab reproduce`": ["lab reproduce {sample} --json"],
+    "`simulate`": ["simulate --runs 2 --world help --json -q"],
     "`runs`": [
         *("runs --json", "runs delete last --dry-run --json", "runs check last --json"),
         *("runs check --json", "runs backup copy.db --json", "runs compact --json"),
@@ -112,7 +107,6 @@ def test_every_field_is_on_the_page(prepared: Inside, section: str) -> None:
                 "{brief}": [BRIEF],
                 "{fast}": FAST,
                 "{judges}": JUDGES,
-                "{sample}": [SAMPLE],
             }.get(part, [part])
         ]
         printed = prepared(*parts)

@@ -129,7 +129,6 @@ def test_a_value_of_the_wrong_type_is_refused_by_its_option(
         ),
         ("simulate --runs 1", "--runs is 1; give a number from 2 to 1000000"),
         ("simulate --seed -1", "--seed is -1; give 0 or more"),
-        ("simulate split --calls 41", "--calls is 41; give a number from 3 to 40"),
         ("rate serve x --port 70000", "--port is 70000; give a number from 1 to 65535"),
         ("run x -m echo/echo --judges 0", "--judges is 0; give a number from 1 to 99"),
     ],

@@ -26,8 +26,8 @@ from autoreason.run.export import export
 from autoreason.run.recorded import replay
 from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings
-from autoreason.studies.audit.check_texts import leaks
-from autoreason.studies.audit.own_runs import audit_story
+from autoreason.studies.audit.audited_run import read_run
+from autoreason.studies.audit.check_writing import leaks
 from autoreason.studies.panels.rejudge import recorded_panels
 
 ADDRESS = "scripted/scripted"
@@ -100,10 +100,7 @@ async def test_a_run_with_two_revisers_is_shown_by_every_reader(
     assert "B2" in result.to_markdown()
     again = recorded_panels(story, result.run)
     assert [each.name for each in again.entries] == ["A", "AB", "B1", "B2"] * 2
-    assert story.task is not None
-    assert story.settings is not None
-    audited = audit_story(result.run, story, story.task, story.settings, {})
-    assert "6 challengers" in leaks([audited]).statement
+    assert "6 challengers" in leaks(read_run(result.run, journal)).statement
     export(result.run, tmp_path / "out", journal=journal)
     assert list((tmp_path / "out").rglob("B2.md"))
     plot = plot_passes(passes_of(story))

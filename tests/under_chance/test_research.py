@@ -10,6 +10,8 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from benchmarks.keep_rules.simulation import ResearchWorld, simulate
+from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import most_often
 
@@ -20,8 +22,6 @@ from autoreason.artifacts.research_job import Research
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.research_terms import RuleName
 from autoreason.artifacts.rule_comparison_report import RuleRun, RuleRuns, compare_pairs
-from autoreason.artifacts.rule_study import WAYS, WORLDS, RuleReport, StudyCell
-from autoreason.artifacts.simulation import ResearchWorld, simulate
 from autoreason.artifacts.trial_events import Effect
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
@@ -29,7 +29,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
 from autoreason.story import build_story
-from autoreason.studies.simulate.outcomes import mean
+from autoreason.studies.simulate.play import mean
 
 RUNS = 10_000
 (RACE,) = (way for way in WAYS if way.name == "race")

@@ -24,10 +24,9 @@ from autoreason.knowledge_records import Knowledge, PredictorSeat
 from autoreason.report import sentences
 from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
-from autoreason.studies.simulate.cast import PROMPTS, Cast
-from autoreason.studies.simulate.play import tournament_of
-from autoreason.studies.simulate.protocols import named_protocol
-from autoreason.studies.simulate.random_draws import RandomDraws
+from autoreason.studies.simulate.play import PROMPTS, Cast, tournament_of
+from autoreason.studies.simulate.study import named_protocol
+from autoreason.studies.simulate.texts import RandomDraws
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.task import Task
 from autoreason.tournament import statements

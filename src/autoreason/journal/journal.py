@@ -204,7 +204,7 @@ class Journal:
         return events[0] if events else None
 
     def delete_run(self, run: str) -> None:
-        """Delete a run, its cells and the audit's cache of it; refused while another process or suite needs it."""
+        """Delete a run and its cells; refused while another process or suite needs it."""
         with self.lock(run):
             cells = self.cells(run)
             if cells and (later := self.continuation(run)):
@@ -215,12 +215,6 @@ class Journal:
             for cell in cells:
                 self.delete_run(cell.id)
             self._get_writer().commit_now("", writes.delete_run(run))
-            self.readings.unlink(missing_ok=True)
-
-    @property
-    def readings(self) -> Path:
-        """The file in which an audit caches what it has read of these runs."""
-        return self._store.readings
 
     def stamps(self) -> dict[str, str]:
         """For each run, oldest first, a string that changes with every record of it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -42,11 +41,3 @@ def locate(url: str | Path | ServerUrl | None) -> Place:
 def locks_folder(path: Path) -> Path:
     """The folder with the locks of a journal's runs."""
     return path.with_name(path.name + ".locks")
-
-
-def readings_file(place: Place) -> Path:
-    """The file in which an audit caches what it has read of a journal's runs."""
-    if isinstance(place, Path):
-        return place.with_name(place.name + ".readings")
-    digest = blake2b(str(place).encode(), digest_size=8).hexdigest()
-    return data_folder() / f"postgres-{digest}.readings"

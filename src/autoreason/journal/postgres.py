@@ -10,7 +10,7 @@ from hashlib import blake2b
 import msgspec
 
 from autoreason.errors import AutoreasonError, JournalError, RunLocked
-from autoreason.journal import location, locks
+from autoreason.journal import locks
 from autoreason.journal import postgres_sql as sql
 from autoreason.journal.connections import Change, Connection
 from autoreason.journal.error_messages import NAME_ANOTHER, driver_errors, version_error
@@ -47,7 +47,6 @@ class PostgresStore:
 
     def __init__(self, place: ServerUrl) -> None:
         self.place = place
-        self.readings = location.readings_file(place)
         self._locked: set[str] = set()
         self._exists = False
         self._empty = False

@@ -23,7 +23,6 @@ class SqliteStore:
     def __init__(self, place: Path) -> None:
         self.place = place
         self._locks = location.locks_folder(place)
-        self.readings = location.readings_file(place)
 
     def exists(self) -> bool:
         """Whether there is a journal; any other file in its place is refused."""

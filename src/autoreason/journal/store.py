@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from pathlib import Path
 from typing import Any, Protocol
 
 from autoreason.errors import JournalError
@@ -40,10 +39,6 @@ class Store(Protocol):
     @property
     def Error(self) -> type[Exception]:
         """What its driver raises."""
-
-    @property
-    def readings(self) -> Path:
-        """The file in which an audit caches what it has read of the runs."""
 
     def exists(self) -> bool: ...
     def create(self) -> None:

@@ -10,7 +10,7 @@ from autoreason.events import BallotCast
 from autoreason.jobs.job import last_panel
 from autoreason.run.result import Result, result_fields
 from autoreason.story import RecordedPass, Story
-from autoreason.studies.audit.check_texts import share_kept
+from autoreason.studies.audit.check_writing import share_kept
 from autoreason.studies.lab.lab_suite import Ballot, CellResult
 from autoreason.studies.panels.pairwise import votes_by_pair
 from autoreason.studies.panels.ranked import STAGE

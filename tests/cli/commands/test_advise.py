@@ -93,13 +93,6 @@ def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> No
     assert "two" not in inside("advise", "--from", "nobody").sentence
 
 
-def test_the_operating_table_is_made_by_a_command(inside: Inside) -> None:
-    said = inside("simulate", "advise", "--runs", "50")
-    assert "gains nothing" in said.out
-    found = inside("simulate", "advise", "--runs", "50", "--json").json
-    assert (found["pilots"], found["call_limit"], found["run_calls"]) == (5, 35, 105)
-
-
 def test_runs_and_a_brief_are_not_mixed(inside: Inside) -> None:
     (inside.folder / "brief.md").write_text("Write a toast.")
     said = inside("advise", "brief.md", "--from", "amber-fox").sentence

@@ -1,4 +1,4 @@
-"""`autoreason lab`: experiments as files, and those of the paper."""
+"""`autoreason lab`: experiments as files."""
 
 from __future__ import annotations
 
@@ -214,28 +214,6 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
                 show_report(result, as_json=values["as_json"], html=values["html"])
             return 0
     return start_run(prepared.run_async, prepared, values, live=live)
-
-
-@lab.command(
-    cls=Paged, shares=options.REPORT, short_help="The paper's tables beside what its data give."
-)
-@click.argument("folder", metavar="DIR", type=options.FILE)
-def reproduce(folder: Path, as_json: bool, html: Path | None) -> None:
-    """Rebuild the tables of the paper from its recorded results, beside what it says.
-
-    DIR has ballots.jsonl (passes), panels.jsonl (panels over finished texts) or code_results.jsonl
-    (programs), in it or below it; no model is asked. Every claim stands beside what the data give, on how
-    many passes, panels, runs or problems that rests, and a verdict: agrees, consistent (only a part is
-    here), differs, or no data. What cannot be read is left out and named.
-
-    \b
-      autoreason lab reproduce recorded/
-      autoreason lab reproduce recorded/ --json
-    """
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.reproduce.reproduction import reproduce as rebuild
-
-    show_report(rebuild(folder), as_json=as_json, html=html)
 
 
 def _options(values: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from autoreason.programs.task import assignments_of
-from autoreason.studies.audit.check_ballots import invalid_level
-from autoreason.studies.audit.check_texts import has_drifted
+from autoreason.studies.audit.check_judging import invalid_level
+from autoreason.studies.audit.check_writing import has_drifted
 from autoreason.studies.lab.arm_values import ArmValues, Unit
 from autoreason.studies.lab.lab_suite import CellResult, Suite, draft_settings
 
