@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("numpy")
-
 from autoreason.artifacts.rule_search import (
     FAMILIES,
     OTHER_CASES,

@@ -15,8 +15,6 @@ import pytest
 from msgspec.structs import replace
 from tests.under_chance.random_runs import random_story
 
-pytest.importorskip("numpy")
-
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext

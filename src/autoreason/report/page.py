@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from autoreason.characters import in_markup
+from autoreason.report.plot import DARK, LIGHT
 
 if TYPE_CHECKING:
     from autoreason.report.report import Section
@@ -34,6 +35,7 @@ _STYLE = """\
 @media (max-width:40rem){.report dl{display:block}.report dd{margin:0 0 .5rem}}
 .report .good{color:var(--good)}.report .warning{color:var(--warning)}.report .bad{color:var(--bad);font-weight:600}
 """
+_PLOTS = f".report{{{LIGHT}}}@media (prefers-color-scheme:dark){{.report{{{DARK}}}}}"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _BACKGROUND = "html{background:#fff}@media (prefers-color-scheme:dark){html{background:#181818}}body{margin:0}"
 
@@ -63,7 +65,7 @@ def body(
 ) -> str:
     """The contents of the page."""
     parts = [
-        f'<div class="report"><style>{_STYLE}</style>',
+        f'<div class="report"><style>{_STYLE}{_PLOTS}</style>',
         *([f"<h1>{title}</h1>"] if title else []),
         f'<p class="conclusion">{in_markup(conclusion)}</p>',
         *(line for section in sections for line in _section(section)),

@@ -14,7 +14,6 @@ from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedMeasuring, measuring_parts
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
 
@@ -106,7 +105,6 @@ def prepare_compare_rules(
         ('2 repeats of 3 rules cannot show that one of them is best beyond chance; that takes 7 or more',)
     """
     check_arguments(prepare_compare_rules, options, task=task, model=model)
-    require_statistics()
     rules, repeats = options.get("rules", get_args(RuleName)), options.get("repeats", 1)
     own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
     parts = measuring_parts("research_rules", task, model, options, own)

@@ -31,7 +31,7 @@ from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.suite import SUITE
 from autoreason.studies.compare.comparison_report import ComparisonReport
 from autoreason.studies.panels.entries import cut_options, make_entries
-from autoreason.studies.panels.panel_report import PanelReport, require_statistics
+from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task
 
@@ -108,7 +108,6 @@ def prepare_judge(
         Span(low=7, likely=7, high=28)
     """
     check_arguments(prepare_judge, options, brief=brief, texts=texts, model=model)
-    require_statistics()
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
     choice = ModelChoice.judging(model, options)
@@ -187,7 +186,6 @@ def prepare_rejudge(
         7
     """
     check_arguments(prepare_rejudge, options, run=run, model=model)
-    require_statistics()
     name, options["journal"] = name_and_journal(run, options.get("journal"))
     with use_journal(options["journal"]) as journal:
         run = journal.find(name).id
@@ -272,7 +270,6 @@ def prepare_compare(
         ['improve', 'single']
     """
     check_arguments(prepare_compare, options, brief=brief, model=model)
-    require_statistics()
     strategies = options.get("strategies")
     allowance = options.get("allowance")
     terms = {

@@ -12,8 +12,6 @@ from tests.studies.simulate.test_fit import recorded_panels
 
 from autoreason.artifacts import rule_search
 from autoreason.cli.group import cli
-from autoreason.errors import InvalidInput
-from autoreason.studies import simulate
 
 QUICK = ("simulate", "--fast", "--runs", "20", "--world", "help")
 
@@ -132,13 +130,6 @@ def test_a_mistake_is_one_sentence_and_status_2(
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_without_numpy_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "find_spec", lambda _: None)
-    outcome = CliRunner().invoke(cli, ["simulate"])
-    assert isinstance(outcome.exception, InvalidInput)
-    assert "pip install numpy" in str(outcome.exception)
 
 
 def test_a_long_study_says_how_far_it_is(

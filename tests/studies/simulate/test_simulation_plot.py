@@ -38,24 +38,20 @@ def test_every_line_stays_within_its_chart(
     one: list[tuple[float, float]], other: list[tuple[float, float]]
 ) -> None:
     root = ElementTree.fromstring(draw([cell("w", "p", one), cell("w", "q", other)]).svg)
-    (plot,) = (each for each in root.iter(f"{SVG}g") if each.get("class") == "plot")
-    paper = plot[0].attrib
-    lines = [
-        path.attrib["d"] for path in plot.iter(f"{SVG}path") if "nofill" in path.get("class", "")
-    ]
+    lines = [path.attrib["d"] for path in root.iter(f"{SVG}path") if path.get("class") == "line"]
     assert len(lines) == 2
     for line in lines:
         x, y = (list(map(float, numbers)) for numbers in zip(*NUMBERS.findall(line), strict=True))
         assert min(x) >= 0
-        assert max(x) <= float(paper["width"])
+        assert max(x) <= float(root.attrib["width"])
         assert min(y) >= 0
-        assert max(y) <= float(paper["height"])
+        assert max(y) <= float(root.attrib["height"])
 
 
 def test_names_are_escaped_and_worlds_kept_apart() -> None:
     drawn = draw([cell(f"w<{at}", "p & q", [(5.0, 1.0)]) for at in range(5)])
     root = ElementTree.fromstring(drawn.svg)
     texts = list(root.iter(f"{SVG}text"))
-    titles = [text.text for text in texts if "plot_title" in text.get("class", "")]
+    titles = [text.text for text in texts if text.get("class") == "title"]
     assert titles == [f"w<{at}" for at in range(5)]
     assert [text.text for text in texts].count("p & q") == 5

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("numpy")
-
 from tests.studies.simulate.scenes import world
 
 from autoreason.studies.simulate.outcomes import claiming_votes

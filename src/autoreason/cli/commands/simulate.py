@@ -15,7 +15,6 @@ from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.progress_line import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
-from autoreason.studies.simulate import need_numpy
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
@@ -122,7 +121,6 @@ def simulate(ctx: click.Context, /, **values: Any) -> None:
     """
     if ctx.invoked_subcommand:
         return
-    need_numpy()
     if values["research"]:
         _try_rules(values)
         return
@@ -180,7 +178,6 @@ def search(**values: Any) -> None:
     With --research, families of keep rules are tuned in six worlds, each with as many tries, and
     the best of each family is played with fresh luck in worlds and budgets that chose nothing.
     """
-    need_numpy()
     if values["research"]:
         _search_rules(values)
         return
@@ -229,7 +226,6 @@ def split(worlds: tuple[str, ...], calls: int, runs: int, seed: int, **values: A
     the first draft. The best split is the one that stays least behind the best, in any world, both in what
     it delivers and in how often it can say that a better text is better.
     """
-    need_numpy()
     from autoreason.studies.simulate.split import compare_splits
 
     _show(values, "worlds", partial(compare_splits, _worlds(worlds), calls, runs, seed))

@@ -9,7 +9,6 @@ from statistics import fmean, mode
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
 from autoreason.report.numbers import count as counted
 from autoreason.report.numbers import p_statement
@@ -167,17 +166,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             f"its {counted(duel.wins, 'vote')} to {duel.losses} against {second.name} {worth} "
             f"({p_statement(duel.p_value_adjusted)}{pairs})"
         )
-
-
-def require_statistics() -> None:
-    """Find out before anything is paid for that the table can be computed."""
-    try:
-        import scipy.stats
-    except ImportError:
-        raise InvalidInput(
-            "intervals and tests need NumPy and SciPy; install them with `pip install numpy scipy`"
-        ) from None
-    del scipy
 
 
 def report(
