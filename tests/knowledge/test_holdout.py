@@ -9,7 +9,6 @@ from random import Random
 import msgspec
 import pytest
 
-from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.holdout import PredictorName, evaluate_predictor, measure_predictor
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
@@ -140,11 +139,6 @@ def test_a_decline_is_noticed() -> None:
     found = measure_predictor(records, "words")
     assert found.declines
     assert "it declines" in str(found)
-
-
-def test_a_split_by_pairs_is_refused_with_the_reason(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"texts of the same test on both sides.*89\.8 %"):
-        evaluate_predictor(str(tmp_path), split="pair")
 
 
 @pytest.fixture(scope="module")

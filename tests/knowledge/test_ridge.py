@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +37,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_words_are_weighed_as_ridge_regression_weighs_them() -> None:
-    numpy = pytest.importorskip("numpy")
     texts = make_texts(80)
     outcomes = [float("w1" in text.split()) + Random(text).random() for text in texts]
     weights = fit_words(texts, outcomes)

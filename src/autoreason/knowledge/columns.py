@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.encodings import check_encoding
-from autoreason.knowledge.groups import PERIODS
-from autoreason.knowledge.values import guess_date_format, is_missing, is_rate, read_date
+from autoreason.knowledge.values import PERIODS, guess_date_format, is_missing, is_rate, read_date
 
 _NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _DATES = 50

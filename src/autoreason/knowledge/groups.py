@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
 from math import ceil, log2
 
 from msgspec.structs import replace
 
 from autoreason.knowledge.standing import find_first_days
-from autoreason.knowledge.values import is_earlier
+from autoreason.knowledge.values import is_earlier, read_period
 from autoreason.knowledge_records import Record
 from autoreason.stats.results import BEYOND_CHANCE
 
-PERIODS = ("month", "week")
 MIN_KNOWN = 20
 """Records of other groups of which more must be known before a pair to test anything on it."""
 MIN_GROUPS = ceil(log2(2 / BEYOND_CHANCE))
@@ -37,14 +35,6 @@ class KnownBefore:
         if when:
             return is_earlier(self._since, when)
         return self._sizes.total() - self._sizes[group] > MIN_KNOWN
-
-
-def read_period(when: str, period: str) -> str:
-    """The month or week of a date, as 2025-03 or 2025-W10; empty where there is no date."""
-    if not when or period == "month":
-        return when[:7]
-    year, week, _ = date.fromisoformat(when[:10]).isocalendar()
-    return f"{year}-W{week:02}"
 
 
 def divide(records: Sequence[Record], period: str) -> list[Record]:

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from math import fsum, sqrt
-from operator import mul, sub
 from pathlib import Path
-from statistics import fmean
 
 import msgspec
 from msgspec import Struct
@@ -64,49 +62,33 @@ def fit_ridge(
 def fit_words(
     texts: Sequence[str], outcomes: Sequence[float], start: Mapping[str, float] = {}
 ) -> dict[str, float]:
-    """Weights of words by ridge regression, with conjugate gradients (Hestenes and Stiefel 1952).
+    """Weights of words by ridge regression, with conjugate gradients; `start` are weights that are nearly right.
 
-    A text counts as its different words, each divided by the root of how many they are; `start` are weights
-    that are nearly right.
+    A text counts as its different words, each divided by the root of how many they are.
     """
-    names: dict[str, int] = {}
-    words_of = [[names.setdefault(word, len(names)) for word in word_set(text)] for text in texts]
-    squares = [1 / (len(words) or 1) for words in words_of]
-    texts_with: list[list[int]] = [[] for _ in names]
-    for at, words in enumerate(words_of):
-        for word in words:
-            texts_with[word].append(at)
+    import numpy as np
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator, cg
 
-    def project(values: Sequence[float]) -> list[float]:
-        """The sum over texts that have a word, for every word."""
-        return [sum(map(values.__getitem__, having)) for having in texts_with]
-
-    def apply(weights: Sequence[float]) -> list[float]:
-        """The matrix of the normal equations times a vector."""
-        sums = [sum(map(weights.__getitem__, words)) for words in words_of]
-        image = project(list(map(mul, sums, squares)))
-        return [value + _PENALTY * weight for value, weight in zip(image, weights, strict=True)]
-
-    centre = fmean(outcomes)
-    scaled = [(y - centre) * sqrt(square) for y, square in zip(outcomes, squares, strict=True)]
-    weights = [start.get(word, 0.0) for word in names]
-    residual = list(map(sub, project(scaled), apply(weights)))
-    direction = residual
-    error = fsum(map(mul, residual, residual))
-    enough = _ENOUGH**2 * fsum(value * value for value in project(scaled))
-    for _ in range(_MAX_STEPS):
-        if error <= enough:
-            break
-        image = apply(direction)
-        step = error / fsum(map(mul, direction, image))
-        weights = [weight + step * value for weight, value in zip(weights, direction, strict=True)]
-        residual = [value - step * other for value, other in zip(residual, image, strict=True)]
-        before, error = error, fsum(map(mul, residual, residual))
-        share = error / before
-        direction = [
-            value + share * other for value, other in zip(residual, direction, strict=True)
-        ]
-    return dict(zip(names, weights, strict=True))
+    words_of = [sorted(word_set(text)) for text in texts]
+    names = list(dict.fromkeys(word for words in words_of for word in words))
+    if not names:
+        return {}
+    place = {name: at for at, name in enumerate(names)}
+    sizes = list(map(len, words_of))
+    rows = np.repeat(np.arange(len(texts)), sizes)
+    columns = [place[word] for words in words_of for word in words]
+    values = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
+    matrix = csr_array((values, (rows, columns)), shape=(len(texts), len(names)))
+    normal = LinearOperator(
+        (len(names), len(names)),
+        matvec=lambda weights: matrix.T @ (matrix @ weights) + _PENALTY * weights,
+        dtype=float,
+    )
+    target = matrix.T @ (np.array(outcomes) - np.mean(outcomes))
+    begun = np.array([start.get(name, 0.0) for name in names])
+    weights, _ = cg(normal, target, begun, rtol=_ENOUGH, maxiter=_MAX_STEPS)
+    return dict(zip(names, weights.tolist(), strict=True))
 
 
 class SavedRidge(Struct, frozen=True, kw_only=True):

@@ -17,14 +17,15 @@ from autoreason.errors import InvalidInput
 from autoreason.files import open_input
 from autoreason.knowledge.columns import ColumnGuess, Columns, find_metric, plain_name, read_verdict
 from autoreason.knowledge.encodings import decode_text
-from autoreason.knowledge.groups import PERIODS, read_period
 from autoreason.knowledge.values import (
+    PERIODS,
     guess_date_format,
     guess_number_format,
     is_measurable,
     is_missing,
     is_rate,
     read_date,
+    read_period,
 )
 from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome, RecordKind
 

@@ -18,6 +18,7 @@ _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _SWAP = str.maketrans(".,", ",.")
 _NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")
 _RATE = re.compile(r"rate|ctr|percent|prozent|porcent|taxa|tasa|taux|quote|anteil")
+PERIODS = ("month", "week")
 _MAX_NUMBER = 10**15
 """Nothing that is measured is more; squares of what is more are no numbers."""
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
@@ -193,6 +194,14 @@ def _written(moment: datetime, has_time: bool = True) -> str:
         except OverflowError:
             raise ValueError(f"{moment} is no date") from None
     return moment.isoformat(timespec="minutes") if has_time else moment.date().isoformat()
+
+
+def read_period(when: str, period: str) -> str:
+    """The month or week of a date, as 2025-03 or 2025-W10; empty where there is no date."""
+    if not when or period == "month":
+        return when[:7]
+    year, week, _ = date.fromisoformat(when[:10]).isocalendar()
+    return f"{year}-W{week:02}"
 
 
 def is_earlier(one: str, other: str) -> bool:

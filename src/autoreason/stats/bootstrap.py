@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from autoreason.stats.results import Estimate, counted
 from autoreason.stats.shares import student_t
 
-_DRAWN = 2000
+_BOOTSTRAPS = 2000
 
 
 def cluster_bootstrap(
@@ -59,7 +59,7 @@ def _no_interval(clusters: Sequence[Sequence[float]], *, bounded: bool) -> str:
 def _draws(clusters: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Means of clusters drawn again."""
     rng = np.random.default_rng(0)
-    chosen = rng.integers(len(clusters), size=(_DRAWN, len(clusters)))
+    chosen = rng.integers(len(clusters), size=(_BOOTSTRAPS, len(clusters)))
     means = np.zeros(chosen.shape)
     for at, members in enumerate(clusters):
         places = chosen == at

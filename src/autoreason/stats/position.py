@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
-from scipy.stats import chi2
+from scipy.special import chdtrc, gammaln
 
 from autoreason.stats.results import Estimate, Test
 from autoreason.stats.shares import share
@@ -65,7 +64,7 @@ def equal_shares(counts: Sequence[int]) -> Test:
         # The table at hand counts as one more (Phipson and Smyth 2010).
         as_far = len(drawn) - int(np.searchsorted(drawn, statistic * (1 - 1e-9)))
         return Test((as_far + 1) / (len(drawn) + 1), statistic=statistic, n=n)
-    return Test(float(chi2.sf(statistic, cells - 1)), statistic=statistic, n=n)
+    return Test(float(chdtrc(cells - 1, statistic)), statistic=statistic, n=n)
 
 
 @lru_cache(1024)

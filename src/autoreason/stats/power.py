@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from math import ceil, log2, sqrt
+from statistics import NormalDist
 
 from scipy.optimize import brentq
-from scipy.stats import binom, norm
+from scipy.special import bdtr
 
 from autoreason.stats.results import Estimate
 
+_NORMAL = NormalDist()
 POWER = 0.8
 """How often a real difference should be detected."""
 
@@ -24,8 +26,12 @@ def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
         )
         return Estimate(None, n=judges, reason=reason)
 
+    # The largest losing side that is still significant.
+    sides = range(judges // 2)
+    losses = max(side for side in sides if bdtr(side, judges, 0.5) <= alpha / 2)
+
     def missing(share: float) -> float:
-        return _sign_test_power(judges, share, alpha) - POWER
+        return float(bdtr(losses, judges, 1 - share) + bdtr(losses, judges, share)) - POWER
 
     return Estimate(float(brentq(missing, 0.5, 1.0)), n=judges)
 
@@ -37,7 +43,7 @@ def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estima
     """
     if not 0 < differ <= 1:
         raise ValueError(f"the share of tasks that differ lies above 0 and up to 1, not {differ}")
-    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - POWER)
+    z_alpha, z_power = _quantiles(alpha)
 
     def missing(by: float) -> float:
         return float(z_alpha * sqrt(differ) + z_power * sqrt(differ - by**2) - by * sqrt(tasks))
@@ -53,7 +59,7 @@ def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
 
     Where it is unknown on how many tasks the two differ: no smaller difference can be shown.
     """
-    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - POWER)
+    z_alpha, z_power = _quantiles(alpha)
 
     def missing(by: float) -> float:
         return float(z_alpha + z_power * sqrt(1 - by) - sqrt(by * tasks))
@@ -68,12 +74,8 @@ def detectable_difference(n: int, sd: float, *, alpha: float = 0.05) -> Estimate
     """The smallest mean of `n` paired differences with spread `sd` that shows, by the normal approximation."""
     if n < 1:
         return Estimate(None, n=n, reason="needs one pair or more, there is none")
-    return Estimate(float(norm.isf(alpha / 2) + norm.isf(1 - POWER)) * sd / sqrt(n), n=n)
+    return Estimate(sum(_quantiles(alpha)) * sd / sqrt(n), n=n)
 
 
-def _sign_test_power(judges: int, share: float, alpha: float) -> float:
-    """How often the two-sided exact sign test ends at or below `alpha`."""
-    # The largest losing side that is still significant; -1 where none is.
-    max_losses = binom.ppf(alpha / 2, judges, 0.5)
-    max_losses -= binom.cdf(max_losses, judges, 0.5) > alpha / 2
-    return float(binom.cdf(max_losses, judges, 1 - share) + binom.cdf(max_losses, judges, share))
+def _quantiles(alpha: float) -> tuple[float, float]:
+    return _NORMAL.inv_cdf(1 - alpha / 2), _NORMAL.inv_cdf(POWER)

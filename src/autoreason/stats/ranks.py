@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, combinations, permutations
-from math import factorial, isnan, sqrt
+from math import factorial, isnan
 from operator import add
 from statistics import fmean
 from typing import NamedTuple
@@ -43,16 +43,12 @@ def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
     _check_rows([one, other])
     if len(one) < 2:
         return Estimate(None, n=len(one), reason=f"needs two things or more, {_are(len(one))}")
-    score = tied_in_one = tied_in_other = 0
-    for (x, y), (x2, y2) in combinations(list(zip(one, other, strict=True)), 2):
-        score += _sign(x - x2) * _sign(y - y2)
-        tied_in_one += x == x2
-        tied_in_other += y == y2
-    pairs = len(one) * (len(one) - 1) // 2
-    scale = sqrt((pairs - tied_in_one) * (pairs - tied_in_other))
-    if not scale:
+    from scipy.stats import kendalltau
+
+    tau = float(kendalltau(one, other).statistic)
+    if isnan(tau):
         return Estimate(None, n=len(one), reason="one of the two puts everything on the same place")
-    return Estimate(score / scale, n=len(one))
+    return Estimate(tau, n=len(one))
 
 
 class Concordance(NamedTuple):

@@ -159,13 +159,6 @@ def export(folder: str, target: Path | None) -> None:
         type=Number(1),
         help="With a model: pairs put to it, drawn from all; six calls each. [default: 100]",
     ),
-    options.option(
-        "--split",
-        type=click.Choice(["group", "pair"]),
-        default="group",
-        show_default=False,
-        help="What is left out at a time; pair is refused, because it gives answers away.",
-    ),
 )
 @z_option
 @options.group(
@@ -203,10 +196,6 @@ def test(folder: str, **values: Any) -> int:
       0  helps
       1  harms, worse than length, not shown, or too few
     """
-    if values["split"] == "pair":
-        from autoreason.knowledge.holdout import PAIRS_LEAK
-
-        raise InvalidInput(PAIRS_LEAK)
     if values["model"]:
         return _test_judge(folder, values)
     if values["pairs"] is not None or values["dry_run"]:
