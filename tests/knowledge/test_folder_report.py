@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from autoreason.errors import InvalidInput
+from autoreason.knowledge.folder import append_outcomes
 from autoreason.knowledge.folder_report import check_knowledge, search_knowledge
-from autoreason.knowledge.index import Index
-from autoreason.knowledge.outcome_file import append_outcomes
-from autoreason.knowledge.retrieval import Query, choose_knowledge
+from autoreason.knowledge.index import Index, Query, choose_knowledge
 from autoreason.knowledge_records import Record, RecordedOutcome
 
 

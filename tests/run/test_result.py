@@ -11,7 +11,7 @@ from tests.cli import made_up
 from autoreason.characters import in_markup
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
-from autoreason.report.layout import lay_out
+from autoreason.report.table import lay_out
 from autoreason.run.passes import passes_of, passes_table, plot_passes
 from autoreason.run.result import Result
 from autoreason.story import Story, build_story

@@ -19,7 +19,7 @@ from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
-from autoreason.report import sentences
+from autoreason.report import numbers
 from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulate.cast import PROMPTS, Cast
@@ -290,7 +290,7 @@ def test_of_a_mixed_jury_it_is_said_that_only_other_models_do_not_share_its_tast
     twin = copy(story)
     twin.settings = replace(story.settings, models=mixed)
     assert "of the same models share what all of them like" in said(twin)["Length"]
-    assert sentences.jury(mixed.judges) == "random/one and random/other"
+    assert numbers.jury(mixed.judges) == "random/one and random/other"
 
 
 def said(story: Story) -> dict[str, str]:

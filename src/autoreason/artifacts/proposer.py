@@ -20,8 +20,7 @@ from autoreason.exchange import GuidanceQuery, Outcome, Reply
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.jobs.randomness import draw
 from autoreason.keys import sub_key, try_key
-from autoreason.report.numbers import count
-from autoreason.report.sentences import shorten
+from autoreason.report.numbers import count, shorten
 
 _TUNED = 3
 """Every so many proposals one is the optimiser's, where constants are marked."""

@@ -15,17 +15,21 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.files import open_input
-from autoreason.knowledge.columns import ColumnGuess, Columns, find_metric, plain_name, read_verdict
-from autoreason.knowledge.encodings import decode_text
-from autoreason.knowledge.values import (
+from autoreason.knowledge.columns import (
     PERIODS,
+    ColumnGuess,
+    Columns,
+    decode_text,
+    find_metric,
     guess_date_format,
     guess_number_format,
     is_measurable,
     is_missing,
     is_rate,
+    plain_name,
     read_date,
     read_period,
+    read_verdict,
 )
 from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome, RecordKind
 

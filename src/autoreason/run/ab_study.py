@@ -10,8 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.outcome_file import replace_outcomes
+from autoreason.knowledge.folder import read_folder, replace_outcomes
 from autoreason.knowledge_records import Record
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import find_story

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Unpack
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.outcome_file import append_outcomes
-from autoreason.knowledge.values import read_date
+from autoreason.knowledge.columns import read_date
+from autoreason.knowledge.folder import append_outcomes
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.run.parameters import OutcomeOptions, RecordedRun, check_arguments
 from autoreason.run.record import find_story

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from math import asin, ceil, comb, exp, lgamma, log, log2, sqrt
 from statistics import NormalDist, fmean
@@ -276,3 +276,22 @@ def _two_sided(one: int, other: int) -> float:
 def _check_counts(one: float, other: float) -> None:
     if not (one >= 0 and other >= 0):
         raise ValueError(f"counts are 0 or more, not {one} and {other}")
+
+
+def longer_preferred(
+    wins: Sequence[float],
+    length_differences: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+) -> Estimate:
+    """How often the longer of two texts won; draws and texts of equal length say nothing and are left out.
+
+    `wins` contains 1, 0.5 or 0 for the first text, `length_differences` how much longer it is. Comparisons of one of
+    the `clusters`, a ballot say, hang together; `n` counts those, and the interval rests on them.
+    """
+    together: dict[Hashable, list[float]] = {}
+    units = clusters or range(len(wins))
+    for unit, won, longer_by in zip(units, wins, length_differences, strict=True):
+        if won != 0.5 and longer_by:
+            together.setdefault(unit, []).append(float((won > 0.5) == (longer_by > 0)))
+    return clustered_share(together.values())

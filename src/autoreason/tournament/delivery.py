@@ -16,9 +16,8 @@ from autoreason.events import (
     Status,
     Survival,
 )
-from autoreason.stats.length import longer_preferred
 from autoreason.stats.results import Estimate
-from autoreason.stats.shares import exact_share
+from autoreason.stats.shares import exact_share, longer_preferred
 from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.evidence import SurvivalChances, chance_of_streak
 

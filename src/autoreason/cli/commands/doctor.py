@@ -66,7 +66,7 @@ def _print(findings: list[Finding]) -> None:
     from rich.text import Text
 
     from autoreason.cli.views.console import stdout_console
-    from autoreason.report.layout import wrap
+    from autoreason.report.table import wrap
 
     console = stdout_console()
     for about, level, message, fix in findings:

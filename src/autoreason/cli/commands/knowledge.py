@@ -120,8 +120,7 @@ def export(folder: str, target: Path | None) -> None:
     """
     from autoreason.cli.views.message import print_message
     from autoreason.files import check_output, write
-    from autoreason.knowledge.folder import read_folder
-    from autoreason.knowledge.outcome_file import encode_records
+    from autoreason.knowledge.folder import encode_records, read_folder
 
     if target == Path("-"):
         target = None

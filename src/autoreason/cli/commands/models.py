@@ -126,7 +126,7 @@ def _list(as_json: bool) -> None:
     from autoreason.models.api_keys import key_file
     from autoreason.models.providers import PROVIDERS
     from autoreason.paths import config_file
-    from autoreason.report.layout import wrap
+    from autoreason.report.table import wrap
     from autoreason.settings import DEFAULT_MODEL
 
     default = read_config().model or DEFAULT_MODEL

@@ -107,7 +107,7 @@ def import_file(file: Path, knowledge: Path, as_json: bool) -> None:
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import print_json
-    from autoreason.knowledge.outcome_file import append_outcomes, read_outcomes
+    from autoreason.knowledge.folder import append_outcomes, read_outcomes
 
     records, columns, problems, dates = read_outcomes(file, knowledge)
     new = append_outcomes(knowledge, records)

@@ -10,9 +10,8 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, listed
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table, Tone
 from autoreason.studies.reproduce.claims import Claim, read_claims
 from autoreason.studies.reproduce.figures import NOTHING, PaperFigure, Verdict, compare, conclude

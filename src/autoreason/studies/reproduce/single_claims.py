@@ -10,7 +10,7 @@ from math import erfc, sqrt
 from statistics import fmean, stdev
 
 from autoreason.report.numbers import UNKNOWN, count, p_statement
-from autoreason.stats.elections import cycles
+from autoreason.stats.ranks import cycles
 from autoreason.stats.shares import cohens_h, mcnemar, paired_gain
 from autoreason.studies.reproduce.figures import (
     CONFIDENCE,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.report.sentences import listed
+from autoreason.report.numbers import listed
 from autoreason.settings import MAX_REVISERS, Models, Protocol, Settings, make_settings
 
 NAMES: tuple[Protocol, ...] = ("paper", "robust")

@@ -15,9 +15,8 @@ from typing import Any, ClassVar, TypeVar
 from msgspec import Struct
 from scipy.special import stdtrit
 
-from autoreason.report.numbers import UNKNOWN, count, percent
+from autoreason.report.numbers import UNKNOWN, count, listed, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.studies.simulate.fast import check_fast, curve, play_fast
