@@ -53,7 +53,7 @@ WESTERN = {
 def test_the_encoding_of_an_export_is_recognised_by_its_characters(
     text: str, encoding: str, recognised: str
 ) -> None:
-    data = text.encode(encoding, "ignore")
+    data = (3 * text).encode(encoding, "ignore")
     assert decode_text(data) == (data.decode(encoding), recognised)
 
 

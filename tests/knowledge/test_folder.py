@@ -272,7 +272,7 @@ def test_a_table_that_cannot_be_decoded_is_refused_by_its_name_and_read_once_it_
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "march.csv"
-    file.write_bytes("subject,opens,sent\nДень,10,100\n".encode("cp1251"))
+    file.write_bytes("subject,opens,sent\nДень,10,100\n".encode("cp1251"))  # noqa: RUF001
     folder = tmp_path / "kb"
     folder.mkdir()
     with pytest.raises(InvalidInput, match=r"march\.csv: it is not UTF-8, .* name its encoding"):

@@ -24,6 +24,8 @@ _ENCODINGS = ["cp1252", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp949", "cp1
 """What mail and campaign tools write."""
 _SAMPLE = 1_000
 """Lines beyond ASCII from which an encoding is recognised."""
+_LEAST = 80
+"""Bytes beyond ASCII with which an encoding is recognised; measured: with half as many, one in forty is another."""
 _MIN_SHARE = 0.8
 """Of signs beyond ASCII that must be whole for a text to be UTF-8, or usual for it to be Western."""
 _RUN = re.compile(r"[^\x00-\x7f]+")
@@ -91,7 +93,7 @@ def _recognise(data: bytes) -> str:
         return "cp1252"
     found = from_bytes(sample, cp_isolation=_ENCODINGS)
     best = [each.encoding for each in found if each.chaos <= found[0].chaos]
-    if len(best) == 1:
+    if len(best) == 1 and sum(byte > 127 for byte in sample) >= _LEAST:
         return best[0]
     perhaps = f" (it may be {' or '.join(best)})" if best else ""
     raise InvalidInput(

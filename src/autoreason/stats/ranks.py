@@ -43,7 +43,9 @@ def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
     """Kendall's tau-b (1945) of two rows of scores or places, which may contain ties."""
     _check_rows([one, other])
     if len(one) < 2:
-        return Estimate(None, n=len(one), reason=f"needs two things or more, {_are(len(one))}")
+        return Estimate(
+            None, n=len(one), reason=f"needs two things or more, {counted(len(one), 'thing')}"
+        )
     from scipy.stats import kendalltau
 
     tau = float(kendalltau(one, other).statistic)
@@ -68,21 +70,19 @@ def kendalls_w(scores: Sequence[Sequence[float]]) -> Concordance:
     """
     _check_rows(scores)
     judges, things = len(scores), len(scores[0]) if scores else 0
-    reason = _too_few(judges, things)
-    if reason:
-        return Concordance(
-            Estimate(None, n=judges, reason=reason), Test(None, n=judges, reason=reason)
-        )
     rows = [midranks(row) for row in scores]
-    sums = [sum(column) for column in zip(*rows, strict=True)]
-    spread = sum((each - fmean(sums)) ** 2 for each in sums)
     ties = sum(times**3 - times for row in rows for times in Counter(row).values())
     max_spread = (judges**2 * (things**3 - things) - judges * ties) / 12
-    if not max_spread:
+    if not max_spread or judges < 2:
         reason = "every judge puts everything on the same place"
+        if judges < 2 or things < 2:
+            noun, number = ("judge", judges) if judges < 2 else ("thing", things)
+            reason = f"needs two {noun}s or more, {counted(number, noun)}"
         return Concordance(
             Estimate(None, n=judges, reason=reason), Test(None, n=judges, reason=reason)
         )
+    sums = [sum(column) for column in zip(*rows, strict=True)]
+    spread = sum((each - fmean(sums)) ** 2 for each in sums)
     w = spread / max_spread
     statistic = judges * (things - 1) * w
     spreads, tails = _spreads_by_chance(tuple(sorted(tuple(sorted(row)) for row in rows)))
@@ -97,7 +97,11 @@ def _spreads_by_chance(rows: tuple[tuple[float, ...], ...]) -> tuple[list[float]
     if judges ** (things - 1) * factorial(things) <= _COUNTABLE:
         counts = Counter({(0.0,) * things: 1})
         for row in rows:
-            counts = _add_row(counts, set(permutations(row)))
+            further: Counter[tuple[float, ...]] = Counter()
+            for order in set(permutations(row)):
+                for sums, times in counts.items():
+                    further[tuple(map(add, sums, order))] += times
+            counts = further
         middle = sum(map(sum, rows)) / things
         spread_counts: Counter[float] = Counter()
         for sums, times in counts.items():
@@ -110,16 +114,6 @@ def _spreads_by_chance(rows: tuple[tuple[float, ...], ...]) -> tuple[list[float]
     spreads = sorted(spread_counts)
     below = [0, *accumulate(spread_counts[each] for each in spreads)]
     return spreads, [(below[-1] - each + observed) / (below[-1] + observed) for each in below]
-
-
-def _add_row(
-    counts: Mapping[tuple[float, ...], int], orders: Iterable[tuple[float, ...]]
-) -> Counter[tuple[float, ...]]:
-    further: Counter[tuple[float, ...]] = Counter()
-    for order in orders:
-        for sums, times in counts.items():
-            further[tuple(map(add, sums, order))] += times
-    return further
 
 
 def _spreads_of_shuffled(rows: Sequence[Sequence[float]]) -> list[float]:
@@ -147,27 +141,11 @@ def places(ranking: Sequence[str]) -> Mapping[str, int]:
     return {name: place for place, name in enumerate(ranking, start=1)}
 
 
-def _too_few(judges: int, things: int) -> str:
-    if judges < 2:
-        return f"needs two judges or more, {counted(judges, 'judge')}"
-    if things < 2:
-        return f"needs two things or more, {_are(things)}"
-    return ""
-
-
-def _are(number: int) -> str:
-    return counted(number, "thing")
-
-
 def _check_rows(rows: Sequence[Sequence[float]]) -> None:
     if any(isnan(number) for row in rows for number in row):
         raise ValueError("a score is a number; leave out what is not known")
     if len({len(row) for row in rows}) > 1:
         raise ValueError(f"rows differ in length: {', '.join(str(len(row)) for row in rows)}")
-
-
-def _sign(number: float) -> int:
-    return (number > 0) - (number < 0)
 
 
 Ranking = Sequence[Sequence[str] | AbstractSet[str]]
@@ -254,24 +232,17 @@ def condorcet_winner(rankings: Sequence[Ranking]) -> str | None:
 def cycles(rankings: Sequence[Ranking]) -> list[tuple[str, ...]]:
     """Groups in which majorities go round in a circle: each beats each, by way of others."""
     wins = win_matrix(rankings)
-    reach = _closure(
-        {one: {b for b, n in over.items() if n > wins[b][one]} for one, over in wins.items()}
-    )
+    reach = {one: {b for b, n in over.items() if n > wins[b][one]} for one, over in wins.items()}
+    # What can be reached in any number of steps (Warshall 1962).
+    for middle in reach:
+        for others in reach.values():
+            if middle in others:
+                others |= reach[middle]
     groups = {
         tuple(other for other in wins if other in reach[one] and one in reach[other])
         for one in wins
     }
     return sorted(group for group in groups if len(group) > 1)
-
-
-def _closure(steps: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """What can be reached in any number of steps (Warshall 1962)."""
-    reach = {one: set(others) for one, others in steps.items()}
-    for middle in reach:
-        for others in reach.values():
-            if middle in others:
-                others |= reach[middle]
-    return reach
 
 
 def krippendorff_alpha(ratings: Sequence[Sequence[float | None]]) -> Estimate:
@@ -287,7 +258,9 @@ def krippendorff_alpha(ratings: Sequence[Sequence[float | None]]) -> Estimate:
     units = [[r for r in column if r is not None] for column in zip(*ratings, strict=True)]
     paired = [unit for unit in units if len(unit) > 1]
     if not paired:
-        return Estimate(None, reason=_why_none(ratings))
+        raters = sum(any(r is not None for r in row) for row in ratings)
+        few = f"needs two raters or more, {counted(raters, 'rater')}"
+        return Estimate(None, reason=few if raters < 2 else "no thing was rated by two raters")
     every = [r for unit in paired for r in unit]
     place = dict(zip(every, midranks(every), strict=True))
     # With places for scores, the squared distances between ratings add up to their variances.
@@ -297,10 +270,3 @@ def krippendorff_alpha(ratings: Sequence[Sequence[float | None]]) -> Estimate:
         return Estimate(None, n=len(paired), reason=reason)
     observed = fsum(len(unit) * variance(map(place.__getitem__, unit)) for unit in paired)
     return Estimate(1 - observed / expected, n=len(paired))
-
-
-def _why_none(ratings: Sequence[Sequence[float | None]]) -> str:
-    raters = sum(any(r is not None for r in row) for row in ratings)
-    if raters < 2:
-        return f"needs two raters or more, {counted(raters, 'rater')}"
-    return "no thing was rated by two raters"

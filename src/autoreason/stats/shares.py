@@ -178,7 +178,8 @@ def sign_test(wins: int, losses: int) -> Test:
     _check_counts(wins, losses)
     if not wins + losses:
         return Test(None, reason="needs one win or loss, there is none")
-    return Test(_two_sided(wins, losses), statistic=float(wins), n=wins + losses)
+    n, tail = wins + losses, sum(comb(wins + losses, few) for few in range(min(wins, losses) + 1))
+    return Test(min(1.0, 2 * tail / (1 << n)), statistic=float(wins), n=n)
 
 
 def mcnemar(b: int, c: int) -> Test:
@@ -263,14 +264,6 @@ def _beta(x: float, a: float, b: float) -> float:
         if abs(c * d - 1) < 1e-14:
             break
     return ends * fraction / a
-
-
-def _two_sided(one: int, other: int) -> float:
-    n, tail, ways = one + other, 0, 1
-    for fewer in range(min(one, other) + 1):
-        tail += ways
-        ways = ways * (n - fewer) // (fewer + 1)
-    return min(1.0, 2 * tail / (1 << n))
 
 
 def _check_counts(one: float, other: float) -> None:
