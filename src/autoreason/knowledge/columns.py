@@ -193,7 +193,9 @@ def guess_number_format(header: str, values: Sequence[object], *, commas: bool) 
     plain = NumberFormat(decimal, mixed=len(votes) > 1)
     percent = "%" in header or any("%" in text for text in texts)
     if not percent and is_rate(header):
-        percent = any((_try_read(plain, value) or 0) > 1 for value in values)
+        for value in values:
+            with suppress(ValueError):
+                percent |= (plain.read(value) or 0) > 1
     return plain._replace(percent=percent)
 
 
@@ -212,13 +214,6 @@ def _find_decimal(text: str) -> str:
 def is_rate(name: str) -> bool:
     """Whether a column or metric is called a rate, which is never negative."""
     return bool(_RATE.search(name.casefold()))
-
-
-def _try_read(form: NumberFormat, value: object) -> float | None:
-    try:
-        return form.read(value)
-    except ValueError:
-        return None
 
 
 def guess_date_format(values: Sequence[object], *, day_first: bool) -> str:
@@ -472,10 +467,12 @@ class ColumnGuess:
             self._choose(role, self._candidates(role))
         self._choose("when", filter(self._has_dates, self._candidates("when")))
         # A column in which every row differs groups nothing.
-        self._choose("group", filter(self._repeats, self._candidates("group")))
+        groups = ((each, list(map(str, self._known(each)))) for each in self._candidates("group"))
+        self._choose("group", (each for each, known in groups if len({*known}) < len(known)))
         self._choose("audience", self._candidates("audience"))
-        if "verdict" in self._chosen and not self._has_verdicts(self._chosen["verdict"]):
-            del self._chosen["verdict"]
+        verdicts = self._known(self._chosen.get("verdict", ""))
+        if len(list(filter(read_verdict, verdicts))) * 2 <= len(verdicts):
+            self._chosen.pop("verdict", None)
         return Columns(**self._chosen)
 
     def _choose_result(self) -> None:
@@ -542,14 +539,6 @@ class ColumnGuess:
             if not self._has_numbers(header)
         }
         return sorted(lengths, key=lengths.__getitem__, reverse=True)
-
-    def _repeats(self, header: str) -> bool:
-        values = self._known(header)
-        return len(set(map(str, values))) < len(values)
-
-    def _has_verdicts(self, header: str) -> bool:
-        values = self._known(header)
-        return len(list(filter(read_verdict, values))) * 2 > len(values)
 
 
 def _is_rate(header: str) -> bool:

@@ -98,8 +98,6 @@ class Index:
         self._sql = connection
         self.path, self.digest = path, digest
         """The folder, and the digest of its files."""
-        (self._has_vectors,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
-        self._directions: Directions | None = None
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -165,19 +163,21 @@ class Index:
     ) -> Iterator[IndexedRecord]:
         """Records that are near a text, the nearest first; those of one day at the latest, if given."""
         last = self._last_row(until)
-        if self._has_vectors:
-            rows: Iterable[int] = self._by_vectors(text, kinds, last)
+        if self._directions:
+            rows = self._directions.near(text, kinds, last)
         else:
             rows = self._by_words(text, kinds, last, max_postings)
         yield from map(self._fetch, rows)
 
-    def _by_vectors(self, text: str, kinds: Sequence[RecordKind], last: int) -> Iterator[int]:
+    @cached_property
+    def _directions(self) -> Directions | None:
+        """Where texts point, if that is what this folder is searched by."""
+        stored = self._sql.execute("SELECT kind, vector FROM vectors ORDER BY row").fetchall()
+        if not stored:
+            return None
         from autoreason.knowledge.embeddings import Directions
 
-        if self._directions is None:
-            stored = self._sql.execute("SELECT kind, vector FROM vectors ORDER BY row")
-            self._directions = Directions(stored.fetchall())
-        return self._directions.near(text, kinds, last)
+        return Directions(stored)
 
     def _by_words(
         self, text: str, kinds: Sequence[RecordKind], last: int, max_postings: int
@@ -416,21 +416,17 @@ def _admit(
         plain = plain_text(each.record.text)
         if plain in texts:
             continue
-        if reason := _reason_to_leave_out(each, query):
+        reason = gives_away(each.record, query)
+        if each.record.private and not query.private:
+            reason = "private"
+        elif each.to_models and not query.to_models:
+            reason = "addresses a model"
+        if reason:
             if left_out is not None:
                 left_out[reason] += 1
             continue
         texts.add(plain)
         yield each
-
-
-def _reason_to_leave_out(found: IndexedRecord, query: Query) -> str:
-    record = found.record
-    if record.private and not query.private:
-        return "private"
-    if found.to_models and not query.to_models:
-        return "addresses a model"
-    return gives_away(record, query)
 
 
 def gives_away(record: Record, query: Query) -> str:

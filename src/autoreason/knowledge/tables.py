@@ -31,7 +31,7 @@ from autoreason.knowledge.columns import (
     read_period,
     read_verdict,
 )
-from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome, RecordKind
+from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 
 _SAMPLE = 500
 """Rows from which columns are guessed."""
@@ -280,6 +280,7 @@ class _RowReader:
         score = self._number(columns.score, cells)
         if result is None and verdict is None and score is None:
             raise ValueError("nothing says how the text did")
+        chosen = self._constant("chosen", cells).casefold()
         return Record(
             text=text,
             kind="outcome" if result else "verdict",
@@ -291,7 +292,7 @@ class _RowReader:
             when=when,
             audience=self._text(columns.audience, cells) or "".join(parts[:-1][:1]),
             source=source,
-            chosen=self._chosen(cells),
+            chosen=next((each for each in CHOSEN if each == chosen), "unknown"),
             private=self._private or self._is_private(cells),
             note=self._text(columns.note, cells),
         )
@@ -365,10 +366,6 @@ class _RowReader:
         """What a column says, or, where there is no such column, its name in kb.toml."""
         column = getattr(self._columns, role)
         return self._text(column, cells) if column in cells else str(column)
-
-    def _chosen(self, cells: Mapping[str, Any]) -> Chosen:
-        said = self._constant("chosen", cells).casefold()
-        return next((each for each in CHOSEN if each == said), "unknown")
 
     def _is_private(self, cells: Mapping[str, Any]) -> bool:
         # Whatever is no clear no: what is shown by mistake cannot be taken back.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import cbrt, ceil, exp, fsum, lgamma, log, log2, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
-
-from scipy.optimize import brentq
-from scipy.special import bdtr
 
 from autoreason.stats.results import Estimate, counted
 from autoreason.stats.shares import student_t
@@ -29,6 +26,8 @@ def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
         )
         return Estimate(None, n=judges, reason=reason)
 
+    from scipy.special import bdtr
+
     # The largest losing side that is still significant.
     sides = range(judges // 2)
     losses = max(side for side in sides if bdtr(side, judges, 0.5) <= alpha / 2)
@@ -36,7 +35,7 @@ def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
     def missing(share: float) -> float:
         return float(bdtr(losses, judges, 1 - share) + bdtr(losses, judges, share)) - POWER
 
-    return Estimate(float(brentq(missing, 0.5, 1.0)), n=judges)
+    return Estimate(_root(missing, 0.5, 1.0), n=judges)
 
 
 def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estimate:
@@ -54,7 +53,7 @@ def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estima
     if missing(differ) > 0:
         reason = f"{tasks} tasks of which {differ:.0%} differ are too few for any difference"
         return Estimate(None, n=tasks, reason=reason)
-    return Estimate(float(brentq(missing, 0.0, differ)), n=tasks)
+    return Estimate(_root(missing, 0.0, differ), n=tasks)
 
 
 def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
@@ -70,7 +69,7 @@ def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
     if missing(1.0) > 0:
         reason = f"{tasks} tasks are too few for any difference to show"
         return Estimate(None, n=tasks, reason=reason)
-    return Estimate(float(brentq(missing, 0.0, 1.0)), n=tasks)
+    return Estimate(_root(missing, 0.0, 1.0), n=tasks)
 
 
 def detectable_difference(n: int, sd: float, *, alpha: float = 0.05) -> Estimate:
@@ -78,6 +77,12 @@ def detectable_difference(n: int, sd: float, *, alpha: float = 0.05) -> Estimate
     if n < 1:
         return Estimate(None, n=n, reason="needs one pair or more, there is none")
     return Estimate(sum(_quantiles(alpha)) * sd / sqrt(n), n=n)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high))
 
 
 def _quantiles(alpha: float) -> tuple[float, float]:
