@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from autoreason.report.numbers import UNKNOWN, count, p_statement
-from autoreason.stats.elections import cycles
+from autoreason.stats.ranks import cycles
 from autoreason.stats.shares import cohens_h, mcnemar, paired_gain
 from paper.figures import (
     CONFIDENCE,

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.stats.elections import borda
+from autoreason.stats.ranks import borda
 
 SONNET_4, SONNET_46 = "claude-sonnet-4-2025", "claude-sonnet-4-6"
 BRIEFS = {"pitch": "task_01_constrained", "policy": "task_03_constrained", "GTM": "task_01"}

@@ -19,9 +19,8 @@ from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, listed
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table, Tone
 from autoreason.tournament.voting import from_scores
 from paper import answers

@@ -9,7 +9,7 @@ from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 
 from autoreason.events import CandidateDropped
-from autoreason.report.layout import wrap
+from autoreason.report.table import wrap
 from autoreason.tournament import statements
 
 MINE = """

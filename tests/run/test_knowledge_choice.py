@@ -15,7 +15,7 @@ from autoreason import judge, measure_knowledge, rejudge
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.knowledge.test_results import TestResult, Verdict, record_test
+from autoreason.knowledge.holdout import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool

@@ -15,9 +15,9 @@ from tests.tournament.stage import document, vote
 from autoreason import evaluate_predictor, refine
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.knowledge.outcome_file import encode_records
-from autoreason.knowledge.ridge import load_ridge
-from autoreason.knowledge.test_results import TestResult, Verdict, read_tests, record_test
+from autoreason.knowledge.folder import encode_records
+from autoreason.knowledge.holdout import TestResult, Verdict, read_tests, record_test
+from autoreason.knowledge.predictor import load_ridge
 from autoreason.knowledge_records import PredictorSeat, Record
 from autoreason.run.prepared import PreparedRun
 from autoreason.run.recorded import replay
@@ -133,7 +133,7 @@ def test_where_a_verdict_cannot_be_written_that_is_said(
     def refuse(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("autoreason.knowledge.test_results.record_test", refuse)
+    monkeypatch.setattr("autoreason.knowledge.holdout.record_test", refuse)
     write(folder, make_records(10))
     with pytest.warns(UserWarning, match=r"cannot be kept in .*Read-only file system"):
         evaluate_predictor(folder, "words")

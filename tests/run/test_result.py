@@ -12,7 +12,7 @@ from autoreason.characters import in_markup
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
-from autoreason.report.layout import lay_out
+from autoreason.report.table import lay_out
 from autoreason.run.result import Result, passes_of, passes_table, plot_passes
 from autoreason.story import Story, build_story
 

@@ -98,7 +98,7 @@ def end_test(
 
 
 def _is_beyond_flips(differences: Sequence[float]) -> bool:
-    from autoreason.stats.paired import permutation_test
+    from autoreason.stats.resampling import permutation_test
 
     p_value = permutation_test(differences).p_value
     return p_value is not None and p_value <= 2 * _TAIL

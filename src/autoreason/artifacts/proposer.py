@@ -19,8 +19,7 @@ from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_kn
 from autoreason.exchange import GuidanceQuery, Outcome, Reply
 from autoreason.jobs.context import JobContext, draw, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
-from autoreason.report.numbers import count
-from autoreason.report.sentences import shorten
+from autoreason.report.numbers import count, shorten
 
 _TUNED = 3
 """Every so many proposals one is the optimiser's, where constants are marked."""

@@ -181,7 +181,7 @@ def _run(part: PartName, history: ResearchHistory) -> RuleRun:
 
 def compare_pairs(rules: Sequence[RuleRuns]) -> tuple[RulePair, ...]:
     """Every two rules over the repeats in which both have a number."""
-    from autoreason.stats.paired import permutation_test
+    from autoreason.stats.resampling import permutation_test
 
     found = []
     for one, other in combinations(rules, 2):

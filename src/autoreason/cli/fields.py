@@ -52,7 +52,7 @@ class Figure(click.ParamType[float]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Read it as a cell of its own."""
-        from autoreason.knowledge.values import guess_number_format
+        from autoreason.knowledge.columns import guess_number_format
 
         try:
             return float(value)

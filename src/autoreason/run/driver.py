@@ -41,7 +41,7 @@ from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
-from autoreason.report.sentences import listed
+from autoreason.report.numbers import listed
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, cut_of, rerun

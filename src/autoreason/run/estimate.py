@@ -32,9 +32,8 @@ from autoreason.models.pool import ModelPool, require_batches
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.reasoning import reasoning_tokens_for
-from autoreason.report.numbers import count, duration, money, percent
+from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.report.sentences import listed
 from autoreason.run.kinds import job_class, written_by
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task

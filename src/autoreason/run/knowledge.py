@@ -13,13 +13,19 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.jobs.context import draw
-from autoreason.knowledge.folder import check_private, read_config, read_folder, spread_private
+from autoreason.knowledge.columns import read_date
+from autoreason.knowledge.folder import (
+    append_outcomes,
+    check_private,
+    read_config,
+    read_folder,
+    replace_outcomes,
+    spread_private,
+)
 from autoreason.knowledge.holdout import retrieval_answers
 from autoreason.knowledge.index import Index
-from autoreason.knowledge.outcome_file import append_outcomes, replace_outcomes
 from autoreason.knowledge.predictor import find_testable
 from autoreason.knowledge.standing import MIN_Z
-from autoreason.knowledge.values import read_date
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, door

@@ -39,7 +39,6 @@ from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
-from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Entry, Task
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
@@ -169,7 +168,6 @@ def lab(
         >>> lab("suite.yaml", "echo/echo", seed=1).report.cells
         6
     """
-    require_statistics()
     choice = ModelChoice()
     models = {
         name: choice.address(each) for name, each in (options.get("named_models") or {}).items()

@@ -81,7 +81,7 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             if on_ready := hooks.get("on_ready"):
                 on_ready()
             if self._fit:
-                from autoreason.knowledge.ridge import save_ridge
+                from autoreason.knowledge.predictor import save_ridge
 
                 save_ridge(self._fit)
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))

@@ -14,7 +14,6 @@ from autoreason.run.parameters import CompareRulesOptions
 from autoreason.run.reports import StudyResult
 from autoreason.run.research import TERMS, PreparedMeasuring, measuring_parts
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
 
@@ -58,7 +57,6 @@ def compare_rules(
         >>> [(each.rule, each.gains) for each in result.report.rules]
         [('race', {1: 4.0}), ('greedy', {1: 4.0})]
     """
-    require_statistics()
     rules, repeats = options.get("rules", get_args(RuleName)), options.get("repeats", 1)
     own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
     parts = measuring_parts("research_rules", task, model, options, own)

@@ -129,6 +129,6 @@ class LocalAnswers:
 
 
 def _predict(query: PredictionQuery) -> Prediction:
-    from autoreason.knowledge.ridge import load_ridge
+    from autoreason.knowledge.predictor import load_ridge
 
     return Prediction(load_ridge(query.fit).predict(query.text))

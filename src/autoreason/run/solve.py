@@ -86,18 +86,13 @@ def prepare_solve(
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
-    prepared = prepare(
+    return prepare(
         Task(brief="Solve problems"),
         ModelChoice.writing(model, options),
         {name: value for name, value in options.items() if name != "strategy"},
         strategy="solve",
         strategy_options=solving_terms("", options.get("strategy") or DEFAULT, **terms),
     )
-    if len(prepared.settings.strategy_options["strategies"]) > 1:
-        from autoreason.studies.panels.panel_report import require_statistics
-
-        require_statistics()
-    return prepared
 
 
 @asynccontextmanager

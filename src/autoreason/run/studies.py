@@ -31,7 +31,7 @@ from autoreason.studies.certify.suite import SUITE
 from autoreason.studies.compare.comparison import ComparisonOptions
 from autoreason.studies.compare.comparison_report import ComparisonReport
 from autoreason.studies.panels.entries import cut_options, make_entries
-from autoreason.studies.panels.panel_report import PanelReport, require_statistics
+from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task
 
@@ -68,7 +68,6 @@ def judge(
         >>> [standing.name for standing in result.report.standings]
         ['a', 'b']
     """
-    require_statistics()
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
     choice = ModelChoice.judging(model, options)
@@ -112,7 +111,6 @@ def rejudge(
         >>> [decision.stage for decision in report.decisions]
         ['pass 1', 'playoff']
     """
-    require_statistics()
     name, options["journal"] = name_and_journal(run, options.get("journal"))
     with use_journal(options["journal"]) as journal:
         run = journal.find(name).id
@@ -163,7 +161,6 @@ def compare(
         >>> [each.strategy for each in result.report.strategies]
         ['critique_revise', 'single']
     """
-    require_statistics()
     strategies = options.get("strategies")
     allowance = options.get("allowance")
     terms = {

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 
 from autoreason.contract import count_words
 from autoreason.keys import PAIR, Key, judge_of
-from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
-from autoreason.report.sentences import agreement, by_chance, jury, listed, longer, positions
+from autoreason.report.numbers import (
+    agreement,
+    by_chance,
+    count,
+    decimal,
+    jury,
+    listed,
+    longer,
+    percent,
+    percent_interval,
+    percent_range,
+    positions,
+)
 from autoreason.story import CONFIRMATION
 from autoreason.tournament.candidates import SLOT_NAMES
 

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.inside import Inside
 from tests.knowledge.test_holdout import make_records
 
-from autoreason.knowledge.outcome_file import encode_records
+from autoreason.knowledge.folder import encode_records
 
 
 @pytest.fixture

@@ -246,22 +246,6 @@ def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
     assert opening(packet.home / "study") is None
 
 
-def test_a_report_without_numpy_says_how_to_get_it(packet: Shell) -> None:
-    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
-    block = packet.home / "block"
-    block.mkdir()
-    (block / "sitecustomize.py").write_text(
-        "import importlib.util as u\n"
-        "find = u.find_spec\n"
-        "u.find_spec = lambda name, *a: None if name == 'numpy' else find(name, *a)\n"
-    )
-    path = f"{block}:{packet.environment.get('PYTHONPATH', '')}"
-    done = packet("rate", "report", "study", "--yes", PYTHONPATH=path)
-    assert done.returncode == 2
-    assert "pip install numpy scipy" in done.stderr
-    assert opening(packet.home / "study") is None
-
-
 @pytest.mark.parametrize("command", ["serve", "report"])
 def test_a_folder_that_is_no_packet_is_refused(files: Shell, command: str) -> None:
     assert "is no packet" in refused(files, command, ".")

@@ -19,7 +19,7 @@ from tests.cli.server import Server
 from tests.knowledge.test_holdout import make_records
 from tests.patience import PATIENCE
 
-from autoreason.knowledge.outcome_file import encode_records
+from autoreason.knowledge.folder import encode_records
 from autoreason.tournament.statements import ONE_VOTE
 
 

@@ -77,7 +77,6 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
     assert about == [
         "python",
         "dependencies",
-        "statistics",
         "sandbox",
         "jail",
         "journal",

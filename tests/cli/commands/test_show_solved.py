@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,21 +26,6 @@ __all__ = ["examiner", "writes"]
 @pytest.fixture(autouse=True)
 def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
     """No program is run, and the model is no model."""
-
-
-def test_a_table_that_lacks_its_packages_is_one_sentence(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inside("solve", some(inside, 12), *MODEL, "--strategy", "single,best_of_n", "-q")
-    for package in ("numpy", "scipy"):
-        monkeypatch.setitem(sys.modules, package, None)
-    for name in ("autoreason.stats.power", "autoreason.stats.paired", "scipy.optimize"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    said = inside("show")
-    assert said.status == 2
-    assert said.err.splitlines() == [
-        "autoreason: intervals and tests need NumPy and SciPy; run `pip install numpy scipy`"
-    ]
 
 
 # ---- passes ------------------------------------------------------------------------------------

@@ -5,13 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 from tests.cli.conftest import Shell
 from tests.cli.test_startup import HEAVY, imported
-
-from autoreason.cli.group import cli
-from autoreason.errors import InvalidInput
-from autoreason.studies import simulate
 
 QUICK = ("simulate", "--runs", "2", "--world", "help")
 
@@ -58,13 +53,6 @@ def test_a_mistake_is_one_sentence_and_status_2(
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_without_numpy_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "find_spec", lambda _: None)
-    outcome = CliRunner().invoke(cli, ["simulate"])
-    assert isinstance(outcome.exception, InvalidInput)
-    assert "pip install numpy" in str(outcome.exception)
 
 
 def test_a_long_study_says_how_far_it_is(

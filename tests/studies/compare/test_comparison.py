@@ -33,7 +33,7 @@ from autoreason.run import driver
 from autoreason.run.estimate import check
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models
-from autoreason.stats.paired import permutation_test
+from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import enough_repeats
 from autoreason.studies.compare.comparison import panels_of

@@ -13,7 +13,7 @@ import pytest
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.knowledge.test_results import helps_judge, read_tests
+from autoreason.knowledge.holdout import helps_judge, read_tests
 from autoreason.knowledge_records import ShownOutcomes, ShownRecord
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.knowledge import measure_knowledge

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from autoreason.programs.sandbox.levels import DetectedLevel
 
 Level = Literal["ok", "warn", "fail"]
-_FOR_STUDIES = ("numpy", "scipy")
-_STUDIES = "judge, compare, simulate, rate report, and solve and show on sets of problems"
-_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "PyYAML", "rich")
+_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "numpy", "PyYAML", "rich", "scipy")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 _LEAST_ROOM = 30
 _NARROW = 60
@@ -44,8 +42,7 @@ def doctor(journal: str | None, as_json: bool) -> int:
 
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _python,
-        lambda: _packages("dependencies", _NEEDED, "fail", ""),
-        lambda: _packages("statistics", _FOR_STUDIES, "warn", f", needed by {_STUDIES}"),
+        _packages,
         _sandbox,
         _jail,
         lambda: _journal(journal),
@@ -66,7 +63,7 @@ def _print(findings: list[Finding]) -> None:
     from rich.text import Text
 
     from autoreason.cli.views.console import stdout_console
-    from autoreason.report.layout import wrap
+    from autoreason.report.table import wrap
 
     console = stdout_console()
     for about, level, message, fix in findings:
@@ -87,27 +84,20 @@ def _python() -> Iterator[Finding]:
     yield Finding("python", "ok", f"{version} at {sys.executable}")
 
 
-def _packages(about: str, names: tuple[str, ...], level: Level, needed: str) -> Iterator[Finding]:
-    """Whether packages are installed, which is at that level where they are not."""
-    found, missing = _installed(names)
-    if missing:
-        fix = f"pip install {' '.join(missing)}"
-        yield Finding(about, level, f"missing {', '.join(missing)}{needed}", fix)
-    else:
-        yield Finding(about, "ok", ", ".join(found))
-
-
-def _installed(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Packages that are there, with their versions, and those that are not."""
+def _packages() -> Iterator[Finding]:
     from importlib.metadata import PackageNotFoundError, version
 
     found, missing = [], []
-    for name in names:
+    for name in _NEEDED:
         try:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
-    return found, missing
+    if missing:
+        fix = f"pip install {' '.join(missing)}"
+        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
+    else:
+        yield Finding("dependencies", "ok", ", ".join(found))
 
 
 def _sandbox() -> Iterator[Finding]:

@@ -115,8 +115,7 @@ def export(folder: str, target: Path | None) -> None:
     """
     from autoreason.cli.views.message import print_message
     from autoreason.files import check_output, write
-    from autoreason.knowledge.folder import read_folder
-    from autoreason.knowledge.outcome_file import encode_records
+    from autoreason.knowledge.folder import encode_records, read_folder
 
     if target == Path("-"):
         target = None
@@ -301,7 +300,7 @@ def import_file(folder: Path, file: Path, as_json: bool) -> None:
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import print_json
-    from autoreason.knowledge.outcome_file import append_outcomes, read_outcomes
+    from autoreason.knowledge.folder import append_outcomes, read_outcomes
 
     records, columns, problems, dates = read_outcomes(file, folder)
     new = append_outcomes(folder, records)

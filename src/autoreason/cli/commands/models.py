@@ -103,7 +103,7 @@ def _list(as_json: bool) -> None:
     from autoreason.models.providers import PROVIDERS, key_file
     from autoreason.models.weights import local_models
     from autoreason.paths import config_file
-    from autoreason.report.layout import wrap
+    from autoreason.report.table import wrap
     from autoreason.settings import DEFAULT_MODEL
 
     default = read_config().model or DEFAULT_MODEL

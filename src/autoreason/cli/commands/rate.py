@@ -181,16 +181,12 @@ def report(
       autoreason rate report study --html report.html
       autoreason rate report study --panel last --json
     """
-    from importlib.util import find_spec
-
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
 
     read_packet(folder)
     rankings = _panel(panels, journal)
-    if not (find_spec("numpy") and find_spec("scipy")):
-        raise InvalidInput("a report needs NumPy and SciPy; install them: pip install numpy scipy")
     _confirm(folder, opening(folder), yes)
     from autoreason.studies.raters.conclusion import conclude
 

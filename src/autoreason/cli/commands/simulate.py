@@ -10,7 +10,6 @@ from autoreason.cli import options
 from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand
 from autoreason.cli.views.progress_line import ProgressLine
-from autoreason.studies.simulate import need_numpy
 
 
 @click.command(cls=HelpfulCommand, shares="as_json html progress")
@@ -56,7 +55,6 @@ def simulate(**values: Any) -> None:
       autoreason simulate --world harm-new --set k=2 --set playoff=9
       autoreason simulate --world my-judges.yaml --runs 1000 --budget 100
     """
-    need_numpy()
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.simulate.study import Plan, choose_protocols, run_study
     from autoreason.studies.simulate.world import load_worlds

@@ -12,7 +12,7 @@ from autoreason.characters import without_controls
 from autoreason.cli.views.message import print_message
 from autoreason.errors import AutoreasonError
 from autoreason.files import write
-from autoreason.report.layout import WIDEST, lay_out
+from autoreason.report.table import WIDEST, lay_out
 from autoreason.run.result import how_to_go_on
 
 if TYPE_CHECKING:

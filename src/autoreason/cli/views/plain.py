@@ -39,7 +39,7 @@ from autoreason.events import (
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.keys import JUDGE_CHECK, Key, PartName, judge_of
 from autoreason.report import numbers
-from autoreason.report.layout import wrap
+from autoreason.report.table import wrap
 from autoreason.story import Story
 from autoreason.tournament import statements
 

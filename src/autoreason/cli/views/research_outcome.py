@@ -8,7 +8,7 @@ from autoreason.cli.views import outcome
 from autoreason.cli.views.message import print_message
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
-from autoreason.report.layout import wrap
+from autoreason.report.table import wrap
 from autoreason.run.result import how_to_go_on
 
 if TYPE_CHECKING:

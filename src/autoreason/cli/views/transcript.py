@@ -15,7 +15,7 @@ from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
-from autoreason.report.layout import WIDEST, wrap
+from autoreason.report.table import WIDEST, wrap
 from autoreason.run.dry_run import changed_settings
 from autoreason.run.kinds import job_label, written_by
 from autoreason.tournament import statements

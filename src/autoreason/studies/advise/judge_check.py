@@ -11,8 +11,7 @@ from autoreason.events import JobFinished
 from autoreason.exchange import BudgetQuery
 from autoreason.jobs.context import draw
 from autoreason.keys import sub_key
-from autoreason.report.numbers import count
-from autoreason.report.sentences import listed
+from autoreason.report.numbers import count, listed
 from autoreason.settings import Settings
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story

@@ -13,9 +13,8 @@ from autoreason.jobs.job import read_options
 from autoreason.keys import PartName
 from autoreason.parsing.documents import same_text
 from autoreason.plugins import short
-from autoreason.report.numbers import UNKNOWN, count, money
+from autoreason.report.numbers import UNKNOWN, count, listed, money
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Table, figures, words
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.compare.comparison import (

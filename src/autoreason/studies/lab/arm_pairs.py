@@ -50,8 +50,7 @@ class ArmPair(Struct, frozen=True, kw_only=True):
 
 def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
     """Every planned test, corrected for all of them."""
-    from autoreason.stats.bootstrap import cluster_bootstrap
-    from autoreason.stats.paired import permutation_test
+    from autoreason.stats.resampling import cluster_bootstrap, permutation_test
 
     # As strict as the correction of the tests: a reader looks at the widest difference.
     confidence = 1 - BEYOND_CHANCE / max(1, len(suite.pairs))

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, listed
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
-from autoreason.report.sentences import listed
 from autoreason.story import Story
 from autoreason.studies.lab.added_repeats import AddedRepeats, additions
 from autoreason.studies.lab.arm_pairs import ArmPair, compare_arms

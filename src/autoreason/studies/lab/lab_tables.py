@@ -183,7 +183,7 @@ def _details(found: LabReport) -> list[Section]:
         table = _by_pass(title, lines, decimal, first=0)
         plot = draw_lines(title, lines, first=0)
         parts.append(Section("Length", plots=[plot], tables=[table], detail=True))
-    plots = ("Plots", "SVG by pygal, trees by autoreason: no script, in the page's colours")
+    plots = ("Plots", "SVG without a script, in the page's colours")
     return [*parts, *_trees(found), _failures(found), Section(sentences=[plots], detail=True)]
 
 

@@ -12,7 +12,7 @@ from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import panel_attempts
 from autoreason.keys import PAIR, Key, attempt_stage, sub_key
-from autoreason.report.sentences import describe_tie
+from autoreason.report.numbers import describe_tie
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.task import Task

@@ -18,9 +18,8 @@ from scipy.special import stdtrit
 
 from autoreason.errors import InvalidInput
 from autoreason.field_docs import FieldDoc, read_docs
-from autoreason.report.numbers import UNKNOWN, count, percent
+from autoreason.report.numbers import UNKNOWN, count, listed, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
 from autoreason.settings import (
     MAX_REVISERS,
