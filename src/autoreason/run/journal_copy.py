@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from autoreason.errors import AutoreasonError
 from autoreason.journal import Journal
-from autoreason.journal.maintenance import OnProgress
-from autoreason.journal.transfer import copy_runs
+from autoreason.journal.maintenance import OnProgress, copy_runs
 from autoreason.run.replay import replay
 
 

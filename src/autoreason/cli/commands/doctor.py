@@ -165,7 +165,7 @@ def _sandboxes(found: DetectedLevel) -> str:
 
 
 def _server(place: ServerUrl, runs: int) -> Finding:
-    from autoreason.journal.databases import open_store
+    from autoreason.journal.location import open_store
     from autoreason.report import numbers
 
     store = open_store(place)

@@ -76,7 +76,7 @@ def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
     from autoreason.journal import location
-    from autoreason.journal.databases import open_store
+    from autoreason.journal.location import open_store
 
     place = location.locate(url)
     if not (place.exists() if isinstance(place, Path) else open_store(place).exists()):

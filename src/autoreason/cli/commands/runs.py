@@ -188,7 +188,7 @@ def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | Non
 
 
 def _check_unneeded(book: Journal, rows: list[RunRow]) -> None:
-    from autoreason.journal.error_messages import continued_error
+    from autoreason.journal.journal import continued_error
     from autoreason.journal.run_names import owning_run
 
     ids = {row.id for row in rows}
