@@ -112,6 +112,7 @@ _TABLES = {
         "title, status, created, updated, version, search, uses",
         "title, status, {age}, updated, version, search, uses",
     ),
+    "texts": ("run", "digest, text", ""),
     "events": ("run", "seq, type, version, at, payload", ""),
     "asked": ("run", f"key, {_CALL}", ""),
     "replies": ("run", f"key, {_CALL}, outcome, {_SUMS}, request, reply", ""),

@@ -30,7 +30,7 @@ def written(url: str | Path, *runs: str) -> None:
         for run in runs:
             create_run(journal, run)
             journal.append(run, GuidanceGiven(number=1, text=LONG))
-            asyncio.run(journal.record_reply(run, a_request(text=run * 300), a_reply()))
+            asyncio.run(journal.record_reply(run, a_request(text=run * 120), a_reply()))
 
 
 def test_a_sound_journal_has_no_damage(url: str) -> None:
@@ -45,6 +45,11 @@ def test_a_sound_journal_has_no_damage(url: str) -> None:
     ("statement", "what"),
     [
         ("UPDATE events SET payload = '{' WHERE run = 'two'", "is damaged"),
+        ("DELETE FROM texts WHERE text LIKE '%two%'", "is missing"),
+        (
+            "UPDATE texts SET text = replace(text, 'two', 'TWO') WHERE text LIKE '%two%'",
+            "is not what was written",
+        ),
         ("UPDATE replies SET request = '{', role = 'guidance' WHERE run = 'two'", "is damaged"),
         ("UPDATE runs SET created = 'once' WHERE id = 'two'", "is damaged"),
     ],
@@ -62,7 +67,9 @@ def test_a_damaged_run_is_named(url: str, statement: str, what: str) -> None:
 def test_a_changed_byte_of_a_compressed_text_is_damage(path: Path) -> None:
     written(path, "one", "two")
     with closing(sqlite3.connect(path)) as connection:
-        ((packed,),) = connection.execute("SELECT request FROM replies WHERE run = 'two'")
+        ((packed,),) = connection.execute(
+            "SELECT text FROM texts WHERE run = 'two' AND typeof(text) = 'blob'"
+        )
         assert isinstance(packed, bytes)
         changed = packed[:-6] + bytes([packed[-6] ^ 1]) + packed[-5:]
         connection.execute("UPDATE replies SET request = ? WHERE run = 'two'", (changed,))

@@ -1,17 +1,12 @@
-"""A journal's file is created once and whole, and long texts are compressed in it."""
+"""A journal's file is created once and whole."""
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.journal.samples import RUN, a_process, a_reply, a_request
+from tests.journal.samples import a_process
 from tests.patience import PATIENCE
 
 from autoreason.journal import Journal, sqlite
@@ -56,27 +51,3 @@ def test_a_new_journal_is_on_the_disk_before_it_has_its_name(
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
-
-
-TEXTS = st.text() | st.integers(1, 300).map(lambda times: "tides and boats, ü\x00\x01 " * times)
-
-
-@given(TEXTS)
-def test_whatever_is_packed_is_unpacked_as_it_was(text: str) -> None:
-    json = msgspec.json.encode(text).decode()
-    packed = sqlite.pack(json)
-    assert sqlite.unpack(packed) == json
-    assert isinstance(packed, str) == (len(json) < 400)
-    assert len(packed) <= len(json)
-
-
-def test_long_texts_take_little_room_and_short_ones_are_plain(file_journal: Journal) -> None:
-    brief = "".join(f"Write about tide {n} and its boats. " for n in range(1000))
-    requests = [a_request(f"draft/{number}", text=brief) for number in range(7)]
-    for request in requests:
-        asyncio.run(file_journal.record_reply(RUN, request, a_reply()))
-    with closing(sqlite3.connect(file_journal.path)) as connection:
-        rows = connection.execute("SELECT request, reply FROM replies").fetchall()
-    assert sum(len(request) for request, _ in rows) < 7 * len(brief) / 3
-    assert {type(reply) for _, reply in rows} == {str}
-    assert [reply.request for reply in file_journal.replies(RUN).values()] == requests

@@ -22,7 +22,6 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
@@ -49,9 +48,11 @@ from autoreason.journal.store import (
     Connection,
     LockOwner,
     Sleep,
+    damage_error,
     journal_errors,
     locked_error,
 )
+from autoreason.journal.texts import digest_of
 from autoreason.journal.writer import Writer
 from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings
@@ -269,8 +270,8 @@ class Journal:
         if suite or not cells:
             where |= {sql.A_CELL: (suite, suite)} if suite else {sql.NO_CELL: ()}
         if states:
-            named = _list({"running" if state == "killed" else state for state in states})
-            or_live = {sql.OR_LIVE: (named, _list(live))}
+            named = sql.as_list({"running" if state == "killed" else state for state in states})
+            or_live = {sql.OR_LIVE: (named, sql.as_list(live))}
             where |= or_live if "live" in states else {sql.IN_STATE: (named,)}
         if search:
             where[sql.FOUND] = (_within(search.casefold()),)
@@ -289,7 +290,7 @@ class Journal:
 
     def _rows(self, runs: Collection[str], live: frozenset[str]) -> Iterator[RunRow]:
         """These runs, the newest first, a suite with what its cells have spent."""
-        listed = (_list(runs),)
+        listed = (sql.as_list(runs),)
         rows, spent = self._read(sql.RUNS, listed), self._spent(sql.SPENT, listed)
         with journal_errors(self._store):
             for row in rows:
@@ -307,7 +308,7 @@ class Journal:
 
     def spent(self, run: str) -> Spent:
         """What a run has spent so far; a query is no call."""
-        return self._spent(sql.SPENT, (_list([run]),), run).get(run, Spent())
+        return self._spent(sql.SPENT, (sql.as_list([run]),), run).get(run, Spent())
 
     def cells_spent(self, suite: str) -> Spent:
         """What all cells of a suite have spent so far."""
@@ -404,6 +405,12 @@ class Journal:
             left_out=sum('"finished":false' in payload for payload in ended),
             missing=len({name for each in ended for name in own.findall(each)} - there),
         )
+
+    def check_texts(self, run: str) -> None:
+        """Refuse long texts of a run that are not what was written."""
+        rows = self._read(sql.ALL_TEXTS, (run,), run)
+        if any(digest_of(text) != digest for digest, text in rows):
+            raise damage_error(self.place, "a text is not what was written", run)
 
     # Requests and replies.
 
@@ -524,7 +531,13 @@ class Journal:
     def _read(
         self, statement: str, values: tuple[Any, ...] = (), run: str | None = None
     ) -> list[tuple[Any, ...]]:
-        return self._with_reader(lambda c: c.execute(statement, values).fetchall(), run)
+        """Rows of a statement; of a run, with their texts in place."""
+
+        def read(connection: Connection) -> list[tuple[Any, ...]]:
+            rows = connection.execute(statement, values).fetchall()
+            return connection.fill(run, rows) if run else rows
+
+        return self._with_reader(read, run)
 
     def _with_reader(self, read: Callable[[Connection], T], run: str | None = None) -> T:
         with self._reader_lock, journal_errors(self._store, run):
@@ -544,10 +557,6 @@ class Journal:
                         raise InvalidInput(f"there is no journal at {self.place} to write to yet")
                     self._writer = Writer(self._store.open_writer(), self._store)
         return self._writer
-
-
-def _list(names: Collection[str]) -> str:
-    return msgspec.json.encode(list(names)).decode()
 
 
 def _within(*texts: str) -> str:

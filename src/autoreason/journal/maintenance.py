@@ -71,6 +71,7 @@ def _read_everything(journal: Journal, run: str) -> None:
         if event.seq != number:
             raise damage_error(journal.place, f"event {number} is missing", run)
     for read in (
+        journal.check_texts,
         journal.calls,
         journal.answers,
         journal.in_flight,
@@ -299,7 +300,7 @@ def _run_row(side: _Side, run: str) -> Row:
 
 def _rows(side: _Side, run: str, table: str) -> Iterator[Row]:
     """Rows of a run, a few at a time."""
-    after: int | None = 0
+    after: int | str | None = "" if table == "texts" else 0
     while after is not None:
         with journal_errors(side.store, run):
             values = (run, after)

@@ -48,6 +48,7 @@ from autoreason.journal.store import (
     this_process,
     version_error,
 )
+from autoreason.journal.texts import SharedTexts
 from autoreason.paths import ServerUrl, data_folder
 
 try:
@@ -346,7 +347,7 @@ class _Never(Exception):
     """What is never raised."""
 
 
-class PostgresConnection:
+class PostgresConnection(SharedTexts):
     """A connection to a server. Statements of a batch are sent without waiting for one another.
 
     An error in such a batch may be that of any of its changes; the batch is then undone and applied
@@ -354,6 +355,7 @@ class PostgresConnection:
     """
 
     def __init__(self, raw: psycopg.Connection[Row], patience: float) -> None:
+        super().__init__()
         self._raw = raw
         self._patience = patience
         self._pipeline: AbstractContextManager[psycopg.Pipeline] | None = None
@@ -479,6 +481,7 @@ class PostgresConnection:
 
     def begin(self) -> None:
         """Begin a transaction."""
+        self.forget_some()
         self._rows.clear()
         self._unlocks.clear()
         self._locking.clear()
@@ -500,6 +503,7 @@ class PostgresConnection:
             result = change(self)
         except BaseException:
             self.send("ROLLBACK TO one")
+            self.forget()
             raise
         self.send("RELEASE one")
         return result
@@ -547,6 +551,7 @@ class PostgresConnection:
             self._unlock()
 
     def _undo(self) -> None:
+        self.forget()
         self._careful = False
         with suppress(psycopg.Error):
             self._leave_pipeline()

@@ -1,16 +1,18 @@
 """The schema and every statement of the journal, once for SQLite and PostgreSQL, and what differs between them.
 
-Statements are written for SQLite; `for_postgres` translates them. In a file, long JSON is stored
+Statements are written for SQLite; `for_postgres` translates them. In a file, long values are
 compressed: `packed` and `plain` are functions of our connections. PostgreSQL compresses by itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import count
 from typing import get_args
+
+import msgspec
 
 from autoreason.exchange import Role
 
@@ -20,7 +22,8 @@ APPLICATION_ID = int.from_bytes(b"aure", "big")
 """In the header of every journal, so that no other database is mistaken for one."""
 VERSION = 1
 """Of the schema."""
-TABLES = ("runs", "events", "asked", "replies", "commands")
+TABLES = ("runs", "texts", "events", "asked", "replies", "commands")
+
 
 # The schema.
 
@@ -39,6 +42,12 @@ _SCHEMA = """
     CREATE INDEX runs_by_age ON runs (created{by_rowid});
     CREATE INDEX runs_without_cells ON runs (created{by_rowid}) WHERE id NOT LIKE '%.%';
     CREATE INDEX runs_by_status ON runs (status, created{by_rowid}) WHERE id NOT LIKE '%.%';
+    CREATE TABLE texts (
+        run {name} NOT NULL,
+        digest {name} NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (run, digest)
+    );
     CREATE TABLE events (
         run {name} NOT NULL REFERENCES runs (id),
         seq BIGINT NOT NULL,
@@ -115,6 +124,7 @@ def schema(*, postgres: bool = False) -> list[str]:
 
 
 COLUMNS = {
+    "texts": "run text, digest text, text text",
     "events": "run text, seq bigint, type text, version integer, at text, payload text",
     "asked": "run text, key text, role text, model text, at text",
     "replies": "run text, key text, role text, model text, outcome text, input bigint,"
@@ -123,7 +133,10 @@ COLUMNS = {
     "commands": "run text, kind text, text text, at text, taken_by text",
 }
 """What is recorded of a run, in order, with the types of PostgreSQL."""
-_PACKED = ("payload", "request", "reply")
+SHARED = {"events": 1, "replies": 2}
+"""How many columns at the end of a row are JSON, whose long texts are shared."""
+_AGAIN = {"texts": " ON CONFLICT DO NOTHING"}
+_PACKED = {("texts", "text"), ("events", "payload"), ("replies", "request"), ("replies", "reply")}
 
 
 def columns_of(table: str) -> list[str]:
@@ -133,15 +146,15 @@ def columns_of(table: str) -> list[str]:
 
 def _insert_into(table: str) -> str:
     names = columns_of(table)
-    values = ", ".join("packed(?)" if name in _PACKED else "?" for name in names)
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
+    values = ", ".join("packed(?)" if (table, name) in _PACKED else "?" for name in names)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values}){_AGAIN.get(table, '')}"
 
 
 def rows_of(table: str) -> str:
     """Given a run and a position, the next rows of it; each begins with its own position."""
     names = columns_of(table)
-    position = "seq" if table == "events" else "id"
-    values = ", ".join(f"plain({name})" if name in _PACKED else name for name in names)
+    position = {"events": "seq", "texts": "digest"}.get(table, "id")
+    values = ", ".join(f"plain({name})" if (table, name) in _PACKED else name for name in names)
     return (
         f"SELECT {position}, {values} FROM {table}"
         f" WHERE run = ? AND {position} > ? ORDER BY {position} LIMIT 500"
@@ -150,6 +163,12 @@ def rows_of(table: str) -> str:
 
 INSERT = {table: _insert_into(table) for table in COLUMNS}
 """Given the columns of a row."""
+
+
+def as_list(names: Iterable[str]) -> str:
+    """Names as one value of a statement."""
+    return msgspec.json.encode(list(names)).decode()
+
 
 # Runs.
 
@@ -265,6 +284,9 @@ CALLS = f"""
     WHERE run = ? AND id > ? AND role IN {ROLES} ORDER BY id
 """
 
+ALL_TEXTS = "SELECT digest, plain(text) FROM texts WHERE run = ?"
+TEXTS = f"SELECT digest, plain(text) FROM texts WHERE run = ? AND digest {_IN_LIST}"
+
 # Commands from another terminal.
 
 PENDING = """
@@ -298,8 +320,8 @@ BULK_INSERT = {
     INSERT[table]: (
         columns_of(table),
         f"INSERT INTO {table} ({', '.join(columns_of(table))}) SELECT {', '.join(columns_of(table))}"
-        f" FROM json_to_recordset($1::json) AS new ({COLUMNS[table]})",
+        f" FROM json_to_recordset($1::json) AS new ({COLUMNS[table]}){_AGAIN.get(table, '')}",
     )
-    for table in ("events", "asked", "replies")
+    for table in ("texts", "events", "asked", "replies")
 }
 """On PostgreSQL, how to insert many rows at once, given as JSON, which takes a fifth of the time."""

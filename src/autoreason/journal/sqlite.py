@@ -29,6 +29,7 @@ from autoreason.journal.store import (
     journal_errors,
     version_error,
 )
+from autoreason.journal.texts import SharedTexts
 
 T = TypeVar("T")
 IN_MEMORY = Path(":memory:")
@@ -37,8 +38,8 @@ _WAIT_FOR_CREATION = 30.0
 _PATIENCE = 60.0
 """Seconds to wait for another process that keeps the file locked."""
 _BLOCKED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
-_LONG = 400
-"""Characters from which JSON is compressed."""
+_LONG = 1000
+"""Characters from which a value is compressed."""
 _SHOWN = 5
 _Stamp = tuple[tuple[int, int] | None, ...]
 
@@ -46,7 +47,7 @@ _Stamp = tuple[tuple[int, int] | None, ...]
 # Connections.
 
 
-class SqliteConnection(sqlite3.Connection):
+class SqliteConnection(SharedTexts, sqlite3.Connection):
     """A connection to a file."""
 
     lost = False
@@ -63,6 +64,7 @@ class SqliteConnection(sqlite3.Connection):
 
     def begin(self) -> None:
         """Begin a transaction, as soon as no other process writes."""
+        self.forget_some()
         deadline = time.monotonic() + _PATIENCE
         # SQLite itself looks ever more rarely, until it comes too late every time that another process writes much.
         self.execute("PRAGMA busy_timeout = 2")
@@ -80,6 +82,7 @@ class SqliteConnection(sqlite3.Connection):
 
     def roll_back(self) -> None:
         """Undo what was not committed."""
+        self.forget()
         if self.in_transaction:
             self.execute("ROLLBACK")
 
@@ -127,13 +130,13 @@ class SqliteConnection(sqlite3.Connection):
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def pack(json: str) -> str | bytes:
-    """JSON as a file has it: compressed, where it is long."""
-    return json if len(json) < _LONG else zlib.compress(json.encode(), 1)
+def pack(value: str) -> str | bytes:
+    """A value as a file has it: compressed, where it is long."""
+    return value if len(value) < _LONG else zlib.compress(value.encode(), 1)
 
 
 def unpack(stored: str | bytes) -> str:
-    """The JSON as it was."""
+    """The value as it was."""
     return stored if isinstance(stored, str) else zlib.decompress(stored).decode()
 
 

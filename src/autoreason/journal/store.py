@@ -68,6 +68,15 @@ class Connection(Protocol):
     def touch(self, at: str, runs: Collection[str]) -> None:
         """Note when these runs were last written to."""
 
+    def share(self, run: str, json: str) -> str:
+        """Store the long texts of JSON; returns what to write in its place."""
+
+    def forget(self, run: str | None = None) -> None:
+        """Forget which texts of a run are stored."""
+
+    def fill(self, run: str, rows: list[Row]) -> list[Row]:
+        """Rows of a run with their texts in place."""
+
     def violation(self, error: Exception) -> Violation | None:
         """Which rule of its table a row broke."""
 

@@ -231,6 +231,8 @@ def begin_run(row: Row, first_event: Row) -> Change[None]:
             connection.execute(sql.INSERT_RUN, row)
         except connection.IntegrityError:
             raise InvalidInput(f"run {row[0]} exists already; choose another name") from None
+        # There may have been another of this name.
+        connection.forget(row[0])
         add_event(first_event)(connection)
 
     return change
@@ -252,6 +254,7 @@ def delete_run(run: str) -> Change[None]:
     def change(connection: Connection) -> None:
         for statement in sql.DELETE_RUN:
             connection.execute(statement, (run,))
+        connection.forget(run)
 
     return change
 
@@ -318,7 +321,9 @@ def _mark_taken(connection: Connection, commands: list[Command], by: str) -> Non
 def _insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Change[None]:
     def change(connection: Connection) -> None:
         try:
-            connection.execute(sql.INSERT[table], row)
+            small = len(row) - sql.SHARED.get(table, 0)
+            texts = [connection.share(row[0], value) for value in row[small:]]
+            connection.execute(sql.INSERT[table], (*row[:small], *texts))
         except connection.IntegrityError as error:
             violation = connection.violation(error)
             if violation == "unknown run":
