@@ -435,12 +435,9 @@ class Journal:
 
     def replies(self, run: str) -> dict[str, RecordedReply]:
         """Every reply of a run by its key."""
-        rows = self._read(sql.REPLIES, (run,), run)
-        with journal_errors(self._store, run):
-            return {
-                key: RecordedReply(codec.read_request(request), codec.read_reply(reply))
-                for key, request, reply in rows
-            }
+        return {
+            call.request.key: RecordedReply(call.request, call.reply) for call in self.calls(run)
+        }
 
     async def record_answer(self, run: str, query: Query[Any], answer: Any) -> None:
         """Record the answer to a query; it is on the disk when this returns."""

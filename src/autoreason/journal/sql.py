@@ -259,10 +259,6 @@ IN_FLIGHT = """
     )
     ORDER BY id
 """
-REPLIES = f"""
-    SELECT key, plain(request), plain(reply) FROM replies
-    WHERE run = ? AND role IN {ROLES} ORDER BY id
-"""
 REPLY_TEXTS = f"""
     SELECT key, role, outcome, CASE role WHEN ?2 THEN plain(reply) END FROM replies
     WHERE run = ?1 AND role IN {ROLES} ORDER BY id

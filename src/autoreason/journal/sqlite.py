@@ -330,8 +330,7 @@ class Reader:
 
     def _open(self) -> SqliteConnection:
         path = self._path
-        effective = os.access in os.supports_effective_ids
-        if all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent)):
+        if is_writable(path):
             return _connect_checked(path)
         # They exist while another process writes, and SQLite needs them to read at the same time.
         log = log_of(path)
@@ -440,6 +439,12 @@ def to_disk(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether the file and its folder can be written."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent))
 
 
 def log_of(path: Path) -> Path:

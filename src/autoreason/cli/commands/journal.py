@@ -109,15 +109,13 @@ def backup(file: Path, journal: str | None, as_json: bool) -> None:
         click.echo(f"{path} is copied to {file}, {numbers.megabytes(size)}", err=True)
 
 
-@journal.command(cls=HelpfulCommand, short_help="Give back space that no run needs.")
+@journal.command(cls=HelpfulCommand, short_help="Give back the space of deleted runs.")
 @options.journal_option
 @options.json_option
 def compact(journal: str | None, as_json: bool) -> None:
-    """Make the file as small as it can be.
+    """Give back the space of deleted runs.
 
-    Space of deleted runs is given back, texts that no run needs are dropped, and long texts of runs
-    that were stored with every request are stored once. No run may be live; as much free space as the journal
-    takes is needed meanwhile.
+    No run may be live; as much free space as the journal takes is needed meanwhile.
     """
     from autoreason.cli.views.outcome import print_json
     from autoreason.journal import location, maintenance
