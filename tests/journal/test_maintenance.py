@@ -67,12 +67,10 @@ def test_a_damaged_run_is_named(url: str, statement: str, what: str) -> None:
 def test_a_changed_byte_of_a_compressed_text_is_damage(path: Path) -> None:
     written(path, "one", "two")
     with closing(sqlite3.connect(path)) as connection:
-        ((packed,),) = connection.execute(
-            "SELECT text FROM texts WHERE run = 'two' AND typeof(text) = 'blob'"
-        )
+        ((packed,),) = connection.execute("SELECT payload FROM events WHERE run = 'two'")
         assert isinstance(packed, bytes)
         changed = packed[:-6] + bytes([packed[-6] ^ 1]) + packed[-5:]
-        connection.execute("UPDATE replies SET request = ? WHERE run = 'two'", (changed,))
+        connection.execute("UPDATE events SET payload = ? WHERE run = 'two'", (changed,))
         connection.commit()
     with Journal.open(str(path), create=False) as journal:
         (damage,) = maintenance.check(journal, quietly)

@@ -18,6 +18,7 @@ from autoreason.events import EVENTS_VERSION, FINISHED, AnyEvent, CoreEvent, Par
 from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
 from autoreason.extensions import find_class
 from autoreason.journal.migrations import STEPS, Step, upgrade_answer
+from autoreason.journal.texts import cut
 from autoreason.task import Work
 
 CommandKind = Literal["stop", "accept", "guide"]
@@ -237,8 +238,9 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         None if reply.cost is None else str(reply.cost),
         reply.seconds,
         now(),
-        write(request),
-        write(reply),
+        cut(write(request), [message.text for message in request.messages]),
+        # A reply to a schema is parsed, and never quoted in a later request.
+        write(reply) if request.schema else cut(write(reply), [reply.text]),
     )
 
 

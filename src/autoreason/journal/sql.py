@@ -133,8 +133,6 @@ COLUMNS = {
     "commands": "run text, kind text, text text, at text, taken_by text",
 }
 """What is recorded of a run, in order, with the types of PostgreSQL."""
-SHARED = {"events": 1, "replies": 2}
-"""How many columns at the end of a row are JSON, whose long texts are shared."""
 _AGAIN = {"texts": " ON CONFLICT DO NOTHING"}
 _PACKED = {("texts", "text"), ("events", "payload"), ("replies", "request"), ("replies", "reply")}
 

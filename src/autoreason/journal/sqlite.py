@@ -38,7 +38,7 @@ _WAIT_FOR_CREATION = 30.0
 _PATIENCE = 60.0
 """Seconds to wait for another process that keeps the file locked."""
 _BLOCKED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
-_LONG = 1000
+_LONG = 400
 """Characters from which a value is compressed."""
 _SHOWN = 5
 _Stamp = tuple[tuple[int, int] | None, ...]

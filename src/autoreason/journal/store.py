@@ -68,8 +68,8 @@ class Connection(Protocol):
     def touch(self, at: str, runs: Collection[str]) -> None:
         """Note when these runs were last written to."""
 
-    def share(self, run: str, json: str) -> str:
-        """Store the long texts of JSON; returns what to write in its place."""
+    def share(self, run: str, parts: tuple[str, ...]) -> str:
+        """Store the long texts of JSON that was cut; returns what to write in its place."""
 
     def forget(self, run: str | None = None) -> None:
         """Forget which texts of a run are stored."""

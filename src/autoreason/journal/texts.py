@@ -1,25 +1,26 @@
-"""A long text of a run is stored once, however many requests, replies and events of it contain that text."""
+"""A long text of a run is stored once, however many of its requests and replies contain it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
+
+import msgspec
 
 from autoreason.journal import sql
 
 _MARK = "\x01"
 """Encloses the digest of a text; JSON escapes control characters, so it never contains one."""
-_MIN_LENGTH = 100
-"""Characters below which a digest would save nothing."""
-_SMALL = 400
-"""Characters below which JSON is stored as it is: most values are."""
+_MIN_LENGTH = 200
+"""Characters from which a text is shared."""
 _MAX_KNOWN = 8_000_000
 """Characters of texts that a writer remembers."""
 # A line that separates texts in a prompt, as JSON. A pattern that begins with a choice is ten times slower.
 _BOUNDARY = re.compile(r"<<<[^\\<>]{1,100}>>>(?:\\n)?")
 _NEW_LINE = "\\n"
+_encode = msgspec.json.Encoder().encode
 
 
 class SharedTexts:
@@ -33,23 +34,19 @@ class SharedTexts:
         """Digests of texts, for each run."""
         self._size = 0
 
-    def share(self, run: str, json: str) -> str:
-        """Store the long texts of JSON; returns what to write in its place."""
-        if len(json) < _SMALL:
-            return json
+    def share(self, run: str, parts: tuple[str, ...]) -> str:
+        """Store the long texts of JSON that was cut; returns what to write in its place."""
         known = self._known.setdefault(run, {})
-        written: list[str] = []
-        end = 0
-        for start, stop in _long_parts(json):
-            text = json[start:stop]
+        written = list(parts)
+        for place in range(1, len(parts), 2):
+            text = parts[place]
             digest = known.get(text)
             if digest is None:
                 digest = known[text] = digest_of(text)
                 self._size += len(text)
                 self.execute(sql.INSERT["texts"], (run, digest, text))
-            written += (json[end:start], _MARK, digest, _MARK)
-            end = stop
-        return "".join((*written, json[end:]))
+            written[place] = f"{_MARK}{digest}{_MARK}"
+        return "".join(written)
 
     def forget(self, run: str | None = None) -> None:
         """Whether texts are there is no longer known: those of a new run, or of all where something was undone."""
@@ -94,28 +91,29 @@ def _filled(stored: Any, texts: dict[str, str]) -> Any:
     return "".join(parts)
 
 
-def _long_parts(json: str) -> Iterator[tuple[int, int]]:
-    """Where the long texts in JSON are: strings, and what stands between two boundaries in one.
-
-    Wherever it is cut, putting it together gives the same.
-    """
-    start = end = 0
-    for part in json.split('"'):
-        end += len(part)
-        if not part.endswith("\\"):
-            if end - start >= _MIN_LENGTH:
-                yield from _between_boundaries(json, start, end)
-            start = end + 1
-        end += 1
+def cut(json: str, texts: Iterable[str]) -> str | tuple[str, ...]:
+    """JSON in parts, of which every second is one of these texts or stands between two boundaries in one."""
+    parts: list[str] = []
+    at = end = 0
+    for text in texts:
+        if len(text) >= _MIN_LENGTH:
+            written = _encode(text)[1:-1].decode()
+            # By its first characters: searching for all of a long text takes longer to prepare.
+            start = json.find(written[:_MIN_LENGTH], at)
+            if start >= 0 and json.startswith(written, start):
+                at = start + len(written)
+                for first, last in _between_boundaries(json, start, at):
+                    parts += (json[end:first], json[first:last])
+                    end = last
+    return (*parts, json[end:]) if parts else json
 
 
 def _between_boundaries(json: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    if json.find("<<<", start, end) >= 0:
-        for found in _BOUNDARY.finditer(json, start, end):
-            # A boundary is a line of its own, and its line break belongs to neither text.
-            before = found.start() - 2 * json.endswith(_NEW_LINE, start, found.start())
-            if before - start >= _MIN_LENGTH:
-                yield start, before
-            start = found.end()
+    for found in _BOUNDARY.finditer(json, start, end):
+        # A boundary is a line of its own, and its line break belongs to neither text.
+        before = found.start() - 2 * json.endswith(_NEW_LINE, start, found.start())
+        if before - start >= _MIN_LENGTH:
+            yield start, before
+        start = found.end()
     if end - start >= _MIN_LENGTH:
         yield start, end

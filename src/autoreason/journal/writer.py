@@ -321,9 +321,11 @@ def _mark_taken(connection: Connection, commands: list[Command], by: str) -> Non
 def _insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Change[None]:
     def change(connection: Connection) -> None:
         try:
-            small = len(row) - sql.SHARED.get(table, 0)
-            texts = [connection.share(row[0], value) for value in row[small:]]
-            connection.execute(sql.INSERT[table], (*row[:small], *texts))
+            values = [
+                connection.share(row[0], value) if isinstance(value, tuple) else value
+                for value in row
+            ]
+            connection.execute(sql.INSERT[table], values)
         except connection.IntegrityError as error:
             violation = connection.violation(error)
             if violation == "unknown run":
