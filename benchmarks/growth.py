@@ -15,9 +15,8 @@ from pathlib import Path
 from tools.postgres import Server
 
 from autoreason.journal import Journal
-from autoreason.journal.databases import open_store
 from autoreason.journal.listing import readable_story, select_runs
-from autoreason.journal.location import locate
+from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab
 from autoreason.run.lab_status import lab_status
@@ -113,6 +112,7 @@ _TABLES = {
         "title, status, created, updated, version, search, uses",
         "title, status, {age}, updated, version, search, uses",
     ),
+    "texts": ("run", "digest, text", ""),
     "events": ("run", "seq, type, version, at, payload", ""),
     "asked": ("run", f"key, {_CALL}", ""),
     "replies": ("run", f"key, {_CALL}, outcome, {_SUMS}, request, reply", ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 import sqlite3
 import tempfile
@@ -27,7 +28,8 @@ def a_journal(path: Path) -> None:
     with Journal.open(str(path), create=True) as journal:
         create_run(journal, RUN)
         for number in range(100):
-            journal.append(RUN, GuidanceGiven(number=number, text=f"{number:02}" * 1000))
+            text = random.Random(number).randbytes(2000).hex()
+            journal.append(RUN, GuidanceGiven(number=number, text=text))
 
 
 def a_text(path: Path) -> None:

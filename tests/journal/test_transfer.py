@@ -16,8 +16,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import GuidanceGiven
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal, maintenance
+from autoreason.journal.maintenance import Copied, copy_runs
 from autoreason.journal.run_names import is_cell
-from autoreason.journal.transfer import Copied, copy_runs
 
 LONG = "Write about tides and boats. " * 30
 
@@ -146,7 +146,6 @@ def test_a_run_that_becomes_live_while_it_is_copied_is_left_out(tmp_path: Path) 
         "UPDATE replies SET reply = x'00ff' WHERE run = 'a.0001'",
         "UPDATE runs SET title = x'00ff' WHERE id = 'a.0001'",
         "UPDATE replies SET reply = CAST(x'22ff22' AS TEXT) WHERE run = 'a.0001'",
-        "DELETE FROM pieces WHERE text LIKE '%a.0001%'",
     ],
 )
 def test_a_damaged_run_is_named_and_the_others_are_copied(tmp_path: Path, damage: str) -> None:

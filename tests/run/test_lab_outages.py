@@ -142,7 +142,7 @@ async def test_a_host_whose_clock_differs_goes_on_as_any_other(tmp_path: Path, h
     with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
         paused = await run_suite(tmp_path, journal, SMALL, model=model, budget=Budget(calls=3))
         clock = time.time_ns
-        with patch("autoreason.journal.rows.time_ns", lambda: clock() + hours * 3_600_000_000_000):
+        with patch("autoreason.journal.codec.time_ns", lambda: clock() + hours * 3_600_000_000_000):
             more = Budget(calls=99)
             result = await resume.aio(paused.run, journal=journal, pool=lend(model), budget=more)
         assert isinstance(result, StudyResult)

@@ -329,7 +329,7 @@ async def test_a_suite_is_replayed_on_a_server_and_back_in_a_file(
             assert result.differences == {}
         assert file.row(whole.run) == journal.row(whole.run)
         shown = [each.cells_done(whole.run) for each in (journal, server, file)]
-        assert shown == [(4, 0)] * 3
+        assert shown == [(4, 0, 0)] * 3
 
 
 async def test_a_replay_that_differs_is_a_sentence_and_others_are_copied(

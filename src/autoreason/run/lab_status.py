@@ -119,8 +119,7 @@ class FoundReport(NamedTuple):
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
     row, suite, story = find_suite_run(run, journal)
-    done, left_out = journal.cells_done(row.id)
-    missing = len(journal.missing_cells(row.id))
+    done, left_out, missing = journal.cells_done(row.id)
     running = tuple(_running(row.id, suite, journal))
     chain = list(with_bases(row, journal))
     progress = LabProgress(

@@ -17,9 +17,8 @@ from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import LIFECYCLE
 from autoreason.exchange import Service
 from autoreason.journal import Journal
-from autoreason.journal.maintenance import OnProgress
+from autoreason.journal.maintenance import OnProgress, copy_runs
 from autoreason.journal.run_names import refuse_cell
-from autoreason.journal.transfer import copy_runs
 from autoreason.programs.task import assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count

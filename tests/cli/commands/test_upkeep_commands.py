@@ -173,7 +173,7 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
         said = several(*command)
         assert said.status == 2, command
         assert f"the record of {run} in" in said.err
-        assert "not UTF-8" in said.err
+        assert "a text cannot be decoded" in said.err
         assert said.err.count("\n") == 1
 
 

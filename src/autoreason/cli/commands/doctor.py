@@ -152,7 +152,7 @@ def _sandboxes(found: DetectedLevel) -> str:
 
 
 def _server(place: ServerUrl, runs: int) -> Finding:
-    from autoreason.journal.databases import open_store
+    from autoreason.journal.location import open_store
     from autoreason.report import numbers
 
     store = open_store(place)
@@ -166,7 +166,7 @@ def _server(place: ServerUrl, runs: int) -> Finding:
 def _journal(url: str | None) -> Iterator[Finding]:
     import os
 
-    from autoreason.journal import Journal, file
+    from autoreason.journal import Journal, sqlite
     from autoreason.paths import ServerUrl
     from autoreason.report import numbers
 
@@ -180,7 +180,7 @@ def _journal(url: str | None) -> Iterator[Finding]:
         yield Finding("journal", "fail", str(problem))
         return
     place = path if path.exists() else next(up for up in path.parents if up.exists())
-    writable = file.is_writable(path) if path.exists() else os.access(place, os.W_OK)
+    writable = sqlite.is_writable(path) if path.exists() else os.access(place, os.W_OK)
     if not writable:
         message = f"{place} is read-only: runs in it can be read, and none started"
         yield Finding(

@@ -199,7 +199,7 @@ def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | Non
 
 
 def _check_unneeded(book: Journal, rows: list[RunRow]) -> None:
-    from autoreason.journal.error_messages import continued_error
+    from autoreason.journal.journal import continued_error
     from autoreason.journal.run_names import owning_run
 
     ids = {row.id for row in rows}
@@ -284,7 +284,7 @@ def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
     from autoreason.journal import location
-    from autoreason.journal.databases import open_store
+    from autoreason.journal.location import open_store
 
     place = location.locate(url)
     if not (place.exists() if isinstance(place, Path) else open_store(place).exists()):

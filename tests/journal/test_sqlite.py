@@ -1,4 +1,4 @@
-"""A journal is made once and whole."""
+"""A journal's file is created once and whole."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.journal.samples import a_process
 from tests.patience import PATIENCE
 
-from autoreason.journal import Journal, file
+from autoreason.journal import Journal, sqlite
 
 
 def test_several_who_make_a_journal_at_once_make_one(url: str) -> None:
@@ -38,13 +38,13 @@ def test_a_new_journal_is_on_the_disk_before_it_has_its_name(
 ) -> None:
     path = tmp_path / "journal.db"
     waited_for: list[tuple[str, bool]] = []
-    to_disk = file.to_disk
+    to_disk = sqlite.to_disk
 
     def noting(what: Path) -> None:
         waited_for.append((what.name, path.exists()))
         to_disk(what)
 
-    monkeypatch.setattr(file, "to_disk", noting)
+    monkeypatch.setattr(sqlite, "to_disk", noting)
     Journal.open(str(path), create=True).close()
     assert waited_for == [("journal.db.new", False), (tmp_path.name, True)]
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["journal.db"]
