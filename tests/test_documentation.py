@@ -39,7 +39,7 @@ from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.events import solved_in
 from autoreason.programs.examiner.trials import ProgramResult
 from autoreason.programs.exclusions import Exclusion
-from autoreason.programs.problems.sets import BrokenRecord, Share
+from autoreason.programs.problems.problem import BrokenRecord, Share
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.overrides import VARIABLES

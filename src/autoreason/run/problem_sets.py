@@ -16,16 +16,14 @@ from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import (
     NO_CHECKER,
     Problem,
-    check_test_limits,
-    describe_comparison,
-    to_assignment,
-)
-from autoreason.programs.problems.sets import (
     ProblemSet,
     Share,
+    check_test_limits,
+    describe_comparison,
     find_problem,
     shares,
     split_judgeable,
+    to_assignment,
 )
 from autoreason.programs.program_statements import failure, sandbox
 from autoreason.report.numbers import UNKNOWN, count
@@ -72,7 +70,7 @@ class SetReport(Report):
 
     def left_out(self) -> list[str]:
         """Records that cannot be used, the first of them."""
-        every = [*map(str, self.found.broken), *self.found.notes]
+        every = [*map(str, self.found.broken)]
         more = len(every) - _MAX_LEFT_OUT
         shown = every[:_MAX_LEFT_OUT]
         return [*shown, f"{more:,} more; --json names all"] if more > 0 else shown
@@ -86,7 +84,6 @@ class SetReport(Report):
             "digest": self.found.digest,
             "shares": msgspec.to_builtins(shares(self.found.problems)),
             "broken": msgspec.to_builtins(self.found.broken),
-            "notes": list(self.found.notes),
         }
 
 

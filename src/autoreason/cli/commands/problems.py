@@ -70,7 +70,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     from autoreason.cli.views.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
-    from autoreason.programs.problems.native_format import encode_set
+    from autoreason.programs.problems.problem import encode_set
     from autoreason.run.problem_sets import SetReport
 
     if as_json and target is None:

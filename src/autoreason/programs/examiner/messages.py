@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.programs.examiner.service import ErrorReply
-from autoreason.programs.problems.sets import BrokenRecord
+from autoreason.programs.problems.problem import BrokenRecord
 
 
 class OpenRequest(Struct, frozen=True, kw_only=True, tag=True):

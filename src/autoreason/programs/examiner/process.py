@@ -21,8 +21,13 @@ from autoreason.programs.examiner.messages import (
 from autoreason.programs.examiner.service import run_service
 from autoreason.programs.examiner.store import load_set, save_set
 from autoreason.programs.problems.formats import read_problems
-from autoreason.programs.problems.problem import Problem, check_problem, to_assignment
-from autoreason.programs.problems.sets import ProblemSet, find_problem
+from autoreason.programs.problems.problem import (
+    Problem,
+    ProblemSet,
+    check_test_limits,
+    find_problem,
+    to_assignment,
+)
 from autoreason.programs.sandbox.levels import open_sandbox
 
 
@@ -85,16 +90,13 @@ def prepare_set(opening: OpenRequest) -> ProblemSet:
         problems = tuple(
             find_problem(problem_set.problems, name) for name in dict.fromkeys(opening.only)
         )
-    problems = tuple(_apply_limits(problem, opening) for problem in problems)
+    check_test_limits(opening.seconds, opening.memory_mb)
+    limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
+    changes = {name: limit for name, limit in limits.items() if limit is not None}
+    problems = tuple(replace(problem, **changes) for problem in problems)
     return ProblemSet(
         problems=problems,
         broken=problem_set.broken,
         format=problem_set.format,
         digest=save_set(problems),
     )
-
-
-def _apply_limits(problem: Problem, opening: OpenRequest) -> Problem:
-    limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
-    changes = {name: limit for name, limit in limits.items() if limit is not None}
-    return check_problem(replace(problem, **changes)) if changes else problem

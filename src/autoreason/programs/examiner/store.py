@@ -8,9 +8,7 @@ from pathlib import Path
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder
-from autoreason.programs.problems.native_format import decode_set, encode_set
-from autoreason.programs.problems.problem import Problem
-from autoreason.programs.problems.sets import set_digest
+from autoreason.programs.problems.problem import Problem, decode_set, encode_set, set_digest
 
 
 def save_set(problems: Sequence[Problem]) -> str:
