@@ -101,6 +101,7 @@ from autoreason.knowledge_records import ShownRecord as ShownRecord
 from autoreason.models.pool import ModelPool as ModelPool
 from autoreason.paths import ServerUrl as ServerUrl
 from autoreason.programs.assignment import Assignment as Assignment
+from autoreason.programs.assignment import Assignments as Assignments
 from autoreason.programs.assignment import CodeVerdict as CodeVerdict
 from autoreason.programs.assignment import Examination as Examination
 from autoreason.programs.assignment import Examined as Examined
@@ -115,11 +116,10 @@ from autoreason.programs.events import Solved as Solved
 from autoreason.programs.examination import ExaminationQuery as ExaminationQuery
 from autoreason.programs.examination import Examiner as Examiner
 from autoreason.programs.examination import ProbeQuery as ProbeQuery
-from autoreason.programs.exclusions import Exclusion as Exclusion
 from autoreason.programs.program_strategy import ProgramStrategy as ProgramStrategy
 from autoreason.programs.solve_report import Score as Score
 from autoreason.programs.solve_report import SolveReport as SolveReport
-from autoreason.programs.task import Assignments as Assignments
+from autoreason.programs.units import Exclusion as Exclusion
 from autoreason.prompts import PromptSet as PromptSet
 from autoreason.report.report import Report as Report
 from autoreason.run.ab_study import plan_ab as plan_ab

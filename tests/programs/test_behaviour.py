@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.programs.assignment import Observation, Observed
-from autoreason.programs.behaviour import LEAD, choose, group
+from autoreason.programs.search import LEAD, choose, group
 
 steady = settings(derandomize=True)
 

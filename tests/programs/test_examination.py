@@ -10,9 +10,8 @@ from tests.programs.stage import PROBLEM, MadeUpExaminer, program
 
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.programs.assignment import CodeVerdict, Observation, Observed, Probe
+from autoreason.programs.assignment import Assignments, CodeVerdict, Observation, Observed, Probe
 from autoreason.programs.examination import ExaminerService, NotExamined, ProbeQuery, observe
-from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task

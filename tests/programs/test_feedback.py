@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.programs.stage import PROBLEM
 
 from autoreason.programs.assignment import CodeVerdict, Examined, Example, Trial
-from autoreason.programs.feedback import feedback, shorten, unstated_tests
+from autoreason.programs.examination import feedback, shorten, unstated_tests
 from autoreason.programs.program_strategy import no_program_result
 
 

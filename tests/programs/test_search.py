@@ -16,11 +16,10 @@ from autoreason.events import (
     PanelDecided,
 )
 from autoreason.programs.assignment import CodeVerdict, Examined, Observed, Probe
-from autoreason.programs.behaviour import Choice, Group
 from autoreason.programs.events import ProgramExamined
 from autoreason.programs.policy import PolicyQuery, Turn
 from autoreason.programs.program_strategy import Attempt
-from autoreason.programs.search import Finalists
+from autoreason.programs.search import Choice, Finalists, Group
 
 INPUTS = ("5 1\n", "6 1\n", "7 1\n")
 

@@ -17,8 +17,8 @@ from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Message
 from autoreason.journal import Journal
 from autoreason.keys import Key
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
-from autoreason.programs.task import assignments_of
 from autoreason.run.git_branch import Repository
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import name_and_journal, use_journal

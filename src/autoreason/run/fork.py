@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from autoreason.artifacts.evaluator.caller import Evaluate, check_evaluate
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import InvalidInput
-from autoreason.programs.task import assignments_of
+from autoreason.programs.assignment import assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.run.model_choice import ModelChoice, change_servers
 from autoreason.run.parameters import ForkOptions, RecordedRun, ResearchOptions, check_arguments

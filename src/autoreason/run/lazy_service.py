@@ -9,7 +9,7 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.text_metric import TextMetric
 from autoreason.exchange import Query, Service
 from autoreason.jobs.job import read_options
-from autoreason.programs.task import Assignments
+from autoreason.programs.assignment import Assignments
 from autoreason.settings import Settings
 from autoreason.task import Work
 

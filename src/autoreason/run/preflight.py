@@ -86,7 +86,7 @@ def _largest(task: Task, settings: Settings) -> str:
 
 def _with_longest_problem(task: Task) -> Task:
     """The task with its longest problem alone."""
-    from autoreason.programs.task import Assignments, assignments_of
+    from autoreason.programs.assignment import Assignments, assignments_of
 
     longest = max(assignments_of(task), key=lambda each: len(encode(each)))
     return replace(task, work=Assignments((longest,)))

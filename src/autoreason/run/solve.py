@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
-from autoreason.programs.assignment import Assignment
+from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
-from autoreason.programs.program_registry import DEFAULT, strategies_named
-from autoreason.programs.task import Assignments
+from autoreason.programs.program_strategy import DEFAULT, strategies_named
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import SolveOptions, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare

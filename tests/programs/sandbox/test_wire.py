@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.programs.sandbox.base import SOURCE_LIMIT
-from autoreason.programs.sandbox.wire import (
+from autoreason.programs.sandbox.fork_server import (
     END_REASONS,
     MAX_MESSAGE_BYTES,
     ROLES,

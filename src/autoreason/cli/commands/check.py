@@ -72,7 +72,7 @@ def check(
 
     from autoreason.cli.views.console import stderr_console
     from autoreason.cli.views.outcome import show_report
-    from autoreason.programs.examiner.trials import select_tests, try_program
+    from autoreason.programs.examiner.examiner import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
     from autoreason.run.problem_sets import ProgramReport, read_problem
 

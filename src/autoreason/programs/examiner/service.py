@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
-from autoreason.programs.examiner.excerpts import printable
+from autoreason.programs.examiner.verdicts import printable
 from autoreason.programs.sandbox.base import wait_or_kill
 
 _HEADER = 4

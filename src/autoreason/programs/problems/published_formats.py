@@ -416,7 +416,7 @@ def _unpack(packed: str) -> str:
         steps = [(step.name, argument) for step, argument, _ in pickletools.genops(data)]
     except (ValueError, zlib.error):
         return ""
-    texts = [value for name, value in steps if name in _TEXT_OPCODES]
+    texts = [str(value) for name, value in steps if name in _TEXT_OPCODES]
     harmless = {name for name, _ in steps} <= _TEXT_OPCODES | _HARMLESS_OPCODES
     return texts[0] if engine.eof and len(texts) == 1 and harmless else ""
 

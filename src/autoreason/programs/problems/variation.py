@@ -89,7 +89,8 @@ class ValueKinds:
             case str() | list() | tuple():
                 # Inside another value it is empty only if an example has it so.
                 empty = len(place) == 1 or not all(self._examples[place])
-                others = [value[:1], value[:1] * 3, value[::-1], value[1:], value + value[:1]]
+                one: Any = value[:1]
+                others = [one, one * 3, value[::-1], value[1:], value + one]
                 return [*([value[:0]] if empty else []), *others]
             case dict():
                 return [{}, dict(list(value.items())[:1])]

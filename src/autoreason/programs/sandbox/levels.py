@@ -110,9 +110,8 @@ def _find_problem(isolation: Isolation, python: str | None) -> str:
 
 
 def _run_first_program(server: ForkServer) -> str:
-    from autoreason.programs.sandbox.fork_server import READY
+    from autoreason.programs.sandbox.fork_server import READY, RUN, ProgramSpec, RunReport
     from autoreason.programs.sandbox.linux import memory_files
-    from autoreason.programs.sandbox.wire import RUN, ProgramSpec, RunReport
 
     server.control.settimeout(_TIMEOUT_SECONDS)
     if server.control.recv(16) != READY:

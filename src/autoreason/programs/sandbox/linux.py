@@ -32,9 +32,15 @@ from autoreason.programs.sandbox.base import (
     pid_of,
     wait_or_kill,
 )
-from autoreason.programs.sandbox.fork_server import READY
+from autoreason.programs.sandbox.fork_server import (
+    MAX_MESSAGE_BYTES,
+    READY,
+    RUN,
+    STOP,
+    ProgramSpec,
+    RunReport,
+)
 from autoreason.programs.sandbox.jail import EMPTY_FOLDER
-from autoreason.programs.sandbox.wire import MAX_MESSAGE_BYTES, RUN, STOP, ProgramSpec, RunReport
 
 SANDBOX_FOLDER = Path(__file__).parent
 _FOLDER_INSIDE = "/autoreason/programs/sandbox"

@@ -14,9 +14,9 @@ from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verd
 from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.keys import JUDGE_CHECK, Key, PartName, judge_key, try_key
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
-from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
