@@ -162,18 +162,21 @@ def judge_calls(tests: ProgramRun, program: ProgramRun, test: Example, limits: R
     if "broken" in (tests.end_reason, program.end_reason):
         reason = _detail(program if program.end_reason == "broken" else tests, verdict, limits)
     elif verdict is CodeVerdict.SANDBOX_ERROR:
-        reason = f"{TESTS_UNUSABLE}: {reason or _last_line(tests)}"
+        reason = f"{TESTS_UNUSABLE}: {reason or _trace(tests).strip().rpartition(chr(10))[2]}"
     elif failed_run is tests and tests.status in (test_driver.DISCONNECTED, test_driver.RAISED):
         reason = reason or _exception(trace)
     else:
         reason = _detail(failed_run, verdict, limits)
+    line, returned = str(report.get("line", "")), _call_text(report)
+    difference = f"does not hold: {_short(line)}" + (f" ({_short(returned)})" if returned else "")
     return replace(
         accepted_trial(program),
         verdict=verdict,
         input=excerpt(test.code),
-        expected=excerpt(_expected(report, test)),
-        got=excerpt(_call_text(report)),
-        difference=_difference(report) if verdict is CodeVerdict.WRONG_ANSWER else "",
+        # The line that failed, unless the whole test is that line.
+        expected="" if line.strip() == test.code.strip() else excerpt(line),
+        got=excerpt(returned),
+        difference=difference if verdict is CodeVerdict.WRONG_ANSWER else "",
         trace=trace,
         detail=reason,
     )
@@ -214,7 +217,8 @@ def _detail(run: ProgramRun, verdict: CodeVerdict, limits: RunLimits) -> str:
         case "broken":
             return f"{SANDBOX_FAILED}: {run.detail}" if run.detail else SANDBOX_FAILED
         case "signal":
-            return f"ended by {_signal(run.status)}"
+            known = {each.value: each.name for each in signal.Signals}
+            return f"ended by {known.get(run.status, f'signal {run.status}')}"
     match verdict:
         case CodeVerdict.MEMORY_LIMIT:
             return f"over {limits.memory >> 20:,} MB of memory"
@@ -225,19 +229,8 @@ def _detail(run: ProgramRun, verdict: CodeVerdict, limits: RunLimits) -> str:
     return run.detail
 
 
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def _trace(run: ProgramRun) -> str:
     return end_of_text(run.stderr.decode("utf-8", "replace"))
-
-
-def _last_line(run: ProgramRun) -> str:
-    return run.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
 def _exception(trace: str) -> str:
@@ -269,14 +262,3 @@ def _call_text(report: dict[str, Any]) -> str:
     if not called:
         return ""
     return f"{called} returned {got}" if got else f"{called} did not return"
-
-
-def _expected(report: dict[str, Any], test: Example) -> str:
-    """The line that failed; empty where the whole test is that line."""
-    line = str(report.get("line", ""))
-    return "" if line.strip() == test.code.strip() else line
-
-
-def _difference(report: dict[str, Any]) -> str:
-    line, returned = _short(str(report.get("line", ""))), _short(_call_text(report))
-    return f"does not hold: {line}" + (f" ({returned})" if returned else "")
