@@ -23,10 +23,10 @@ from autoreason.journal import Journal
 from autoreason.keys import Key, PartName
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
+from autoreason.programs.assignment import Assignments
 from autoreason.programs.events import Solved
 from autoreason.programs.examination import ExaminationQuery, ExaminerService
 from autoreason.programs.examiner.client import ExaminerClient
-from autoreason.programs.task import Assignments
 from autoreason.prompts import built_in
 from autoreason.run.driver import start
 from autoreason.settings import Models, make_settings

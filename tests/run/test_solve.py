@@ -21,9 +21,9 @@ from autoreason.events import PartEvent
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Signal
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import ProgramExamined, Solved, solved_in
 from autoreason.programs.report_files import programs
-from autoreason.programs.task import assignments_of
 from autoreason.prompts import built_in
 from autoreason.run.estimate import check, estimate_run
 from autoreason.run.export import export

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from autoreason.jobs.job import read_options
 from autoreason.keys import PartName
 from autoreason.plugins import short
-from autoreason.programs.assignment import CodeVerdict
+from autoreason.programs.assignment import CodeVerdict, assignments_of
 from autoreason.programs.events import Solved
 from autoreason.programs.solve_job import SolveTerms
-from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count, duration, percent
 from autoreason.story import Story
 

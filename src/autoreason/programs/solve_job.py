@@ -18,12 +18,14 @@ from autoreason.jobs.job import Job, Plan, build_job, read_options, run_job, use
 from autoreason.jobs.parts import part_context, run_in_windows
 from autoreason.keys import PartName
 from autoreason.plugins import short
-from autoreason.programs.assignment import Assignment, Examined
+from autoreason.programs.assignment import Assignment, Assignments, Examined, assignments_of
 from autoreason.programs.events import Solved, examined_in, solved_in
 from autoreason.programs.examination import NotExamined, examine
-from autoreason.programs.program_registry import find_program_strategy
-from autoreason.programs.program_strategy import ProgramStrategy, no_program_result
-from autoreason.programs.task import Assignments, assignments_of
+from autoreason.programs.program_strategy import (
+    ProgramStrategy,
+    find_program_strategy,
+    no_program_result,
+)
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story

@@ -30,8 +30,8 @@ from autoreason.exchange import (
 )
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.programs.assignment import Assignments
 from autoreason.programs.events import Solved, solved_in
-from autoreason.programs.task import Assignments
 from autoreason.task import Task
 
 STRATEGIES = ("single", "tournament")

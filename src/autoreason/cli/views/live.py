@@ -316,7 +316,7 @@ class Live:
     def _solved(self) -> list[Step]:
         """How far a set of problems is, by strategy; of one problem every program that was run."""
         if self.solved.one:
-            from autoreason.programs import program_statements
+            from autoreason.programs import events
             from autoreason.programs.events import examined_in
 
             examined = [each for part in self.story.parts.values() for each in examined_in(part)]
@@ -324,7 +324,7 @@ class Live:
                 Step(
                     event.stage.replace("/", " "),
                     "done" if event.examined.verdict == "accepted" else "failed",
-                    program_statements.examined(event.examined),
+                    events.describe_examined(event.examined),
                 )
                 for event in examined[-_MAX_PARTS:]
             ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
-from autoreason.programs.task import assignments_of
+from autoreason.programs.assignment import assignments_of
 from autoreason.studies.audit.check_judging import invalid_level
 from autoreason.studies.audit.check_writing import has_drifted
 from autoreason.studies.lab.arm_values import ArmValues, Unit

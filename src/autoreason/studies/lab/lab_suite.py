@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autoreason.events import Event, Status
 from autoreason.exchange import Query, Spent
 from autoreason.jobs.context import draw
-from autoreason.programs.task import assignments_of
+from autoreason.programs.assignment import assignments_of
 from autoreason.settings import Models, Settings
 from autoreason.studies.panels.entries import cut_options, cut_to_equal_length, distinct
 from autoreason.task import Task, Work
