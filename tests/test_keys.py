@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 import re
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.events import PartEvent
-from autoreason.journal import Journal
 from autoreason.keys import (
     Key,
     PartName,
@@ -25,7 +22,6 @@ from autoreason.keys import (
 )
 
 SOURCE = Path(__file__).parents[1] / "src" / "autoreason"
-RECORDED = Path(__file__).parent / "journal" / "recorded"
 
 words = st.sampled_from(["draft", "pass", "judge", "panel", "attempt", "try", "examined", "naïve"])
 numbers = st.integers(0, 20).map(str)
@@ -56,22 +52,6 @@ def test_a_key_is_read_as_it_is_written(steps: tuple[str, ...], part: PartName |
 @given(st.text(alphabet="/0127abp", max_size=12) | st.text(max_size=12))
 def test_any_text_is_a_key_and_stays_as_it_is(text: str) -> None:
     assert str(Key.parse(text)) == text
-
-
-@pytest.mark.parametrize("path", sorted(RECORDED.iterdir()), ids=lambda path: path.name)
-def test_every_recorded_key_and_part_is_read_as_it_is_written(path: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "journal.db"
-    copy.write_bytes(lzma.decompress(path.read_bytes()))
-    with Journal.open(str(copy), create=False) as journal:
-        runs = [row.id for row in journal.runs()]
-        keys = [key for run in runs for key in journal.replies(run)]
-        events = [each.event for run in runs for each in journal.events(run)]
-    recorded = [event.part for event in events if isinstance(event, PartEvent)]
-    assert keys
-    assert [str(Key.parse(key)) for key in keys] == keys
-    assert [str(PartName.parse(part)) for part in recorded] == recorded
-    # Whatever has a part has it in front of its key.
-    assert {str(Key.parse(key).part or "") for key in keys} - {""} <= set(recorded)
 
 
 @pytest.mark.parametrize(
