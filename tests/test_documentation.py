@@ -21,12 +21,6 @@ from tests.run.solve_runs import SCRIPT, task, terms
 import autoreason
 from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.research_report import ResearchReport, TrialRow
-from autoreason.artifacts.rule_comparison_report import (
-    RuleComparisonReport,
-    RulePair,
-    RuleRun,
-    RuleRuns,
-)
 from autoreason.artifacts.rule_search import FoundRule, RuleSearchReport
 from autoreason.artifacts.rule_study import FixedSetCell, RuleReport, StudyCell
 from autoreason.artifacts.task_file import TaskKeys
@@ -52,7 +46,6 @@ from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.properties import CertificateFinding
-from autoreason.studies.compare.comparison_report import ComparedStrategy, ComparisonReport
 from autoreason.studies.lab.suite_file import ARM_KEYS
 from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport
@@ -250,7 +243,6 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("Numbers", (Estimate, Test, Spent)),
         ("`run`, `resume`, `fork` and `show --short`", (Evidence, Survival, Preference)),
         ("`judge`", (PanelReport, EntryStanding, EntryDuel)),
-        ("`compare`", (ComparisonReport, ComparedStrategy)),
         ("`rejudge`", (RejudgeReport, Verdict)),
         ("`certify`", (Certificate, CertificateFinding)),
         ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
@@ -268,7 +260,6 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
         ("`research`", (EndTested, EndResult)),
-        ("`research` with several rules", (RuleComparisonReport, RuleRuns, RuleRun, RulePair)),
         ("`simulate --research`", (RuleReport, StudyCell, FixedSetCell)),
         ("`simulate search --research`", (RuleSearchReport, FoundRule)),
     ],

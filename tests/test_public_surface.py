@@ -57,7 +57,7 @@ def test_exactly_these_functions_are_offered() -> None:
         *("Budget", "Contract", "Journal", "JobContext", "Message", "Model", "ModelPool", "Models"),
         *("Outcome", "ProgramStrategy", "Reply", "Request", "Result", "Settings", "Solution"),
         *("Story", "Strategy", "Task", "Usage", "Violation", "AnyEvent", "Signal", "StopSwitch"),
-        *("Audit", "Certificate", "ComparisonReport", "PanelReport", "RejudgeReport"),
+        *("Audit", "Certificate", "PanelReport", "RejudgeReport"),
         *("SolveReport", "RunEstimate", "PreparedRun", "__version__"),
     ],
 )

@@ -1,9 +1,5 @@
 """Every public name, and the module that defines it: `autoreason` offers what is imported here."""
 
-from autoreason.artifacts.rule_comparison_report import RuleComparisonReport as RuleComparisonReport
-from autoreason.artifacts.rule_comparison_report import RulePair as RulePair
-from autoreason.artifacts.rule_comparison_report import RuleRun as RuleRun
-from autoreason.artifacts.rule_comparison_report import RuleRuns as RuleRuns
 from autoreason.contract import Contract as Contract
 from autoreason.contract import Violation as Violation
 from autoreason.errors import Accepted as Accepted
@@ -137,6 +133,7 @@ from autoreason.run.fork import prepare_fork as prepare_fork
 from autoreason.run.knowledge_study import measure_knowledge as measure_knowledge
 from autoreason.run.knowledge_study import measure_knowledge_async as measure_knowledge_async
 from autoreason.run.knowledge_study import prepare_knowledge_test as prepare_knowledge_test
+from autoreason.run.lab import PreparedLab as PreparedLab
 from autoreason.run.lab import lab as lab
 from autoreason.run.lab import lab_async as lab_async
 from autoreason.run.lab import plan_lab as plan_lab
@@ -178,7 +175,6 @@ from autoreason.run.research import prepare_research as prepare_research
 from autoreason.run.research import research as research
 from autoreason.run.research import research_async as research_async
 from autoreason.run.research_result import ResearchResult as ResearchResult
-from autoreason.run.research_rules import PreparedRuleComparison as PreparedRuleComparison
 from autoreason.run.research_rules import compare_rules as compare_rules
 from autoreason.run.research_rules import compare_rules_async as compare_rules_async
 from autoreason.run.research_rules import prepare_compare_rules as prepare_compare_rules
@@ -203,6 +199,7 @@ from autoreason.run.studies import prepare_rejudge as prepare_rejudge
 from autoreason.run.studies import rejudge as rejudge
 from autoreason.run.studies import rejudge_async as rejudge_async
 from autoreason.settings import Budget as Budget
+from autoreason.settings import Matched as Matched
 from autoreason.settings import Models as Models
 from autoreason.settings import Settings as Settings
 from autoreason.stats.results import Estimate as Estimate
@@ -224,8 +221,6 @@ from autoreason.studies.audit.audit import Audit as Audit
 from autoreason.studies.audit.findings import AuditFinding as AuditFinding
 from autoreason.studies.certify.certificate import Certificate as Certificate
 from autoreason.studies.certify.properties import CertificateFinding as CertificateFinding
-from autoreason.studies.compare.comparison_report import ComparedStrategy as ComparedStrategy
-from autoreason.studies.compare.comparison_report import ComparisonReport as ComparisonReport
 from autoreason.studies.knowledge_test.knowledge_report import JudgeAnswers as JudgeAnswers
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
 from autoreason.studies.lab.added_repeats import AddedRepeats as AddedRepeats
@@ -235,6 +230,7 @@ from autoreason.studies.lab.lab_report import LabArm as LabArm
 from autoreason.studies.lab.lab_report import LabReport as LabReport
 from autoreason.studies.lab.lab_report import LeftOutCell as LeftOutCell
 from autoreason.studies.lab.lab_suite import AddRule as AddRule
+from autoreason.studies.lab.lab_suite import SuiteMatch as SuiteMatch
 from autoreason.studies.lab.lab_trees import TrajectoryTree as TrajectoryTree
 from autoreason.studies.lab.lab_trees import TreeNode as TreeNode
 from autoreason.studies.panels.panel_report import EntryDuel as EntryDuel

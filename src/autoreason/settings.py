@@ -128,6 +128,16 @@ def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
         raise InvalidInput(f"`budget`: {plainly(error)}; change it") from None
 
 
+Unit = Literal["calls", "tokens", "cost"]
+
+
+class Matched(Struct, frozen=True):
+    """What an arm may spend next to the first one of its suite, or as all of them may."""
+
+    unit: Unit
+    amount: Decimal
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything about a run that is not its task; the help of the command line quotes these sentences."""
 
@@ -141,6 +151,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     which no one judges, `best_of_n`, in which a panel chooses a draft; or your own, `file.py:Class`."""
     strategy_options: dict[str, Any] = {}
     """What only this strategy understands, such as n=4 for `best_of_n`."""
+    matched: Matched | None = None
+    """What a strategy may spend before it begins another pass; set for the cells of a suite that matches budgets."""
 
     drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = 1
     """Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is

@@ -29,7 +29,7 @@ PROBLEM = {
     "solution": "print(2 * int(input()))",
 }
 SAMPLE = str(Path(__file__).parents[1] / "data" / "reproduce")
-ALSO = {"`compare`": ["`judge`"]}
+ALSO = {"`compare`": ["`judge`", "`lab`"]}
 """Sections that others refer to."""
 COMMANDS = {
     "--dry-run": [

@@ -27,10 +27,11 @@ from autoreason.settings import (
     Settings,
     make_settings,
 )
-from autoreason.studies.compare.comparison import ComparisonOptions
+from autoreason.studies.lab.lab_suite import SuiteMatch
+from autoreason.studies.lab.made_suites import STRATEGIES
 
 WITHOUT_OPTION = {
-    *("models", "budget"),  # which have options of their own
+    *("models", "budget", "matched"),  # which have options of their own
     *(
         "rivals",
         "strict_length",
@@ -41,14 +42,12 @@ WITHOUT_OPTION = {
     ),  # which make up a protocol
     *("playoff_texts", "max_inconclusive"),  # which no user has asked for
 }
-# Its default is another module's, which the option names.
-PANEL = Field(ComparisonOptions.__module__, "ComparisonOptions", "judges")
 STRUCTS: tuple[type[msgspec.Struct], ...] = (
     Settings,
     Budget,
     Models,
     Contract,
-    ComparisonOptions,
+    SuiteMatch,
     SolveTerms,
 )
 
@@ -82,7 +81,7 @@ def shown_by(name: str, *owners: str) -> dict[str, str]:
 
 def test_what_is_read_from_the_source_is_what_holds() -> None:
     for field, info in described():
-        if field != PANEL and isinstance(info.default, str | int | float | tuple | None):
+        if isinstance(info.default, str | int | float | tuple | None):
             assert field.read_doc().default == info.default, field
 
 
@@ -144,16 +143,10 @@ def test_help_names_what_the_embedded_model_gets_instead() -> None:
 def test_help_of_a_study_names_its_own_defaults() -> None:
     for command in ("judge", "rejudge"):
         assert f"[default: {PANEL_JUDGES}]" in shown_by(command, "Settings")["judges"]
-    assert (
-        f"[default: {ComparisonOptions().judges}]"
-        in shown_by("compare", "ComparisonOptions")["judges"]
-    )
-    assert (
-        f"[default: {ComparisonOptions().match}]"
-        in shown_by("compare", "ComparisonOptions")["match"]
-    )
+    assert f"[default: {SuiteMatch().by}]" in shown_by("compare", "SuiteMatch")["by"]
     said = CliRunner().invoke(cli, ["compare", "--help"], terminal_width=200).output
-    assert f"[default: {','.join(ComparisonOptions().strategies)}]" in said
+    assert f"[default: {','.join(STRATEGIES)}]" in said
+    assert f"[default: {PANEL_JUDGES}]" in said
     assert prepare_judge("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 

@@ -359,7 +359,7 @@ def test_the_judges_of_a_task_that_has_some_are_in_the_estimate(task: Path) -> N
     task.write_text(task.read_text().replace("---\nTurn", "judge: the simpler one\n---\nTurn"))
     judged = prepare_research(task, "echo/echo").estimate().calls
     fewer = prepare_research(task, "echo/echo", judges=2).estimate().calls
-    rules = prepare_compare_rules(task, "echo/echo", rules=["race", "greedy"]).estimate().calls
+    rules = prepare_compare_rules(task, "echo/echo", rules=["race", "greedy"]).plan().calls
     assert alone
     assert judged
     assert fewer

@@ -29,17 +29,8 @@ class ResearchTerms(Struct, frozen=True, kw_only=True):
     """Evaluators may be run without a jail where there is none."""
     unchecked: bool = False
     """Begin even where the artifact could write its own score."""
-    rivals: tuple[RuleName, ...] = ()
-    """Rules that are compared with `rule`, each with as many evaluations."""
-    repeats: Annotated[int, Meta(ge=1, le=100)] = 1
-    """Runs by each rule, where rules are compared."""
     output: str = ""
     """The folder that the command line writes changed files to, also after a pause; empty is a patch."""
-
-    @property
-    def rules(self) -> tuple[RuleName, ...]:
-        """The rule, and those it is compared with."""
-        return (self.rule, *self.rivals)
 
     @property
     def plan(self) -> BudgetPlan:

@@ -10,7 +10,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from autoreason.events import AnyEvent, Recovery
-from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
+from autoreason.exchange import (
+    Ask,
+    Message,
+    Outcome,
+    Query,
+    Reply,
+    Request,
+    Role,
+    Schema,
+    seed_of,
+)
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.randomness import boundary
 from autoreason.prompts import PromptSet
@@ -31,11 +41,26 @@ class JobContext:
     ask: Ask
     emit: Emit
     allowance: Allowance | None = None
-    """What this part of a run may spend; None where there is no such limit."""
-    shared_draft: bool = False
-    """Whether the task's draft was written by the author, for several strategies to begin from."""
+    """What it may spend; None where there is no such limit."""
     recovery: Recovery = field(default_factory=Recovery)
     """What the run was resumed from."""
+
+    @classmethod
+    def open(
+        cls,
+        task: Task,
+        settings: Settings,
+        prompts: PromptSet,
+        ask: Ask,
+        emit: Emit,
+        recovery: Recovery | None = None,
+    ) -> JobContext:
+        """The context of a run; where its settings limit what it may spend, replies are counted."""
+        allowance = None
+        if matched := settings.matched:
+            allowance = Allowance(matched.unit, matched.amount)
+            ask = counting(ask, allowance)
+        return cls(task, settings, prompts, ask, emit, allowance, recovery or Recovery())
 
     def request(
         self,
@@ -141,6 +166,18 @@ class JobContext:
             role=role if role != "critic" or self.settings.quoted_critique else "",
         )
         return (Message("user", text, stable=True),)
+
+
+def counting(ask: Ask, allowance: Allowance) -> Ask:
+    """The same `ask`, with every reply counted."""
+
+    async def ask_and_count(request: Request | Query[Any]) -> Any:
+        answer = await ask(request)
+        if isinstance(answer, Reply):
+            allowance.take(answer)
+        return answer
+
+    return ask_and_count
 
 
 def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:

@@ -105,7 +105,6 @@ def part_context(
     settings: Settings,
     allowance: Allowance | None = None,
     *,
-    shared_draft: bool = False,
     seed_name: str | None = None,
 ) -> JobContext:
     """A context within a context, with its own keys, seed and story, and perhaps an allowance.
@@ -133,7 +132,6 @@ def part_context(
         ask=ask,
         emit=emit_part,
         allowance=allowance,
-        shared_draft=shared_draft,
         # Panels that failed are counted by the job, not by its parts.
         recovery=changed(context.recovery, failed_panels=0),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 
@@ -17,12 +17,16 @@ from autoreason.journal.run_names import cell_name
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.run.cell_budget import open_budget, open_tracker
+from autoreason.run.cell_services import CellServices
 from autoreason.run.cells import LEFT_OUT, CellOutcome, CellRun, Executor, LocalExecutor
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_job import LabTerms
 from autoreason.studies.lab.lab_suite import CellQuery, CellResult, Suite, prepare_cell, suite_of
 from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from autoreason.artifacts.evaluator.caller import Evaluate
 
 
 class CellService:
@@ -55,6 +59,8 @@ class CellService:
             part=query.cell.part,
             task=task,
             settings=settings,
+            prompts=self._suite.prompts,
+            again=query.attempt > 0,
             seconds_left=self._clock.seconds_left if self._clock else None,
         )
         outcome = await self._executor.run(cell)
@@ -102,8 +108,9 @@ async def open_cells(
     pool: ModelPool,
     switch: StopSwitch,
     on_signal: OnSignal | None,
+    evaluate: Evaluate | None = None,
 ) -> AsyncIterator[CellService]:
-    """The service of a suite's run; its processes end with it."""
+    """The service of a suite's run; its processes end with it. `evaluate` is a function of the caller."""
     suite = suite_of(task)
     assert suite is not None
     terms = read_options(settings, LabTerms)
@@ -119,7 +126,8 @@ async def open_cells(
 
         executor = WorkerExecutor(terms.workers, opening(journal, settings), switch, budget_of)
     else:
-        executor = LocalExecutor(journal, pool, switch, on_signal, budget_of)
+        services = CellServices(evaluate)
+        executor = LocalExecutor(journal, pool, switch, on_signal, budget_of, services)
     service = CellService(suite, settings, journal, executor, terms.base)
     try:
         yield service

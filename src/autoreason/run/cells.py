@@ -20,6 +20,7 @@ from autoreason.prompts import PromptSet
 from autoreason.run import driver
 from autoreason.run.cell_budget import CellBudget
 from autoreason.run.cell_measures import measure_cell
+from autoreason.run.cell_services import CellServices
 from autoreason.run.kinds import job_class
 from autoreason.run.prompt_choice import choose_prompts
 from autoreason.run.result import StopSwitch, recorded_result
@@ -40,6 +41,10 @@ class CellRun(Struct, frozen=True, kw_only=True):
     part: str
     task: Task
     settings: Settings
+    prompts: dict[str, str] = {}
+    """Empty where it has the built-in ones."""
+    again: bool = False
+    """Whether it goes on though its panels failed."""
     seconds_left: float | None = None
     """Of the time for all cells, when it is sent."""
 
@@ -79,10 +84,11 @@ class LocalExecutor:
         switch: StopSwitch,
         on_signal: OnSignal | None,
         budget_of: BudgetOf,
+        services: CellServices,
     ) -> None:
         self._journal, self._pool = journal, pool
         self._switch, self._on_signal = switch, on_signal
-        self._budget_of = budget_of
+        self._budget_of, self._services = budget_of, services
 
     async def run(self, cell: CellRun) -> CellOutcome:
         """Drive the run of a cell."""
@@ -91,12 +97,13 @@ class LocalExecutor:
         budget = CellBudget(whole) if whole else None
         async with self._journal.lock_async(cell.run):
             result = await drive_cell(
-                cell, self._journal, self._pool, self._switch, signals, budget
+                cell, self._journal, self._pool, self._switch, signals, budget, self._services
             )
         return CellOutcome(result, budget.reached if budget else None)
 
     async def close(self) -> None:
-        """Nothing: journal and models are the suite's."""
+        """Close what cells share; journal and models are the suite's."""
+        await self._services.close()
 
 
 async def drive_cell(
@@ -106,6 +113,7 @@ async def drive_cell(
     switch: StopSwitch,
     on_signal: OnSignal | None,
     budget: SharedBudget | None,
+    services: CellServices,
 ) -> CellResult:
     """Start the run of a cell, which is locked; go on with it where it is there; read its end where it has one."""
     common: dict[str, Any] = {
@@ -114,14 +122,15 @@ async def drive_cell(
         "switch": switch,
         "on_signal": on_signal,
         "shared_budget": budget,
+        "service": services.of(cell.run, cell.task, cell.settings),
         "locked": True,
     }
     if not journal.has(cell.run):
-        prompts = cell_prompts(cell.settings)
+        prompts = PromptSet(cell.prompts) if cell.prompts else cell_prompts(cell.settings)
         result = await driver.start(
             cell.task, cell.settings, name=cell.run, prompts=prompts, **common
         )
-    elif (row := journal.row(cell.run)).status in (*FINISHED, *LEFT_OUT):
+    elif (row := journal.row(cell.run)).status in (*FINISHED, *(() if cell.again else LEFT_OUT)):
         result = recorded_result(row, journal.story(row.id), journal)
     else:
         result = await driver.resume(cell.run, **common)

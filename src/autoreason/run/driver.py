@@ -253,8 +253,8 @@ class _Drive(Struct, frozen=True):
             emit = EventRecorder(
                 self.recorded, lambda event: self.journal.append(self.run, event), self.on_event
             )
-            context = JobContext(
-                self.task, self.settings, self.prompts, asker, emit, recovery=self.recovery
+            context = JobContext.open(
+                self.task, self.settings, self.prompts, asker, emit, self.recovery
             )
             job = build_job(job_class(self.settings), context)
             watcher = asyncio.create_task(asker.watch())

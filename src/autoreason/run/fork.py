@@ -182,14 +182,9 @@ def _forked_research(
     evaluate: Evaluate | None,
 ) -> Task:
     """The same task with the result's files as its start."""
-    from autoreason.artifacts.research_history import compares_rules, deliverable
+    from autoreason.artifacts.research_history import deliverable
     from autoreason.run.research import read_recorded
 
-    if compares_rules(story):
-        raise InvalidInput(
-            f"run {run} compares rules and has no one result to fork; "
-            "start a run by one rule with `autoreason research`"
-        )
     if at_pass is not None:
         raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
     if research.evaluate and evaluate:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -41,6 +41,9 @@ from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_o
 from autoreason.studies.lab.suite_file import read_suite
 from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Entry, Task
+
+if TYPE_CHECKING:
+    from autoreason.artifacts.evaluator.caller import Evaluate
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
 
@@ -93,6 +96,10 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
 
     evaluators: tuple[PreparedResearch, ...] = ()
     anyway: bool = False
+    notes: tuple[str, ...] = ()
+    """What a person should know before it starts, in sentences."""
+    evaluate: Evaluate | None = None
+    """The caller's function, which measures research in this process."""
 
     @property
     def suite(self) -> Suite:
@@ -101,8 +108,12 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
         assert suite is not None
         return suite
 
-    async def plan_async(self) -> LabPlan:
+    def plan(self) -> LabPlan:
         """Cells, calls and cost, and what they can show; nothing is called."""
+        return wait_for(self.plan_async, "plan")
+
+    async def plan_async(self) -> LabPlan:
+        """Like `plan`, in an event loop."""
         return await plan_cells(self.suite, self.settings)
 
     def check_plan(self, plan: LabPlan) -> None:
@@ -113,7 +124,8 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
         """Check everything, then run all cells until the end or a pause; hooks given here come first."""
         self._check_terms()
-        self.check_plan(await self.plan_async())
+        if not self.anyway:
+            self.check_plan(await self.plan_async())
         return cast(StudyResult[LabReport], await super().run_async(**hooks))
 
     async def _check_models(self) -> None:
@@ -161,7 +173,10 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
             if not journal.has(self.forked_from):
                 raise UnknownRun(f"{self.forked_from} was deleted; run its suite anew")
             _check_continued(self.forked_from, journal)
-        opened = open_cells(self.task, self.settings, journal, pool, switch, hooks.get("on_signal"))
+        signals = hooks.get("on_signal")
+        opened = open_cells(
+            *(self.task, self.settings, journal, pool, switch, signals, self.evaluate)
+        )
         service = await exits.enter_async_context(opened)
 
         def started(run: str) -> None:
@@ -268,6 +283,37 @@ async def prepare_lab(
     )
 
 
+def prepare_suite(
+    suite: Suite, base: PreparedRun, notes: Sequence[str] = (), **own: Any
+) -> PreparedLab:
+    """A suite that was made without a file; `base` has the settings of its cells, its models and its hooks."""
+    given = base.settings
+    # Evaluations of one rule must not disturb those of another.
+    terms = {"parallel": 1} if suite.form == "rules" else {"parallel": MAX_PARALLEL}
+    settings = Settings(
+        models=_all_models(suite),
+        seed=given.seed,
+        strategy="lab",
+        strategy_options=terms,
+        budget=given.budget,
+        base_url=given.base_url,
+        allow_http=given.allow_http,
+        batch=given.batch,
+    )
+    for _, task, arm in arm_runs(suite):
+        check_settings(task, arm)
+    return PreparedLab(
+        task=replace(_suite_task(suite), knowledge=base.task.knowledge),
+        settings=settings,
+        prompts=PromptSet({}),
+        models=base.models,
+        hooks=base.hooks,
+        anyway=True,
+        notes=tuple(filter(None, notes)),
+        **own,
+    )
+
+
 def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     """A suite with more repeats where its rule asks for them; the cells it has are not run again."""
     check_arguments(prepare_add, options, run=run)
@@ -338,7 +384,10 @@ def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
 
 
 def _suite_task(suite: Suite) -> Task:
-    return Task(brief=f"{SUITE_TITLE}{suite.name}", work=SuiteWork(suite))
+    title = f"{SUITE_TITLE}{suite.name}"
+    if noun := {"strategies": "strategies", "rules": "rules of research"}.get(suite.form):
+        title = f"Compare {noun}: {next(iter(suite.tasks.values())).task.title}"
+    return Task(brief=title, work=SuiteWork(suite))
 
 
 def _terms(options: LabOptions) -> dict[str, Any]:

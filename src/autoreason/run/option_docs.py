@@ -19,12 +19,11 @@ _MODELS = {
     "judge_models": Field(_SETTINGS, "Models", "judges"),
     "reviser_models": Field(_SETTINGS, "Models", "revisers"),
 }
-_COMPARISON = ("autoreason.studies.compare.comparison", "ComparisonOptions")
 _SOLVING = ("autoreason.programs.solve_job", "SolveTerms")
 _TERMS = {
     "CompareOptions": {
-        **{name: Field(*_COMPARISON, name) for name in ("strategies", "repeats", "match")},
-        "panel_judges": Field(*_COMPARISON, "judges"),
+        "match": Field("autoreason.studies.lab.lab_suite", "SuiteMatch", "by"),
+        "panel_judges": Field(_SETTINGS, "Settings", "judges"),
     },
     "SolveOptions": {name: Field(*_SOLVING, name) for name in ("repeats", "calls", "width", "k")},
 }

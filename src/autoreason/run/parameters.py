@@ -206,14 +206,15 @@ class CompareOptions(TaskOptions, total=False):
     """Keyword arguments of `compare`."""
 
     strategies: Sequence[str]
-    """The first one sets the budget of the others."""
+    """The first one sets the budget of the others; `autoreason`, `single` and `critique_revise` unless given."""
     repeats: int
     """How often all are run; without it, until a preference that is the same in all of them can show."""
     match: Literal["calls", "tokens", "cost"]
     """What all may spend equally much of."""
     allowance: Decimal | int
-    """What each may spend, instead of what the first takes."""
+    """What each may spend after the shared draft, instead of what the first takes."""
     panel_judges: int
+    """Judges of the panel over what is delivered."""
 
 
 class AdviseOptions(TaskOptions, total=False):

@@ -194,7 +194,7 @@ async def rerun(
     extra: list[AnyEvent] = []
     recorder = EventRecorder(recorded, extra.append)
     job = build_job(
-        job_class(settings), JobContext(task, settings, prompts, ask, recorder, recovery=recovery)
+        job_class(settings), JobContext.open(task, settings, prompts, ask, recorder, recovery)
     )
     try:
         await run_job(job)

@@ -116,13 +116,6 @@ def _rejudged(_run: str, story: Story, journal: Journal) -> Report:
     return rejudge_report(story, journal.story(rejudged_run(story)))
 
 
-def _comparison(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.studies.compare.comparison_report import comparison_report
-    from autoreason.studies.compare.part_spending import spent_by_part
-
-    return comparison_report(story, spent_by_part(journal, run))
-
-
 def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
     from autoreason.studies.certify.certificate import certificate_of
 
@@ -141,12 +134,6 @@ def _advice(run: str, story: Story, journal: Journal) -> Report:
     return advice_report(run, story, spent_by_role(journal, run))
 
 
-def _rules(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.artifacts.rule_comparison_report import rule_comparison_report
-
-    return rule_comparison_report(story)
-
-
 def _lab(run: str, story: Story, journal: Journal) -> Report:
     from autoreason.run.lab_status import origin_of
     from autoreason.studies.lab.lab_report import lab_report
@@ -158,11 +145,9 @@ _REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
     "judge": _panel,
     "judge_pairs": _panel,
     "rejudge": _rejudged,
-    "compare": _comparison,
     "certify": _certificate,
     "knowledge_test": _knowledge,
     "advise": _advice,
-    "research_rules": _rules,
     "lab": _lab,
 }
 """By the name of the job."""

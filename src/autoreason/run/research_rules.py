@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Unpack, cast, get_args
 
 from autoreason.artifacts.research_terms import RuleName
-from autoreason.artifacts.rule_comparison import RuleComparison
-from autoreason.artifacts.rule_comparison_report import RuleComparisonReport, few_repeats
 from autoreason.exchange import Model
-from autoreason.run.parameters import CompareRulesOptions, RunHooks, check_arguments
+from autoreason.run.lab import PreparedLab, prepare_suite
+from autoreason.run.parameters import CompareRulesOptions, ResearchOptions, check_arguments
 from autoreason.run.reports import StudyResult
-from autoreason.run.research import PreparedMeasuring, measuring_parts
+from autoreason.run.research import prepare_research
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab.made_suites import compare_rules as rules_suite
+from autoreason.studies.lab.made_suites import few_repeats
 from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Task
 
@@ -22,7 +24,7 @@ def compare_rules(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[CompareRulesOptions],
-) -> StudyResult[RuleComparisonReport]:
+) -> StudyResult[LabReport]:
     r"""Compare rules of research on one task: in every repeat one run by each, with the same evaluations.
 
     Args:
@@ -53,8 +55,8 @@ def compare_rules(
         ...     evaluations=20,
         ...     patience=2,
         ... )
-        >>> [(each.rule, each.gains) for each in result.report.rules]
-        [('race', {1: 4.0}), ('greedy', {1: 4.0})]
+        >>> [(each.arm, each.means["value"]) for each in result.report.arms]
+        [('race', 4.0), ('greedy', 4.0)]
     """
     return wait_for(lambda: compare_rules_async(task, model, **options), "compare_rules")
 
@@ -63,24 +65,16 @@ async def compare_rules_async(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[CompareRulesOptions],
-) -> StudyResult[RuleComparisonReport]:
+) -> StudyResult[LabReport]:
     """Like `compare_rules`, in an event loop."""
     return await prepare_compare_rules(task, model, **options).run_async()
-
-
-class PreparedRuleComparison(PreparedMeasuring, frozen=True, kw_only=True):
-    """A comparison of rules with everything decided."""
-
-    async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[RuleComparisonReport]:
-        """Save what measures, then run until the end or a pause."""
-        return cast(StudyResult[RuleComparisonReport], await super().run_async(**hooks))
 
 
 def prepare_compare_rules(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[CompareRulesOptions],
-) -> PreparedRuleComparison:
+) -> PreparedLab:
     r"""The run that `compare_rules` with the same arguments would drive.
 
     Args:
@@ -107,10 +101,8 @@ def prepare_compare_rules(
     """
     check_arguments(prepare_compare_rules, options, task=task, model=model)
     require_statistics()
-    rules, repeats = options.get("rules", get_args(RuleName)), options.get("repeats", 1)
-    own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
-    parts = measuring_parts("research_rules", task, model, options, own)
-    RuleComparison.check(parts["settings"])
-    if few := few_repeats(repeats, len(rules)):
-        parts["notes"] += (few,)
-    return PreparedRuleComparison(**parts)
+    rules, repeats = options.pop("rules", get_args(RuleName)), options.pop("repeats", 1)
+    prepared = prepare_research(task, model, **cast(ResearchOptions, options))
+    suite = rules_suite(prepared.task, prepared.settings, rules=rules, repeats=repeats)
+    notes = [*prepared.notes, few_repeats(suite, "rules")]
+    return prepare_suite(suite, prepared, notes, evaluators=(prepared,), evaluate=prepared.evaluate)

@@ -20,10 +20,12 @@ from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.reports import reported_result
+from autoreason.run.research import needs_function
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.sync import wait_for
 from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Budget, Settings, read_budget
+from autoreason.studies.lab.lab_suite import suite_of
 from autoreason.task import Task
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         settings = resumed_settings(before, options, choice)
         if before.strategy == "lab":
             _check_suite(before, settings, options)
+            _check_evaluate(run, task, options.get("evaluate"))
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None
@@ -83,7 +86,8 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         if before.strategy == "lab":
             from autoreason.run.cell_service import open_cells
 
-            cells = open_cells(task, settings, journal, pool, switch, options.get("on_signal"))
+            hooks = options.get("on_signal"), options.get("evaluate")
+            cells = open_cells(task, settings, journal, pool, switch, *hooks)
             service = cell_service = await exits.enter_async_context(cells)
             cell_service.run = run
         else:
@@ -116,6 +120,16 @@ def _check_suite(before: Settings, settings: Settings, options: Mapping[str, Any
     for name in _CHANGES:
         if options.get(name) is not None:
             raise InvalidInput(f"the arms of a suite have their own `{name}`; leave it out")
+
+
+def _check_evaluate(run: str, task: Task, evaluate: Evaluate | None) -> None:
+    """Refuse a suite whose function is missing, or that needs none."""
+    suite = suite_of(task)
+    works = [research_of(each.task) for each in suite.tasks.values()] if suite else []
+    if evaluate and not any(work and not work.evaluate for work in works):
+        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+    if not evaluate and any(work and not work.evaluate for work in works):
+        raise InvalidInput(needs_function(run))
 
 
 def _caller_service(

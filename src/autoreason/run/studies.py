@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Unpack, cast
 
 from msgspec.structs import replace
 
 from autoreason.exchange import Model
-from autoreason.plugins import absolute
 from autoreason.prompts import load
 from autoreason.run.knowledge_choice import destinations, find_origin
+from autoreason.run.lab import PreparedLab, prepare_suite
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
     CertifyOptions,
@@ -29,7 +30,9 @@ from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.suite import SUITE
-from autoreason.studies.compare.comparison_report import ComparisonReport
+from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab.lab_suite import SuiteMatch
+from autoreason.studies.lab.made_suites import STRATEGIES, compare_strategies, few_repeats
 from autoreason.studies.panels.entries import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport, require_statistics
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
@@ -206,7 +209,7 @@ def prepare_rejudge(
 
 def compare(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> StudyResult[ComparisonReport]:
+) -> StudyResult[LabReport]:
     """Compare strategies on one brief, from one shared draft and with matched budgets.
 
     Args:
@@ -234,7 +237,7 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
-        >>> [each.strategy for each in result.report.strategies]
+        >>> [each.arm for each in result.report.arms]
         ['critique_revise', 'single']
     """
     return wait_for(lambda: compare_async(brief, model, **options), "compare")
@@ -242,16 +245,14 @@ def compare(
 
 async def compare_async(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> StudyResult[ComparisonReport]:
+) -> StudyResult[LabReport]:
     """Like `compare`, in an event loop."""
-    return cast(
-        StudyResult[ComparisonReport], await prepare_compare(brief, model, **options).run_async()
-    )
+    return cast(StudyResult[LabReport], await prepare_compare(brief, model, **options).run_async())
 
 
 def prepare_compare(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> PreparedRun:
+) -> PreparedLab:
     """The run that `compare` with the same arguments would drive.
 
     Args:
@@ -268,27 +269,25 @@ def prepare_compare(
     Example:
         >>> from autoreason import prepare_compare
         >>> prepared = prepare_compare("Explain tides.", "echo/echo", strategies=["improve", "single"])
-        >>> prepared.settings.strategy_options["strategies"]
-        ['improve', 'single']
+        >>> list(prepared.suite.arms), prepared.suite.repeats
+        (['improve', 'single'], 6)
     """
     check_arguments(prepare_compare, options, brief=brief, model=model)
     require_statistics()
-    strategies = options.get("strategies")
-    allowance = options.get("allowance")
-    terms = {
-        "strategies": strategies and [absolute(name) for name in strategies],
-        "repeats": options.get("repeats"),
-        "match": options.get("match"),
-        "allowance": None if allowance is None else str(allowance),
-        "judges": options.get("panel_judges"),
-    }
-    return prepare(
-        task_in(brief, options),
-        ModelChoice.writing(model, options),
-        options,
-        strategy="compare",
-        strategy_options={name: value for name, value in terms.items() if value is not None},
+    amount = options.get("allowance")
+    prepared = prepare(task_in(brief, options), ModelChoice.writing(model, options), options)
+    suite = compare_strategies(
+        prepared.task,
+        prepared.settings,
+        strategies=options.get("strategies", STRATEGIES),
+        repeats=options.get("repeats"),
+        match=SuiteMatch(
+            by=options.get("match", "calls"), amount=None if amount is None else Decimal(amount)
+        ),
+        judges=options.get("panel_judges", PANEL_JUDGES),
+        prompts=prepared.prompts.sources if options.get("prompts") else {},
     )
+    return prepare_suite(suite, prepared, [few_repeats(suite, "strategies")])
 
 
 def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> StudyResult[Certificate]:

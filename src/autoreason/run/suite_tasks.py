@@ -31,7 +31,7 @@ async def read_tasks(file: SuiteFile) -> ReadTasks:
             if source is None:
                 read[name] = task
             elif source.job == "solve":
-                read[name] = await _read_problems(source)
+                read |= await _read_problems(name, source)
             else:
                 prepared = prepare_research(source.path, DEFAULT_MODEL)
                 evaluators.append(prepared)
@@ -41,8 +41,8 @@ async def read_tasks(file: SuiteFile) -> ReadTasks:
     return ReadTasks(read, tuple(evaluators))
 
 
-async def _read_problems(source: TaskSource) -> SuiteTask:
-    """A set of problems; the examiner keeps it under its digest."""
+async def _read_problems(name: str, source: TaskSource) -> dict[str, SuiteTask]:
+    """Every problem of a set that can be judged, as a task; the examiner keeps the set under its digest."""
     from autoreason.programs.examiner.client import ExaminerClient
 
     only = tuple(map(str, source.options.get("ids") or ()))
@@ -50,10 +50,11 @@ async def _read_problems(source: TaskSource) -> SuiteTask:
     try:
         options = {name: source.options.get(name) for name in ("difficulty", "limit")}
         chosen = choose_problems(client.reply.assignments, options)  # type: ignore[arg-type]
-        terms = {
-            "set": client.reply.digest,
-            "broken": [str(each) for each in client.reply.broken],
+        terms = {"set": client.reply.digest}
+        return {
+            f"{name}/{each.id}": SuiteTask(task=solving_task([each]), job="solve", terms=terms)
+            for each in chosen
+            if not each.remark
         }
-        return SuiteTask(task=solving_task(chosen), job="solve", terms=terms)
     finally:
         await client.close()

@@ -117,8 +117,8 @@ def test_programs_that_fail_private_tests_only_are_overfitted(
     task = SuiteTask(task=Task(brief="Solve.", work=Assignments((problem,))), job="solve")
     suite = replace(a_suite(), tasks={"free": task})
     cells = [
-        a_cell("revised", "", repeat, passed={"double": False}, overfitted=overfitted)
-        for repeat, overfitted in ((1, 1), (2, 0))
+        a_cell("revised", "", repeat, passed=False, overfitted=overfitted)
+        for repeat, overfitted in ((1, True), (2, None))
     ]
     failures = {each.mode: each for each in diagnose(suite, "revised", ArmValues(suite, cells))}
     failure = failures[OVERFITTING]

@@ -12,7 +12,7 @@ from autoreason.cli.help import HelpfulCommand
 from autoreason.field_docs import Field
 from autoreason.models.examples import with_examples
 
-_OPTIONS = partial(Field, "autoreason.studies.compare.comparison", "ComparisonOptions")
+_MATCH = partial(Field, "autoreason.studies.lab.lab_suite", "SuiteMatch")
 _EPILOG = """\
 The first strategy named sets the budget; the others may spend as much, and begin another pass
 only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
@@ -33,10 +33,13 @@ only if one as expensive as their most expensive still fits. In each repeat all 
         type=int,
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
-    options.field_option(_OPTIONS("match"), metavar="[calls|tokens|cost]"),
-    options.field_option(_OPTIONS("allowance"), metavar="N"),
-    options.field_option(
-        _OPTIONS("judges"), "--panel", "final_judges", usual=options.default_panel_judges
+    options.field_option(_MATCH("by"), "--match", metavar="[calls|tokens|cost]"),
+    options.field_option(_MATCH("amount"), "--allowance", metavar="N"),
+    options.option(
+        "--panel N",
+        "final_judges",
+        type=int,
+        help="Judges of the panel over what is delivered.  [default: 7]",
     ),
 )
 @options.writing_options
@@ -56,7 +59,6 @@ def compare(brief: str, **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import prepare_compare
-    from autoreason.studies.compare.comparison import few_repeats_note
 
     own = {
         "strategies": values["strategies"] and [*map(str.strip, values["strategies"].split(","))],
@@ -67,6 +69,7 @@ def compare(brief: str, **values: Any) -> int:
     chosen |= arguments.given(own, *own)
     task = arguments.task_of(brief, values)
     prepared = prepare_compare(task, **chosen)
-    if not (values["dry_run"] or values["quiet"]) and (note := few_repeats_note(prepared.settings)):
-        click.echo(f"note: {note}", err=True)
+    if not (values["dry_run"] or values["quiet"]):
+        for note in prepared.notes:
+            click.echo(f"note: {note}", err=True)
     return run_prepared(prepared, values)

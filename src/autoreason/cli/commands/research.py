@@ -76,7 +76,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
         "--rule RULE[,RULE]",
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
     ),
-    options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", "repeats")),
+    options.option("--repeats N", type=int, help="Runs by each of several rules.  [default: 1]"),
 )
 @options.group(
     "How it is measured",

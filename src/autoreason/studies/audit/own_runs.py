@@ -36,7 +36,7 @@ from autoreason.tournament.panel_size import pass_size, quorum
 
 _FIRST_STAGES = ("draft", "attempt/")
 """Stages that write a program without knowing another."""
-_RESEARCH = ("research", "research_rules")
+_RESEARCH = ("research",)
 _LONG, _UNUSUAL = 600.0, 20.0
 
 JudgeReplies = Mapping[str, str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from statistics import fmean
 
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult, Measure, Suite
 
 Unit = tuple[str, int]
-"""A task, or a problem of a set, and a repeat."""
+"""A task and a repeat."""
 _SAMPLING = "best_of_n"
 
 
@@ -54,21 +55,18 @@ class ArmValues:
         found: dict[Unit, float] = {}
         cells = self.cells[arm] | (self.at_limit(arm) if measure == "converged" else {})
         for unit, result in cells.items():
-            if measure == "passed":
-                task, repeat = unit
-                found |= {(f"{task}/{n}", repeat): float(p) for n, p in result.passed.items()}
-            elif (value := self._value(arm, unit, result, measure)) is not None:
+            if (value := self._value(arm, unit, result, measure)) is not None:
                 found[unit] = float(value)
         return found
 
     def _value(self, arm: str, unit: Unit, result: CellResult, measure: str) -> float | None:
-        if measure in ("calls", "cost", "seconds"):
+        if measure in ("calls", "tokens", "cost", "seconds"):
             # Every arm needs its draft, also where others begin from the same one.
             draft = self._drafts.get((arm, unit))
             both = result.spent.joined(draft.spent) if draft else result.spent
             if measure == "seconds":
                 return result.seconds + (draft.seconds if draft else 0.0)
-            amount = both.calls if measure == "calls" else both.cost
+            amount: float | Decimal | None = getattr(both, measure)
             return None if amount is None else float(amount)
         strategy = self.suite.arms[arm].settings.strategy
         if measure == "passes":

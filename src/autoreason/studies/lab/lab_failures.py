@@ -103,7 +103,8 @@ def _synthesis_dominates(cell: CellResult) -> bool:
 
 def _overfitting(suite: Suite, arm: str, values: ArmValues) -> _Seen:
     for (task, _), each in values.cells[arm].items():
-        if each.passed and any(one.private for one in assignments_of(suite.tasks[task].task)):
+        private = any(one.private for one in assignments_of(suite.tasks[task].task))
+        if each.passed is not None and private:
             yield bool(each.overfitted), None
 
 

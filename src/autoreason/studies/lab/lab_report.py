@@ -23,14 +23,17 @@ from autoreason.studies.lab.lab_suite import (
     AddRule,
     CellFinished,
     CellResult,
+    Form,
     Measure,
     Suite,
+    SuiteMatch,
     suite_of,
 )
 from autoreason.studies.lab.lab_trees import TrajectoryTree, trajectory_trees
 from autoreason.studies.lab.suite_cells import count_cells
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 
+_HEADINGS = {"strategies": "A comparison of strategies", "rules": "Rules of research"}
 _QUALITIES: tuple[Measure, ...] = ("passed", "value", "preferred")
 
 
@@ -76,7 +79,9 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     pairs: tuple[ArmPair, ...]
     arms: tuple[LabArm, ...]
     panels: dict[str, PanelReport]
-    """Agreement, position and length, by the arms that were judged together."""
+    """Standings, agreement, position and length, by the arms that were judged together."""
+    judged: int
+    """Panels that gave valid ballots."""
     left_out: tuple[LeftOutCell, ...]
     spent: Spent
     trees: tuple[TrajectoryTree, ...]
@@ -93,23 +98,36 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     additions: tuple[AddedRepeats, ...] = ()
     """The same one after another, and why."""
     add: AddRule | None = None
+    broken: int = 0
+    """Results of research that break a guard at the end, and count as no gain."""
+    opened: int = 0
+    """How often a sealed set has been opened, by these cells and before them."""
+    match: SuiteMatch | None = None
+    form: Form = "suite"
 
     origin: dict[str, str] = {}
     """Run, models, seed and start, as a page shows them."""
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """The suite."""
-        return f"Suite {self.suite}"
+        """The suite, or what it was made for."""
+        return _HEADINGS.get(self.form) or f"Suite {self.suite}"
 
     @property
     def conclusion(self) -> str:
-        """How many questions have an answer; none before all cells have ended."""
+        """Who wins, or how many questions have an answer; nothing before all cells have ended."""
         if self.cells < self.planned:
             return (
                 f"unfinished: {self.cells:,} of {count(self.planned, 'cell')} have ended, "
                 "and nothing is concluded before all have"
             )
+        if self.form == "strategies":
+            panel = next(iter(self.panels.values()), None)
+            return panel.conclusion if panel else "no winner: there was nothing to judge"
+        if self.form == "rules":
+            from autoreason.studies.lab.lab_statements import rules_conclusion
+
+            return rules_conclusion(self)
         if not self.pairs:
             cells = count(self.cells, "cell")
             return f"the suite {self.suite} is done, with {cells} and no comparisons to answer"
@@ -122,8 +140,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         )
 
     def names(self) -> Sequence[str]:
-        """That of the suite."""
-        return [self.suite]
+        """Those of the suite and its arms."""
+        return [self.suite, *(each.arm for each in self.arms)]
 
     def about(self) -> Mapping[str, str]:
         """The run it comes from."""
@@ -152,9 +170,11 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         repeats=suite.repeats,
         cells=len(finished),
         planned=count_cells(suite),
-        pairs=tuple(compare_arms(suite, values)),
+        # Strategies are all compared with each other, by the panels' own tests.
+        pairs=() if suite.form == "strategies" else tuple(compare_arms(suite, values)),
         arms=tuple(arms),
         panels=_panels(suite, values),
+        judged=sum(bool(each.result.ballots) for each in values.panels),
         left_out=tuple(
             LeftOutCell(cell=each.cell.part, run=each.result.run, reason=each.result.reason)
             for each in finished
@@ -168,6 +188,10 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         added=suite.added,
         additions=tuple(additions(suite, finished)),
         add=suite.add,
+        broken=sum(each.result.broken for each in finished),
+        opened=max((each.result.opened for each in finished), default=0),
+        match=suite.match,
+        form=suite.form,
         origin=dict(origin),
     )
 

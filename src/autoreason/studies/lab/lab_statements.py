@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, percent
+from autoreason.report.sentences import listed
 from autoreason.studies.lab.lab_suite import MANY_TASKS, SHARES
 
 if TYPE_CHECKING:
@@ -71,10 +72,11 @@ def _is_even(pair: ArmPair) -> bool:
     return pair.measure == "preferred" and not pair.shown and percent(share) == _HALF
 
 
-_COUNTED = {"words": "word", "calls": "call", "passes": "pass"}
+_COUNTED = {"words": "word", "calls": "call", "tokens": "token", "passes": "pass"}
 _VERBS = {
     "words": ("writes {size} {more} than {second} on average", "write texts of the same length"),
     "calls": ("makes {size} {more} than {second} on average", "make the same number of calls"),
+    "tokens": ("takes {size} {more} than {second} on average", "take the same number of tokens"),
     "cost": ("costs {size} {more} than {second} on average", "cost the same"),
     "seconds": ("takes {size} {more} than {second} on average", "take the same time"),
     "passes": ("takes {size} {more} than {second} on average", "take the same number of passes"),
@@ -88,6 +90,9 @@ _VERBS = {
         "pass the tests of equally many problems",
     ),
     "value": ("gains {size} {more} than {second} on average", "gain the same"),
+    "claimed": ("claims {size} {more} than {second} on average", "claim the same"),
+    "kept": ("keeps {size} {more} changes than {second} on average", "keep as many changes"),
+    "evaluations": ("takes {size} {more} evaluations than {second} on average", "take as many"),
 }
 
 
@@ -187,6 +192,53 @@ def comparison_notes(found: LabReport) -> list[tuple[str, str]]:
     return [*([("points", _POINTS)] if judged else []), *([("effect", _EFFECT)] if known else [])]
 
 
+def rules_conclusion(found: LabReport) -> str:
+    """Which rule of research is better than which, or that none is shown to be."""
+    where = "sealed items" if found.opened else "fresh evaluations"
+    shown = []
+    for pair in filter(lambda each: each.shown, found.pairs):
+        value = pair.difference.value or 0.0
+        better, worse = (pair.first, pair.second) if value > 0 else (pair.second, pair.first)
+        shown.append(f"{better} gains {in_units('value', abs(value))} more than {worse}")
+    repeats = count(found.repeats, "repeat")
+    if not shown:
+        return f"no rule is shown to be better on {where}, in {repeats}"
+    return f"on {where}, in {repeats}: {'; '.join(shown)}"
+
+
+def research_notes(found: LabReport) -> list[tuple[str, str]]:
+    """What the figures of research mean, and what they are without."""
+    if not any(each.means.get("claimed") is not None for each in found.arms):
+        return []
+    rows = [
+        ("value", "the gain of the result on evaluations that decided nothing"),
+        (
+            "claimed",
+            "what the loop itself saw of its result, which is selection, do not quote it",
+        ),
+    ]
+    if found.opened:
+        times = count(found.opened, "time")
+        rows.append(("sealed", f"the sealed set has been opened {times}, each end test counted"))
+    if found.broken:
+        these = "a guard on these evaluations"
+        results = count(
+            found.broken, f"result breaks {these} and counts", f"results break {these} and count"
+        )
+        rows.append(("guards", f"{results} as no gain"))
+    return rows
+
+
+def matched(found: LabReport) -> str:
+    """What arms could spend, and which of them ended long before."""
+    unit = found.match.by if found.match else "calls"
+    known = {each.arm: mean for each in found.arms if (mean := each.means.get(unit)) is not None}
+    less = [name for name, mean in known.items() if 2 * mean < max(known.values())]
+    fewer = "less" if unit == "cost" else "fewer"
+    needed = f"; {listed(less)} needed far {fewer}" if less else ""
+    return f"by {unit}, the most that each may take after its draft{needed}"
+
+
 def arm_notes(found: LabReport) -> list[tuple[str, str]]:
     """What the figures of arms are without, and what quality is."""
-    return [*_limit_notes(found), *_quality_notes(found)]
+    return [*_limit_notes(found), *_quality_notes(found), *research_notes(found)]

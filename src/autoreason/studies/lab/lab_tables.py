@@ -21,11 +21,18 @@ from autoreason.studies.lab.lab_statements import (
     comparison_notes,
     difference,
     in_units,
+    matched,
     number,
     scopes,
 )
 from autoreason.studies.lab.lab_trees import TrajectoryTree
-from autoreason.studies.panels.panel_tables import notes
+from autoreason.studies.panels.panel_tables import (
+    duels,
+    missing_intervals,
+    notes,
+    standings,
+    win_matrix,
+)
 
 if TYPE_CHECKING:
     from autoreason.studies.lab.lab_report import LabArm, LabReport
@@ -36,6 +43,8 @@ _MAX_LEFT_OUT = 20
 
 def sections(found: LabReport) -> list[Section]:
     """Answers, tables of comparisons and arms, how it was inferred, and on a page the rest."""
+    if found.form == "strategies":
+        return [*_strategies(found), *_details(found)]
     parts = [
         *([Section("Answers", _answers(found))] if found.pairs else []),
         *(
@@ -47,6 +56,24 @@ def sections(found: LabReport) -> list[Section]:
         Section(sentences=[*_method(found), *_left_out(found)]),
     ]
     return [*parts, *_details(found)]
+
+
+def _strategies(found: LabReport) -> list[Section]:
+    """What each strategy took, then the panel's tables and what they rest on."""
+    parts = [Section("Arms", arm_notes(found), [arms_table(found)])]
+    rows: list[tuple[str, str]] = []
+    if panel := next(iter(found.panels.values()), None):
+        first = found.arms[0].arm
+        tables = [standings(panel), win_matrix(panel), duels(panel, first)]
+        parts.append(Section("Panel", tables=tables))
+        if found.judged == 1:
+            alone = (
+                "one was judged: it says something about its texts, nothing about the strategies"
+            )
+            rows.append(("Repeats", alone))
+        rows += [*notes(panel), *missing_intervals(panel, first)]
+    rows += [("Matched", matched(found)), *_left_out(found)]
+    return [*parts, Section(sentences=rows)]
 
 
 def _answers(found: LabReport) -> list[tuple[str, str]]:

@@ -30,8 +30,10 @@ from autoreason.studies.lab.lab_suite import (
     Suite,
     SuiteArm,
     SuiteComparison,
+    SuiteMatch,
     SuitePanel,
     SuiteTask,
+    check_match,
     servers_of,
 )
 from autoreason.studies.lab.marked_yaml import MarkedYaml
@@ -43,7 +45,7 @@ from autoreason.tournament.judges import PANEL_SETTINGS
 
 _TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "parallel")}
 """Options of the jobs that do tasks which are no texts."""
-_RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http", "batch")
+_RUN_KEYS = ("models", "seed", "budget", "matched", "base_url", "allow_http", "batch")
 """Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
@@ -54,7 +56,10 @@ ARM_KEYS = (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
-_NEEDS = {"passed": "problems", "value": "research"}
+_NEEDS = {
+    "passed": "problems",
+    **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
+}
 """Measures that only tasks of a kind have."""
 
 
@@ -157,8 +162,13 @@ class _Reading:
             comparisons=keys.comparisons,
             measures=keys.measures,
             panel=self._panel() if judged else None,
+            match=SuiteMatch(by=keys.match) if isinstance(keys.match, str) else keys.match,
             add=keys.add,
         )
+        try:
+            check_match(suite)
+        except InvalidInput as error:
+            raise self.document.blame(("match",), error) from None
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
     def _check_name(self, path: KeyPath, name: str) -> None:

@@ -6,8 +6,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from autoreason.settings import PANEL_JUDGES, Budget
-from autoreason.studies.lab.lab_suite import MAX_REPEATS, AddRule, Measure, SuiteComparison
+from autoreason.settings import PANEL_JUDGES, Budget, Unit
+from autoreason.studies.lab.lab_suite import (
+    MAX_REPEATS,
+    AddRule,
+    Measure,
+    SuiteComparison,
+    SuiteMatch,
+)
 
 
 class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,4 +82,5 @@ class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     measures: tuple[Measure, ...] = ()
     comparisons: tuple[SuiteComparison, ...] = ()
     budget: WholeBudget = WholeBudget()
+    match: Unit | SuiteMatch | None = None
     add: AddRule | None = None
