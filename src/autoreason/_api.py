@@ -39,7 +39,6 @@ from autoreason.events import Incumbent as Incumbent
 from autoreason.events import JobFinished as JobFinished
 from autoreason.events import LengthCheck as LengthCheck
 from autoreason.events import PanelDecided as PanelDecided
-from autoreason.events import PartEvent as PartEvent
 from autoreason.events import PassDecided as PassDecided
 from autoreason.events import PassStarted as PassStarted
 from autoreason.events import PlayoffDecided as PlayoffDecided

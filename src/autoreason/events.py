@@ -8,7 +8,6 @@ from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import fields as fields_of
-from msgspec.structs import replace
 
 from autoreason.contract import Violation
 from autoreason.settings import Settings
@@ -112,8 +111,6 @@ class Recovery(Struct, frozen=True, kw_only=True):
     """Inconclusive passes up to this one no longer count."""
     failed_panels: int = 0
     """Times the run was resumed after its last panel, over finished texts, had failed."""
-    failed_parts: int = 0
-    """At the last so many of these times, strategies of a comparison that had failed were run again as well."""
     redrafts: int = 0
     """Times the run was resumed after it had ended without a first draft."""
 
@@ -455,19 +452,6 @@ class JobFinished(Event, frozen=True, kw_only=True):
     """Where that text comes from."""
 
 
-class PartEvent(Event, frozen=True, kw_only=True):
-    """Something happened in a part of the run that is a run of its own kind, such as one strategy of a comparison."""
-
-    part: str
-    event: AnyEvent
-
-    def without_reason(self) -> PartEvent:
-        """Where the part ends, without why."""
-        if isinstance(self.event, Delivered | JobFinished):
-            return replace(self, event=replace(self.event, reason=""))
-        return self
-
-
 class PanelDecided(Event, frozen=True, kw_only=True):
     """A panel over finished texts has voted."""
 
@@ -495,7 +479,6 @@ CoreEvent = (
     | Delivered
     | JobFinished
     | PanelDecided
-    | PartEvent
 )
 """Events of every job; other rooms define more."""
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)

@@ -15,7 +15,17 @@ from tests.cli.inside import Inside
 PAGE = Path(__file__).parents[2].joinpath("docs", "json.md").read_text("utf-8")
 KINDS = ("Every run", "Numbers")
 """Sections with what objects of several commands have."""
-BY_NAME = {"wins", "scores", "violations", "words_before_cut", "quality", "claimed", "best"}
+BY_NAME = {
+    "wins",
+    "scores",
+    "violations",
+    "words_before_cut",
+    "quality",
+    "claimed",
+    "best",
+    "panels",
+    "origin",
+}
 """Fields whose values are numbers by the name of a text or a world."""
 ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}
 ELSEWHERE |= {"playoff", "playoff_ballots", "confirmation", "worlds", "evidence"}

@@ -10,7 +10,7 @@ from tests.programs.solved import solved
 from tests.run.runs import TASK
 
 from autoreason.errors import ReplayMismatch
-from autoreason.events import AnyEvent, Incumbent, JobFinished, PartEvent
+from autoreason.events import AnyEvent, Incumbent, JobFinished
 from autoreason.exchange import BudgetQuery, GuidanceQuery
 from autoreason.journal import RecordedAnswer
 from autoreason.run.recall import EventRecorder, Memory
@@ -30,16 +30,11 @@ def again(recorded: AnyEvent, now: AnyEvent) -> int:
     return recorder.repeated
 
 
-ENDED = PartEvent(part="1/search/1", event=DELIVERED)
-
-
-@pytest.mark.parametrize("event", [ENDED, solved("p1")])
+@pytest.mark.parametrize("event", [DELIVERED, solved("p1")])
 def test_the_reason_why_a_problem_ended_may_be_worded_differently_but_not_be_another(
     event: Any,
 ) -> None:
     def told(**changes: Any) -> AnyEvent:
-        if isinstance(event, PartEvent):
-            return replace(event, event=replace(event.event, **changes))
         changed: AnyEvent = replace(event, **changes)
         return changed
 
@@ -60,7 +55,6 @@ FINISHED = JobFinished(status="converged", reason="most points", text=TEXT.text,
 def test_a_study_that_was_recorded_as_delivering_a_text_comes_to_the_same_end() -> None:
     for event in (FINISHED, replace(FINISHED, text=None, origin="")):
         assert again(DELIVERED, event) == 1
-        assert again(ENDED, PartEvent(part=ENDED.part, event=event)) == 1
     with pytest.raises(ReplayMismatch):
         again(DELIVERED, replace(FINISHED, text="another"))
     with pytest.raises(ReplayMismatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from autoreason.events import AnyEvent, Recovery
 from autoreason.exchange import (
     Ask,
+    GuidanceQuery,
     Message,
     Outcome,
     Query,
@@ -22,7 +24,8 @@ from autoreason.exchange import (
     seed_of,
 )
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.randomness import boundary
+from autoreason.jobs.randomness import boundary, draw
+from autoreason.keys import sub_key
 from autoreason.prompts import PromptSet
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.settings import Settings
@@ -61,6 +64,37 @@ class JobContext:
             allowance = Allowance(matched.unit, matched.amount)
             ask = counting(ask, allowance)
         return cls(task, settings, prompts, ask, emit, allowance, recovery or Recovery())
+
+    def within(
+        self,
+        prefix: str,
+        emit: Emit,
+        *,
+        task: Task | None = None,
+        settings: Settings | None = None,
+        seed_name: str = "",
+    ) -> JobContext:
+        """The same with keys and a seed of its own, and somebody else who hears of its events.
+
+        What has the same `seed_name` draws alike, and differs only in what it does.
+        """
+
+        async def ask(request: Request | Query[Any]) -> Any:
+            if isinstance(request, GuidanceQuery):
+                # Guidance is for a run that a person follows, not for a step of it.
+                return ""
+            return await self.ask(replace(request, key=sub_key(prefix, request.key)))
+
+        seed = draw(self.settings.seed, seed_name or prefix).getrandbits(32)
+        return with_fields(
+            self,
+            task=task or self.task,
+            settings=replace(settings or self.settings, seed=seed),
+            ask=ask,
+            emit=emit,
+            # Panels that failed are counted by the job, not by its steps.
+            recovery=replace(self.recovery, failed_panels=0),
+        )
 
     def request(
         self,

@@ -44,8 +44,8 @@ class Job:
     """The settings it looks at in addition to those of every author, models as `critic_model`; None is all of them."""
     writes: ClassVar[Product | None] = None
     """What it writes; None where it judges what others have written."""
-    parts_write: ClassVar[Product | None] = None
-    """What its parts write, where that has prompts of its own and it writes nothing itself."""
+    steps_write: ClassVar[Product | None] = None
+    """What its steps write, where that has prompts of its own and it writes nothing itself."""
     ending: ClassVar[str] = "self.finish(...)"
     """How its `run` must end, as code, for an error message."""
     fewer_calls: ClassVar[str] = ""

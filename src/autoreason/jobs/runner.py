@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from autoreason.errors import AutoreasonError, PanelFailed, StrategyError
-from autoreason.events import Delivered, JobFinished, RunPaused
+from autoreason.errors import AutoreasonError, StrategyError
+from autoreason.events import Delivered, JobFinished
 from autoreason.exchange import Role
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Plans
@@ -72,15 +72,6 @@ async def run_job(job: Job) -> Delivered | JobFinished:
             f"end its run with `return {job.ending}`"
         )
     return end
-
-
-async def run_part(kind: type[Job], context: JobContext) -> Delivered | JobFinished | None:
-    """Run a part of a run; None where its panels failed, which its story says, so that the rest can go on."""
-    try:
-        return await run_job(build_job(kind, context))
-    except PanelFailed as failure:
-        context.emit(RunPaused(status=failure.status, reason=str(failure)))
-        return None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 
 from autoreason.errors import InvalidInput, JournalError, plainly
-from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent, PartEvent
+from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent
 from autoreason.exchange import Query, Reply, Request
 from autoreason.extensions import find_class
 from autoreason.journal.connections import PackedJson
@@ -88,23 +88,12 @@ class _Tag(msgspec.Struct):
     type: str
 
 
-class _Part(msgspec.Struct):
-    """An event of a part, which may be of any room."""
-
-    part: str
-    event: msgspec.Raw
-
-
 def _decode(payload: str | bytes | msgspec.Raw) -> AnyEvent:
     name = _tag_decoder.decode(payload).type
-    if name == PartEvent.__name__:
-        part = _part_decoder.decode(payload)
-        return PartEvent(part=part.part, event=_decode(part.event))
     return _event_decoder(name).decode(payload)
 
 
 _tag_decoder = msgspec.json.Decoder(_Tag)
-_part_decoder = msgspec.json.Decoder(_Part)
 _CORE = {kind.__name__: kind for kind in get_args(CoreEvent)}
 
 

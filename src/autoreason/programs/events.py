@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from autoreason.events import Event, Status
 from autoreason.exchange import Spent
-from autoreason.keys import PartName
 from autoreason.programs.assignment import Examined
 from autoreason.story import Story
 
@@ -30,12 +29,12 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
 class Solved(Event, frozen=True, kw_only=True):
     """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
 
-    part: str
-    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
+    part: str = ""
+    """Of a set the number of the problem, strategy and repeat: `17/search/2`."""
     problem: str
     difficulty: str = ""
     strategy: str
-    repeat: int
+    repeat: int = 1
     program: str | None
     """What was handed in; None where nothing was written."""
     public: Examined | None
@@ -50,11 +49,6 @@ class Solved(Event, frozen=True, kw_only=True):
     spent: Spent
 
     @property
-    def closed_part(self) -> str:
-        """The story of the part is dropped, so that a long set stays small."""
-        return self.part
-
-    @property
     def line(self) -> str:
         """What came of it."""
         from autoreason.programs.program_statements import solved
@@ -62,7 +56,7 @@ class Solved(Event, frozen=True, kw_only=True):
         return f"{self.problem}, {self.strategy}: {solved(self)}"
 
     def without_reason(self) -> Solved:
-        """It ends a part."""
+        """A later version may word it differently."""
         return replace(self, reason="")
 
 
@@ -72,9 +66,5 @@ def examined_in(story: Story) -> list[ProgramExamined]:
 
 
 def solved_in(story: Story) -> list[Solved]:
-    """Solved problems of a set by repeat and number, for parts end in any order."""
-    return sorted(story.of(Solved), key=_sort_key)
-
-
-def _sort_key(solved: Solved) -> tuple[int, int, str]:
-    return solved.repeat, PartName.parse(solved.part).problem or 0, solved.strategy
+    """What came of the problem of a run."""
+    return story.of(Solved)

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from autoreason.events import FINISHED
-from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count
 from autoreason.tournament.statements import ENDINGS, decided, survivals
 
 if TYPE_CHECKING:
     from autoreason.events import PassDecided
-    from autoreason.programs.assignment import Examined, Trial
+    from autoreason.programs.assignment import Assignment, Examined, Trial
     from autoreason.programs.events import Solved
-    from autoreason.task import Task
 
 
 def program_decided(event: PassDecided, k: int | None = None) -> str:
@@ -69,13 +67,13 @@ def solved(event: Solved) -> str:
     return f"{verdicts}; {count(event.spent.calls, 'call')}"
 
 
-def why_unsolved(events: Sequence[Solved], task: Task | None, *, one: bool) -> str:
+def why_unsolved(events: Sequence[Solved], assignments: Sequence[Assignment], *, one: bool) -> str:
     """What the program for the one problem fails, or every program of a set; empty where that is nothing."""
     if one:
         return "" if all(map(_is_solved, events)) else solved(events[-1])
     if not events or any(map(_passes_some, events)):
         return ""
-    public = [bool(each.public) for each in assignments_of(task) if not each.remark]
+    public = [bool(each.public) for each in assignments if not each.remark]
     some = "public or, where there is none, private" if any(public) else "private"
     which = "public" if all(public) else some
     return f"no program of the set passes a {which} test"

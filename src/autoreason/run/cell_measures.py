@@ -92,13 +92,10 @@ def _programs(story: Story) -> dict[str, Any]:
     from autoreason.programs.task import assignments_of
     from autoreason.programs.units import units_of
 
-    units = units_of(solved_in(story), {each.id: each for each in assignments_of(story.task)})
+    (solved,) = solved_in(story)
+    (unit,) = units_of([solved], {each.id: each for each in assignments_of(story.task)})
     # A problem without a result is missing, not failed.
-    return {
-        name: value
-        for each in units
-        for name, value in (("passed", each.solved), ("overfitted", each.passes_public_only))
-    }
+    return {"passed": unit.solved, "overfitted": unit.passes_public_only, "solved": solved}
 
 
 def _ballots(story: Story) -> Iterator[Ballot]:

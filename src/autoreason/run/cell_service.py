@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import convert
 
@@ -24,9 +24,6 @@ from autoreason.settings import Settings
 from autoreason.studies.lab.lab_job import LabTerms
 from autoreason.studies.lab.lab_suite import CellQuery, CellResult, Suite, prepare_cell, suite_of
 from autoreason.task import Task
-
-if TYPE_CHECKING:
-    from autoreason.artifacts.evaluator.caller import Evaluate
 
 
 class CellService:
@@ -108,9 +105,9 @@ async def open_cells(
     pool: ModelPool,
     switch: StopSwitch,
     on_signal: OnSignal | None,
-    evaluate: Evaluate | None = None,
+    services: CellServices | None = None,
 ) -> AsyncIterator[CellService]:
-    """The service of a suite's run; its processes end with it. `evaluate` is a function of the caller."""
+    """The service of a suite's run; its processes end with it. `services` are those of cells in this process."""
     suite = suite_of(task)
     assert suite is not None
     terms = read_options(settings, LabTerms)
@@ -126,7 +123,7 @@ async def open_cells(
 
         executor = WorkerExecutor(terms.workers, opening(journal, settings), switch, budget_of)
     else:
-        services = CellServices(evaluate)
+        services = services or CellServices()
         executor = LocalExecutor(journal, pool, switch, on_signal, budget_of, services)
     service = CellService(suite, settings, journal, executor, terms.base)
     try:

@@ -122,7 +122,7 @@ async def drive_cell(
         "switch": switch,
         "on_signal": on_signal,
         "shared_budget": budget,
-        "service": services.of(cell.run, cell.task, cell.settings),
+        "service": services.of(cell.run, cell.task, cell.settings, journal),
         "locked": True,
     }
     if not journal.has(cell.run):
@@ -140,7 +140,7 @@ async def drive_cell(
 def cell_prompts(settings: Settings) -> PromptSet:
     """The prompts of a cell."""
     kind = job_class(settings)
-    return choose_prompts(settings, writes=kind.writes or kind.parts_write)
+    return choose_prompts(settings, writes=kind.writes or kind.steps_write)
 
 
 def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:

@@ -254,14 +254,8 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     from autoreason.programs.solve_job import SolveTerms
 
     terms = read_options(settings, SolveTerms)
-    text = [
-        count(sum(not each.remark for each in assignments_of(task)), "problem"),
-        " and ".join(short(name) for name in terms.strategies),
-        "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
-        f"at most {count(terms.calls, 'call')} a time",
-    ]
-    left_out = sum(bool(each.remark) for each in assignments_of(task)) + len(terms.broken)
-    return "solves", "; ".join(text) + (f"; {left_out} left out" if left_out else "")
+    (problem,) = assignments_of(task)
+    return "solves", f"{problem.id} by {short(terms.strategy)}, with at most {terms.calls} calls"
 
 
 def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from autoreason.run.git_branch import Repository
 from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.story import RecordedPass, Story
+from autoreason.studies.advise.advice_events import PilotFinished
 from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
 
@@ -165,8 +166,9 @@ def _texts(story: Story) -> dict[str, str]:
         files["playoff/verdict.json"] = _pretty(story.playoff)
         files |= {f"playoff/{_file_name(t.name)}.md": t.text for t in story.playoff.texts}
     files |= _panels(story)
-    for part, within in story.parts.items():
-        files |= {f"{_folder(part)}/{name}": text for name, text in _texts(within).items()}
+    for each in story.of(PilotFinished):
+        texts = {"draft": each.draft, "final": each.text}
+        files |= {f"pilot/{each.number}/{name}.md": text for name, text in texts.items() if text}
     files |= _programs(story)
     files |= _artifact(story)
     if story.text:

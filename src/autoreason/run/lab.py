@@ -6,10 +6,11 @@ import secrets
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack, cast
 
 from msgspec.structs import replace
 
+from autoreason.artifacts.evaluator.caller import Evaluate
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
@@ -21,6 +22,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
+from autoreason.run.cell_services import CellServices
 from autoreason.run.cells import cell_prompts
 from autoreason.run.lab_plan import LabPlan, plan_cells
 from autoreason.run.model_choice import ModelChoice
@@ -41,9 +43,6 @@ from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_o
 from autoreason.studies.lab.suite_file import read_suite
 from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Entry, Task
-
-if TYPE_CHECKING:
-    from autoreason.artifacts.evaluator.caller import Evaluate
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
 
@@ -100,6 +99,8 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
     """What a person should know before it starts, in sentences."""
     evaluate: Evaluate | None = None
     """The caller's function, which measures research in this process."""
+    examiner: Service | None = None
+    """Runs programs, where it is open already."""
 
     @property
     def suite(self) -> Suite:
@@ -175,7 +176,8 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
             _check_continued(self.forked_from, journal)
         signals = hooks.get("on_signal")
         opened = open_cells(
-            *(self.task, self.settings, journal, pool, switch, signals, self.evaluate)
+            *(self.task, self.settings, journal, pool, switch, signals),
+            CellServices(self.evaluate, self.examiner),
         )
         service = await exits.enter_async_context(opened)
 
@@ -284,17 +286,19 @@ async def prepare_lab(
 
 
 def prepare_suite(
-    suite: Suite, base: PreparedRun, notes: Sequence[str] = (), **own: Any
+    suite: Suite,
+    base: PreparedRun,
+    notes: Sequence[str] = (),
+    parallel: int = MAX_PARALLEL,
+    **own: Any,
 ) -> PreparedLab:
     """A suite that was made without a file; `base` has the settings of its cells, its models and its hooks."""
     given = base.settings
-    # Evaluations of one rule must not disturb those of another.
-    terms = {"parallel": 1} if suite.form == "rules" else {"parallel": MAX_PARALLEL}
     settings = Settings(
         models=_all_models(suite),
         seed=given.seed,
         strategy="lab",
-        strategy_options=terms,
+        strategy_options={"parallel": parallel},
         budget=given.budget,
         base_url=given.base_url,
         allow_http=given.allow_http,
@@ -385,8 +389,12 @@ def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
 
 def _suite_task(suite: Suite) -> Task:
     title = f"{SUITE_TITLE}{suite.name}"
+    first = next(iter(suite.tasks.values())).task.title
     if noun := {"strategies": "strategies", "rules": "rules of research"}.get(suite.form):
-        title = f"Compare {noun}: {next(iter(suite.tasks.values())).task.title}"
+        title = f"Compare {noun}: {first}"
+    elif suite.form == "problems":
+        more = len(suite.tasks) - 1
+        title = f"{first} and {more} more" if more else first
     return Task(brief=title, work=SuiteWork(suite))
 
 

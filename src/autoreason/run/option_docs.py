@@ -25,7 +25,7 @@ _TERMS = {
         "match": Field("autoreason.studies.lab.lab_suite", "SuiteMatch", "by"),
         "panel_judges": Field(_SETTINGS, "Settings", "judges"),
     },
-    "SolveOptions": {name: Field(*_SOLVING, name) for name in ("repeats", "calls", "width", "k")},
+    "SolveOptions": {name: Field(*_SOLVING, name) for name in ("calls", "k")},
 }
 """Fields of what only one function does, by its options."""
 _CHANGES = ("ForkOptions", "ResumeOptions")

@@ -234,8 +234,9 @@ class SolveOptions(RoleOptions, total=False):
     calls: int
     """Calls that a strategy may make for one problem."""
     repeats: int
+    """How often each strategy solves each problem."""
     width: int
-    """Problems worked on at once."""
+    """Problems worked on at once; 32 unless given."""
     ids: Sequence[str]
     """Only these problems of a file."""
     difficulty: str

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import ValidationError, convert
 
 from autoreason.errors import Interruption, ReplayMismatch
-from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery
+from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
@@ -95,7 +95,7 @@ class Memory:
 class EventRecorder:
     """Records new events; those that are recorded already must come again as they were.
 
-    Parts emit as it happens, so each must repeat its own order, whatever the order between them.
+    Cells end in any order, so each must repeat its own, whatever the order between them.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class EventRecorder:
     ) -> None:
         self._recorded: dict[str, deque[AnyEvent]] = {}
         for event in recorded:
-            self._recorded.setdefault(_part_of(event), deque()).append(event)
+            self._recorded.setdefault(event.closed_part, deque()).append(event)
         self._append = append
         self._on_event = on_event
         self.repeated = 0
@@ -114,7 +114,7 @@ class EventRecorder:
 
     def __call__(self, event: AnyEvent) -> None:
         """Emit one event."""
-        expected = self._recorded.get(_part_of(event))
+        expected = self._recorded.get(event.closed_part)
         if not expected:
             self._append(event)
         elif _is_same(expected[0], event):
@@ -135,10 +135,7 @@ class EventRecorder:
 
 def _is_same(recorded: AnyEvent, event: AnyEvent) -> bool:
     """Whether an event came again as it was recorded."""
-    if isinstance(recorded, PartEvent) and isinstance(event, PartEvent):
-        if _delivered_and_finished(recorded.event, event.event):
-            return recorded.part == event.part
-    elif _delivered_and_finished(recorded, event):
+    if _delivered_and_finished(recorded, event):
         return True
     return recorded == event or recorded.without_reason() == event.without_reason()
 
@@ -151,10 +148,6 @@ def _delivered_and_finished(recorded: AnyEvent, event: AnyEvent) -> bool:
         and recorded.status == event.status
         and (event.text is None or event.text == recorded.text)
     )
-
-
-def _part_of(event: AnyEvent) -> str:
-    return event.part if isinstance(event, PartEvent) else event.closed_part
 
 
 class RerunResult(NamedTuple):

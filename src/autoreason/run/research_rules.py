@@ -105,4 +105,7 @@ def prepare_compare_rules(
     prepared = prepare_research(task, model, **cast(ResearchOptions, options))
     suite = rules_suite(prepared.task, prepared.settings, rules=rules, repeats=repeats)
     notes = [*prepared.notes, few_repeats(suite, "rules")]
-    return prepare_suite(suite, prepared, notes, evaluators=(prepared,), evaluate=prepared.evaluate)
+    # One after another: evaluations of one rule must not disturb those of another.
+    return prepare_suite(
+        suite, prepared, notes, 1, evaluators=(prepared,), evaluate=prepared.evaluate
+    )

@@ -85,9 +85,11 @@ async def resume_async(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Re
         await check(task, settings, pool, PromptSet(story.prompts))
         if before.strategy == "lab":
             from autoreason.run.cell_service import open_cells
+            from autoreason.run.cell_services import CellServices
 
-            hooks = options.get("on_signal"), options.get("evaluate")
-            cells = open_cells(task, settings, journal, pool, switch, *hooks)
+            services = CellServices(options.get("evaluate"))
+            signals = options.get("on_signal")
+            cells = open_cells(task, settings, journal, pool, switch, signals, services)
             service = cell_service = await exits.enter_async_context(cells)
             cell_service.run = run
         else:

@@ -19,18 +19,24 @@ from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.program_registry import DEFAULT, strategies_named
 from autoreason.programs.task import Assignments
+from autoreason.run.lab import prepare_suite
 from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import SolveOptions, check_arguments
 from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.problem_sets import choose_problems
 from autoreason.run.solution import Solution
 from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.lab.lab_job import MAX_PARALLEL
+from autoreason.studies.lab.made_suites import MAX_COMPARED, solve_problems
 from autoreason.task import Task
 
 Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
 
-_TERMS: tuple[Literal["repeats", "calls", "width", "k"], ...] = ("repeats", "calls", "width", "k")
+_TERMS: tuple[Literal["calls", "k"], ...] = ("calls", "k")
+WIDTH = 32
+"""Problems worked on at once."""
 _STYLES = ("reasoned", "holistic")
 """How judges of programs can be asked."""
 
@@ -90,18 +96,28 @@ def prepare_solve(
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
+    for name, most in (("repeats", MAX_COMPARED), ("width", MAX_PARALLEL)):
+        if not 1 <= (value := options.get(name, 1)) <= most:
+            raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
+    names = _names(options)
     prepared = prepare(
         Task(brief="Solve problems"),
         ModelChoice.writing(model, options),
         {name: value for name, value in options.items() if name != "strategy"},
         strategy="solve",
-        strategy_options=solving_terms("", options.get("strategy") or DEFAULT, **terms),
+        strategy_options={"strategy": absolute(names[0]), **terms},
     )
-    if len(prepared.settings.strategy_options["strategies"]) > 1:
+    if len(names) > 1:
         from autoreason.studies.panels.panel_report import require_statistics
 
         require_statistics()
     return prepared
+
+
+def _names(options: SolveOptions) -> Sequence[str]:
+    """The strategies that are asked for."""
+    given = options.get("strategy") or DEFAULT
+    return strategies_named(given) if isinstance(given, str) else tuple(given)
 
 
 @asynccontextmanager
@@ -125,7 +141,7 @@ async def open_problems(
             chosen = choose_problems(client.reply.assignments, options)
             broken = [str(record) for record in client.reply.broken]
             terms = {"set": client.reply.digest, "unsafe": unsafe, "broken": broken}
-            yield assign(prepared, client, chosen, terms)
+            yield assign(prepared, client, chosen, terms, **options)
         finally:
             await client.close()
 
@@ -146,39 +162,36 @@ def _problem_file(problem: Problems) -> Iterator[Path]:
             raise InvalidInput(str(error).removeprefix(f"{path}: ")) from None
 
 
-def choose_problems(
-    assignments: Sequence[Assignment], options: SolveOptions
-) -> Sequence[Assignment]:
-    """The problems of the difficulty and number that are asked for."""
-    difficulty = options.get("difficulty")
-    chosen = assignments
-    if difficulty is not None:
-        chosen = [each for each in assignments if each.difficulty.lower() == difficulty.lower()]
-        if not chosen:
-            known = sorted({each.difficulty for each in assignments if each.difficulty})
-            there = f"there are {', '.join(known)}" if known else "the problems have none"
-            raise InvalidInput(f"no problem of difficulty {difficulty!r}; {there}")
-    chosen = chosen[: options.get("limit")]
-    if chosen and all(each.remark for each in chosen):
-        first = chosen[0]
-        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
-    return chosen
-
-
 def assign(
     prepared: PreparedRun,
     examiner: Examiner,
     assignments: Sequence[Assignment],
     terms: Mapping[str, Any],
+    **options: Unpack[SolveOptions],
 ) -> PreparedRun:
-    """The run with its problems and the examiner that has their tests; `terms` name the set."""
+    """The run with its problems and the examiner that has their tests; `terms` name the set.
+
+    One problem for one strategy, once, is a run; everything else is a suite of such runs.
+    """
     settings = prepared.settings
-    return replace(
-        prepared,
-        task=solving_task(assignments),
-        settings=replace(settings, strategy_options=settings.strategy_options | dict(terms)),
-        service=ExaminerService(examiner),
+    settings = replace(settings, strategy_options=settings.strategy_options | dict(terms))
+    service = ExaminerService(examiner)
+    names, repeats = _names(options), options.get("repeats", 1)
+    if not assignments:
+        raise InvalidInput("there is no problem to solve; name a file that has one")
+    if len(assignments) == len(names) == repeats == 1:
+        (only,) = assignments
+        task = Task(brief=f"Solve {only.title or only.id}", work=Assignments((only,)))
+        return replace(prepared, task=task, settings=settings, service=service)
+    suite = solve_problems(
+        assignments,
+        settings,
+        strategies=names,
+        repeats=repeats,
+        prompts=prepared.prompts.sources if options.get("prompts") else {},
     )
+    width = options.get("width", WIDTH)
+    return prepare_suite(suite, replace(prepared, settings=settings), (), width, examiner=service)
 
 
 def _encoded(problem: Mapping[str, Any]) -> bytes:
@@ -188,22 +201,3 @@ def _encoded(problem: Mapping[str, Any]) -> bytes:
         raise InvalidInput(
             f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
         ) from None
-
-
-def solving_terms(
-    digest: str, strategy: str | Sequence[str] = DEFAULT, **terms: Any
-) -> dict[str, Any]:
-    """The options of a run that solves a set, by its digest."""
-    names = strategies_named(strategy) if isinstance(strategy, str) else tuple(strategy)
-    return {"set": digest, "strategies": [absolute(name) for name in names], **terms}
-
-
-def solving_task(assignments: Sequence[Assignment]) -> Task:
-    """The task of a run that writes programs."""
-    if not assignments:
-        raise InvalidInput("there is no problem to solve; name a file that has one")
-    first = assignments[0]
-    brief = f"Solve {first.title or first.id}"
-    if len(assignments) > 1:
-        brief += f" and {len(assignments) - 1} more"
-    return Task(brief=brief, work=Assignments(tuple(assignments)))

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput
+from autoreason.programs.task import Assignments
+from autoreason.run.problem_sets import choose_problems
 from autoreason.run.research import PreparedResearch, prepare_research
-from autoreason.run.solve import choose_problems, solving_task
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab.lab_suite import SuiteTask
 from autoreason.studies.lab.suite_file import SuiteFile, TaskSource
+from autoreason.task import Task
 
 
 class ReadTasks(NamedTuple):
@@ -52,7 +54,11 @@ async def _read_problems(name: str, source: TaskSource) -> dict[str, SuiteTask]:
         chosen = choose_problems(client.reply.assignments, options)  # type: ignore[arg-type]
         terms = {"set": client.reply.digest}
         return {
-            f"{name}/{each.id}": SuiteTask(task=solving_task([each]), job="solve", terms=terms)
+            f"{name}/{each.id}": SuiteTask(
+                task=Task(brief=f"Solve {each.title or each.id}", work=Assignments((each,))),
+                job="solve",
+                terms=terms,
+            )
             for each in chosen
             if not each.remark
         }

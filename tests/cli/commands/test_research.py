@@ -471,7 +471,7 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
     [
         (("nowhere.md",), "no task at nowhere.md"),
         (("check",), "name the task to check: autoreason research check TASK"),
-        (("task.md", "--rule", "race,greedy", "--repeats", "0"), "at least 1"),
+        (("task.md", "--rule", "race,greedy", "--repeats", "0"), "give a number from 1"),
         (("task.md", "--repeats", "0"), "--repeats"),
         (("lost.md",), "lost.md: `evaluate`: there is no lost.py"),
         (("task.md", "more.md"), "give one task"),

@@ -52,7 +52,7 @@ async def test_what_was_read_is_not_read_again_and_comes_back_the_same(
     assert again == [read_run(first.run, journal), read_run(second.run, journal)]
 
 
-async def test_a_comparison_comes_back_with_its_parts(journal: Journal) -> None:
+async def test_panels_over_finished_texts_come_back(journal: Journal) -> None:
     create_run(journal, "20260101-a-comparison", "Two ways", "0")
     for event in comparison():
         journal.append("20260101-a-comparison", event)

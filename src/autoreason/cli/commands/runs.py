@@ -274,13 +274,20 @@ class _Score(NamedTuple):
 
 def _score(story: Story | None) -> _Score | None:
     """What was solved of a set of problems; None of any other run."""
-    if story is None or story.task is None or _strategy(story) != "solve":
-        return None
-    from autoreason.programs.progress import SolveProgress
-    from autoreason.programs.units import units_of
+    from autoreason.cli.lookup import writes_programs
 
-    units = units_of(solved_in(story), {each.id: each for each in assignments_of(story.task)})
-    return _Score(sum(bool(unit.solved) for unit in units), SolveProgress(story).total)
+    if story is None or not writes_programs(story):
+        return None
+    from autoreason.programs.units import units_of
+    from autoreason.studies.lab.lab_suite import CellFinished, suite_of
+    from autoreason.studies.lab.suite_cells import count_cells
+
+    if suite := suite_of(story.task):
+        passed = sum(bool(each.result.passed) for each in story.of(CellFinished))
+        return _Score(passed, count_cells(suite))
+    assigned = assignments_of(story.task) if story.task else ()
+    units = units_of(solved_in(story), {each.id: each for each in assigned})
+    return _Score(sum(bool(unit.solved) for unit in units), 1)
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:

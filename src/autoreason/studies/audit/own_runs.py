@@ -10,11 +10,11 @@ from statistics import median
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, PartEvent, RunPaused, RunResumed, Verdict
+from autoreason.events import BallotCast, RunPaused, RunResumed, Verdict
 from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
-from autoreason.keys import JUDGE_CHECK, Key, PartName, judge_key, try_key
-from autoreason.programs.events import examined_in
+from autoreason.keys import judge_key, try_key
+from autoreason.programs.events import examined_in, solved_in
 from autoreason.programs.source import same_program
 from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count
@@ -52,70 +52,51 @@ class NotAudited(InvalidInput):
 
 
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
-    """One run as recorded in the journal; each part of a comparison or of a set of problems by itself."""
+    """One run as recorded in the journal; of a suite each of its cells."""
+    if cells := journal.cells(run):
+        whole = AuditedRun(name=run, group="suites", k=None, passes=())
+        return [whole, *(each for row in cells for each in _read_cell(row.id, journal))]
     events = journal.events(run)
     story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
-    if story.settings.strategy in _RESEARCH and not (story.panels or story.parts):
+    if story.settings.strategy in _RESEARCH and not story.panels:
         why = "improves an artifact by a number, and no judge voted in it"
         raise NotAudited(run, why, f"`autoreason show {run}` has its evidence")
     answers = journal.reply_texts(run, "judge")
     replies = {answer.key: answer.text for answer in answers if answer.text is not None}
     unanswered = 0 if journal.lock_owner(run) else len(journal.in_flight(run))
     if assignments_of(story.task):
-        runs = list(_over_programs(run, events, story.settings, replies))
+        runs = [_over_programs(run, story, story.settings, replies)]
     else:
-        runs = _over_texts(run, story, story.task, story.settings, replies)
+        runs = [audit_story(run, story, story.task, story.settings, replies)]
     runs[0] = replace(runs[0], outages=tuple(_outages(events)), calls=_calls(answers, unanswered))
     return runs
 
 
-def _over_texts(
-    run: str, story: Story, task: Task, settings: Settings, replies: JudgeReplies
-) -> list[AuditedRun]:
-    parts = [
-        replace(
-            audit_story(f"{run}/{name}", part, task, settings, _replies_of_part(replies, name)),
-            part=True,
-        )
-        for name, part in story.parts.items()
-        # Questions with known answers decide nothing and are about other tasks.
-        if (part.passes or part.panels) and PartName.parse(name).name != JUDGE_CHECK
-    ]
-    return [audit_story(run, story, task, settings, replies), *parts]
+def _read_cell(run: str, journal: Journal) -> list[AuditedRun]:
+    """A cell, unless there is nothing in it to audit."""
+    try:
+        return [replace(each, part=True) for each in read_run(run, journal)]
+    except NotAudited:
+        return []
 
 
-def _over_programs(
-    run: str, events: Iterable[RecordedEvent], settings: Settings, replies: JudgeReplies
-) -> Iterator[AuditedRun]:
-    """The set, and each part of it: what was written, and the panels there were."""
-    group = settings.models.author
-    yield AuditedRun(name=run, group=group, k=None, passes=(), programs=AuditedPrograms())
-    parts: dict[str, Story] = {}
-    for recorded in events:
-        if isinstance(recorded.event, PartEvent):
-            parts.setdefault(recorded.event.part, Story()).apply(recorded.event.event)
-    for name, part in parts.items():
-        part_replies = _replies_of_part(replies, name)
-        panels_and_passes: list[RecordedPass | RecordedPanel] = [
-            *part.passes,
-            *part.panels.values(),
-        ]
-        panels = [
-            _panel(each.ballots, each.verdict, settings, part_replies) for each in panels_and_passes
-        ]
-        yield AuditedRun(
-            name=f"{run}/{name}",
-            group=f"{PartName.parse(name).name}, {group}",
-            k=None,
-            passes=(),
-            # How large a panel was meant to be depended on the calls left; a quorum is always asked.
-            finals=tuple(replace(each, always_asked=quorum(0)) for each in panels if each),
-            programs=_programs(part),
-            part=True,
-        )
+def _over_programs(run: str, story: Story, settings: Settings, replies: JudgeReplies) -> AuditedRun:
+    """A problem: what was written, and the panels there were."""
+    voted: list[RecordedPass | RecordedPanel] = [*story.passes, *story.panels.values()]
+    panels = [_panel(each.ballots, each.verdict, settings, replies) for each in voted]
+    strategy = next((each.strategy for each in solved_in(story)), settings.strategy)
+    return AuditedRun(
+        name=run,
+        group=f"{strategy}, {settings.models.author}",
+        k=None,
+        passes=(),
+        # How large a panel was meant to be depended on the calls left; a quorum is always asked.
+        finals=tuple(replace(each, always_asked=quorum(0)) for each in panels if each),
+        programs=_programs(story),
+    )
 
 
 def _programs(part: Story) -> AuditedPrograms:
@@ -134,13 +115,6 @@ def _programs(part: Story) -> AuditedPrograms:
         derived=derived + clones,
         repeated=repeated + clones,
     )
-
-
-def _replies_of_part(replies: JudgeReplies, part: str) -> JudgeReplies:
-    """The replies of a part's judges, under the keys they have within it."""
-    keys = {Key.parse(key): text for key, text in replies.items()}
-    name = PartName.parse(part)
-    return {str(Key(key.steps)): text for key, text in keys.items() if key.part == name}
 
 
 def audit_story(

@@ -16,8 +16,7 @@ from autoreason.exchange import Spent
 from autoreason.jobs.allowance import amount_spent
 from autoreason.jobs.attempts import panel_attempts
 from autoreason.jobs.job import Job, read_options
-from autoreason.jobs.parts import run_in_windows
-from autoreason.jobs.tasks import use_in_order
+from autoreason.jobs.tasks import run_in_windows, use_in_order
 from autoreason.keys import attempt_stage
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
@@ -154,7 +153,7 @@ class Lab(Job):
             draft = group.draft_of(cell.arms[0])
             result = drafts[draft.part] if draft else None
             if result is None or result.text:
-                texts = {DRAFT: result.text} if result and result.text else {}
+                texts: dict[str, str] = {DRAFT: result.text} if result and result.text else {}
                 begin.append(CellQuery.of(cell, texts, amount))
             else:
                 self._emit(cell, replace(result, run="", reason=f"its draft: {result.reason}"))

@@ -15,6 +15,8 @@ from autoreason.exchange import Query, Spent
 from autoreason.jobs.randomness import draw
 from autoreason.keys import PartName, sub_key
 from autoreason.models.prices import rates
+from autoreason.programs.assignment import Assignment
+from autoreason.programs.events import Solved
 from autoreason.programs.task import assignments_of
 from autoreason.settings import MAX_PASSES, Matched, Models, Settings, Unit
 from autoreason.studies.panels.entries import cut_options, cut_to_equal_length, distinct
@@ -38,7 +40,7 @@ Measure = Literal[
 ]
 SHARES = ("preferred", "converged", "kept_contract", "passed")
 """Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
-Form = Literal["suite", "strategies", "rules"]
+Form = Literal["suite", "strategies", "rules", "problems"]
 MAX_REPEATS = 1000
 MAX_AMOUNT = 1_000_000_000
 MANY_TASKS = 6
@@ -126,6 +128,10 @@ class Suite(Struct, frozen=True, kw_only=True):
     """What it was made for, which its report concludes on."""
     prompts: dict[str, str] = {}
     """Those of all cells; empty where each has the built-in ones for its models."""
+    broken: tuple[str, ...] = ()
+    """Lines of a set of problems that could not be read, and why: `line 17: no statement`."""
+    unfair: tuple[Assignment, ...] = ()
+    """Problems of a set that cannot be judged."""
     add: AddRule | None = None
     added: dict[str, int] = {}
     """Repeats that were added to a comparison by the rule."""
@@ -230,6 +236,8 @@ class CellResult(Struct, frozen=True, kw_only=True):
     """How often the sealed set of research has been opened, by this cell and before it."""
     passed: bool | None = None
     """Whether the program passes the tests of its problem."""
+    solved: Solved | None = None
+    """The program and its verdicts."""
     overfitted: bool | None = None
     """Whether it passes the public tests and fails private ones; None where it does not pass those."""
     kept_contract: bool | None = None
@@ -299,11 +307,17 @@ class CellFinished(Event, frozen=True, kw_only=True):
     def line(self) -> str:
         """What came of it."""
         status = self.result.status if self.result.finished else "left out"
-        return f"{self.cell.name}: {status}, {self.result.reason}"
+        what = f"{status}, {self.result.reason}"
+        if self.result.solved:
+            from autoreason.programs.program_statements import solved
+
+            what = solved(self.result.solved)
+        return f"{self.cell.name}: {what}"
 
     def without_reason(self) -> CellFinished:
         """It ends a part."""
-        return replace(self, result=replace(self.result, reason=""))
+        solved = self.result.solved and self.result.solved.without_reason()
+        return replace(self, result=replace(self.result, reason="", solved=solved))
 
 
 def draft_settings(settings: Settings) -> Settings:
@@ -391,7 +405,7 @@ def job_settings(suite: Suite, task: str, arm: str, settings: Settings) -> Setti
     if not given.job:
         return settings
     name = settings.strategy
-    chosen = {"strategies": [name], "k": settings.k} if given.job == "solve" else {"rule": name}
+    chosen = {"strategy": name, "k": settings.k} if given.job == "solve" else {"rule": name}
     options = {**chosen, **given.terms, **suite.arms[arm].terms}
     return replace(settings, strategy=given.job, strategy_options=options)
 

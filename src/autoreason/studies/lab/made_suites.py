@@ -1,4 +1,4 @@
-"""Suites that are made without a file: strategies on one brief, rules of research on one task."""
+"""Suites that are made without a file: strategies on a brief, rules of research on a task, a set of problems."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute, short
+from autoreason.programs.assignment import Assignment
+from autoreason.programs.task import Assignments
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, Budget, Settings
 from autoreason.stats.shares import enough_repeats
@@ -101,6 +103,39 @@ def compare_rules(
             for one, other in [pair]
         ),
         measures=("value", "claimed", "kept", "evaluations"),
+    )
+
+
+def solve_problems(
+    assignments: Sequence[Assignment],
+    settings: Settings,
+    *,
+    strategies: Sequence[str],
+    repeats: int,
+    prompts: Mapping[str, str],
+) -> Suite:
+    """Every problem that can be judged, by every strategy with repeats."""
+    names = {short(name): absolute(name) for name in strategies}
+    if len(names) < len(strategies):
+        raise InvalidInput("name one strategy or several different ones for the problems")
+    options = {n: each for n, each in settings.strategy_options.items() if n != "strategy"}
+    broken = options.pop("broken", ())
+    own = replace(settings, strategy_options={}, budget=Budget())
+    tasks: dict[str, SuiteTask] = {}
+    for number, each in enumerate((each for each in assignments if not each.remark), 1):
+        name = each.id if each.id not in tasks else f"{each.id} ({number})"
+        task = Task(brief=f"Solve {each.title or each.id}", work=Assignments((each,)))
+        tasks[name] = SuiteTask(task=task, job="solve", terms=options)
+    return Suite(
+        name="solve",
+        form="problems",
+        tasks=tasks,
+        arms={name: SuiteArm(settings=replace(own, strategy=each)) for name, each in names.items()},
+        repeats=check_repeats(repeats, len(names)),
+        measures=("passed",),
+        prompts=dict(prompts),
+        broken=tuple(broken),
+        unfair=tuple(each for each in assignments if each.remark),
     )
 
 

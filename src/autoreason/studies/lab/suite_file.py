@@ -43,7 +43,7 @@ from autoreason.studies.lab.suite_keys import TASK_KEYS, SuiteKeys, TextKeys
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
 
-_TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "parallel")}
+_TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel")}
 """Options of the jobs that do tasks which are no texts."""
 _RUN_KEYS = ("models", "seed", "budget", "matched", "base_url", "allow_http", "batch")
 """Settings that a suite has once for all arms."""
