@@ -174,7 +174,7 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path
         result = await start_run(
             journal,
             ScriptedModel(SCRIPT),
-            task=task(1),
+            task=task(),
             settings=terms(f"{file}:Patient"),
             examiner=MadeUpExaminer(),
         )

@@ -222,12 +222,12 @@ from autoreason.studies.certify.certificate import Certificate as Certificate
 from autoreason.studies.certify.properties import CertificateFinding as CertificateFinding
 from autoreason.studies.knowledge_test.knowledge_report import JudgeAnswers as JudgeAnswers
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
-from autoreason.studies.lab.added_repeats import AddedRepeats as AddedRepeats
-from autoreason.studies.lab.arm_pairs import ArmPair as ArmPair
-from autoreason.studies.lab.lab_failures import LabFailure as LabFailure
-from autoreason.studies.lab.lab_report import LabArm as LabArm
 from autoreason.studies.lab.lab_report import LabReport as LabReport
 from autoreason.studies.lab.lab_report import LeftOutCell as LeftOutCell
+from autoreason.studies.lab.lab_results import AddedRepeats as AddedRepeats
+from autoreason.studies.lab.lab_results import ArmPair as ArmPair
+from autoreason.studies.lab.lab_results import LabArm as LabArm
+from autoreason.studies.lab.lab_results import LabFailure as LabFailure
 from autoreason.studies.lab.lab_suite import AddRule as AddRule
 from autoreason.studies.lab.lab_suite import SuiteMatch as SuiteMatch
 from autoreason.studies.lab.lab_trees import TrajectoryTree as TrajectoryTree

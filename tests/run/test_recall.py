@@ -30,7 +30,7 @@ def again(recorded: AnyEvent, now: AnyEvent) -> int:
     return recorder.repeated
 
 
-@pytest.mark.parametrize("event", [DELIVERED, solved("p1")])
+@pytest.mark.parametrize("event", [solved("p1")])
 def test_the_reason_why_a_problem_ended_may_be_worded_differently_but_not_be_another(
     event: Any,
 ) -> None:

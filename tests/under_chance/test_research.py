@@ -30,11 +30,9 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings
 from autoreason.story import build_story
-from autoreason.studies.lab.arm_pairs import compare_arms
-from autoreason.studies.lab.arm_values import ArmValues
-from autoreason.studies.lab.lab_suite import CellFinished, CellResult
+from autoreason.studies.lab.lab_results import ArmValues, compare_arms
+from autoreason.studies.lab.lab_suite import CellFinished, CellResult, groups
 from autoreason.studies.lab.made_suites import compare_rules
-from autoreason.studies.lab.suite_cells import groups
 from autoreason.studies.simulate.outcomes import mean
 from autoreason.task import Task
 

@@ -36,9 +36,9 @@ from autoreason.run.resume import change_budget
 from autoreason.run.suite_tasks import read_tasks
 from autoreason.run.sync import wait_for
 from autoreason.settings import Models, Settings
-from autoreason.studies.lab.added_repeats import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report
+from autoreason.studies.lab.lab_results import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
 from autoreason.studies.panels.panel_report import require_statistics

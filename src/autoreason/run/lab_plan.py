@@ -33,10 +33,10 @@ from autoreason.studies.lab.lab_suite import (
     Suite,
     SuiteMatch,
     draft_settings,
+    groups,
     job_settings,
     set_of,
 )
-from autoreason.studies.lab.suite_cells import groups
 from autoreason.task import Entry, Task
 
 _SAMPLE_WORDS = 700

@@ -96,8 +96,11 @@ def prepare_solve(
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
-    for name, most in (("repeats", MAX_COMPARED), ("width", MAX_PARALLEL)):
-        if not 1 <= (value := options.get(name, 1)) <= most:
+    for name, value, most in (
+        ("repeats", options.get("repeats", 1), MAX_COMPARED),
+        ("width", options.get("width", WIDTH), MAX_PARALLEL),
+    ):
+        if not 1 <= value <= most:
             raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
     names = _names(options)
     prepared = prepare(

@@ -247,7 +247,7 @@ async def compare_async(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
 ) -> StudyResult[LabReport]:
     """Like `compare`, in an event loop."""
-    return cast(StudyResult[LabReport], await prepare_compare(brief, model, **options).run_async())
+    return await prepare_compare(brief, model, **options).run_async()
 
 
 def prepare_compare(

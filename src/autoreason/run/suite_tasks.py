@@ -51,7 +51,7 @@ async def _read_problems(name: str, source: TaskSource) -> dict[str, SuiteTask]:
     client = await ExaminerClient.open(source.path, only=only)
     try:
         options = {name: source.options.get(name) for name in ("difficulty", "limit")}
-        chosen = choose_problems(client.reply.assignments, options)  # type: ignore[arg-type]
+        chosen = choose_problems(client.reply.assignments, options)
         terms = {"set": client.reply.digest}
         return {
             f"{name}/{each.id}": SuiteTask(

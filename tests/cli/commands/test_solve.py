@@ -328,7 +328,6 @@ def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None
     for name in ("search", "single", "best_of_n", "tournament"):
         assert f"\n{name} " in said.out
     assert "strategy_options" not in said.out
-    assert "seed       7\n" in said.out
     assert "protocol" not in said.out
     assert not inside.journal_exists
 

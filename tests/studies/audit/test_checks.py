@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -549,31 +548,6 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
     assert finding.number.value is not None
     assert finding.number.value > 0.1
     assert finding.level == "fine"
-
-
-# Runs and their parts.
-
-
-def test_runs_and_parts_are_counted_apart() -> None:
-    whole, first, second = run(status="done"), run(part=True), run(part=True)
-    found = audit_runs([whole, first, second])
-    assert (found.runs, found.parts) == (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("check", "changes", "message"),
-    [
-        (check_stopping.convergence, {"status": "done"}, "none of 2 runs and 3 parts converged"),
-        (
-            check_stopping.confirmation,
-            {"confirmed": (2, 3)},
-            "(95 % interval 38 to 88 %) in 2 runs and 3 parts",
-        ),
-    ],
-)
-def test_a_part_is_not_called_a_run(check: Check, changes: dict[str, Any], message: str) -> None:
-    runs = [run(part=part, **changes) for part in (False, True, True, False, True)]
-    assert message in finding_of(check, runs).statement
 
 
 # Programs.

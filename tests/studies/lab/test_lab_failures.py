@@ -10,8 +10,7 @@ from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.programs.assignment import Assignment
 from autoreason.programs.task import Assignments
-from autoreason.studies.lab.arm_values import ArmValues
-from autoreason.studies.lab.lab_failures import MODES, diagnose
+from autoreason.studies.lab.lab_results import MODES, ArmValues, diagnose
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, SuiteTask
 from autoreason.task import Task
 

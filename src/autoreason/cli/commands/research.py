@@ -15,6 +15,7 @@ from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
+    from autoreason.run.lab import PreparedLab
     from autoreason.run.research import MeasuredStart, PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
@@ -212,7 +213,9 @@ def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
 
 
 def _dry_run(
-    prepared: PreparedMeasuring, values: dict[str, Any], measured: MeasuredStart | None = None
+    prepared: PreparedMeasuring | PreparedLab,
+    values: dict[str, Any],
+    measured: MeasuredStart | None = None,
 ) -> int:
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.preview import dry_run

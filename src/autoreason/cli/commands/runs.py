@@ -85,7 +85,7 @@ def runs(
     """
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
-    from autoreason.journal.listing import readable_story, select_runs
+    from autoreason.journal.listing import select_runs
 
     if ctx.invoked_subcommand:
         if any(wanted.values()):
@@ -94,7 +94,7 @@ def runs(
         return
     with open_journal(journal) as book:
         rows = list(islice(select_runs(book, **wanted), limit + 1))
-        found = [(row, readable_story(book, row.id)) for row in rows[:limit]]
+        found = [(row, _story(book, row)) for row in rows[:limit]]
         empty = not rows and not book.count()
     if as_json:
         print_json([_as_object(row, story) for row, story in found])
@@ -106,6 +106,15 @@ def runs(
         click.echo("no runs yet; start with `autoreason run`", err=True)
     else:
         click.echo("no run matches; `autoreason runs` lists them all", err=True)
+
+
+def _story(book: Journal, row: RunRow) -> Story | None:
+    """What a list shows of a run; of a set of problems with what came of each."""
+    from autoreason.cli.lookup import writes_programs
+    from autoreason.journal.listing import readable_story
+
+    story = readable_story(book, row.id)
+    return book.story(row.id) if story and row.has_cells and writes_programs(story) else story
 
 
 def _total(rows: list[RunRow], *, more: bool) -> str:
@@ -279,8 +288,7 @@ def _score(story: Story | None) -> _Score | None:
     if story is None or not writes_programs(story):
         return None
     from autoreason.programs.units import units_of
-    from autoreason.studies.lab.lab_suite import CellFinished, suite_of
-    from autoreason.studies.lab.suite_cells import count_cells
+    from autoreason.studies.lab.lab_suite import CellFinished, count_cells, suite_of
 
     if suite := suite_of(story.task):
         passed = sum(bool(each.result.passed) for each in story.of(CellFinished))
@@ -340,5 +348,5 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         progress,
         f"{row.spent.calls:,}",
         numbers.money(row.spent.cost),
-        row.title if strategy in _UNNAMED else f"{job_label(strategy or '')}: {row.title}",
+        row.title if score or strategy in _UNNAMED else f"{job_label(strategy or '')}: {row.title}",
     )

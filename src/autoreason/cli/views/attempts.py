@@ -16,8 +16,7 @@ from autoreason.programs.task import assignments_of
 from autoreason.report import numbers
 from autoreason.report.numbers import lines
 from autoreason.story import Story
-from autoreason.studies.lab.lab_suite import suite_of
-from autoreason.studies.lab.suite_cells import all_cells
+from autoreason.studies.lab.lab_suite import all_cells, suite_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -178,8 +178,6 @@ class AuditedRun:
     calls: AuditedCalls | None = None
     programs: AuditedPrograms | None = None
     """None where texts were written."""
-    part: bool = False
-    """Whether it is one of several within a run, such as one strategy of a comparison."""
 
     @property
     def panels(self) -> Iterator[AuditedPanel]:

@@ -54,8 +54,7 @@ class NotAudited(InvalidInput):
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     """One run as recorded in the journal; of a suite each of its cells."""
     if cells := journal.cells(run):
-        whole = AuditedRun(name=run, group="suites", k=None, passes=())
-        return [whole, *(each for row in cells for each in _read_cell(row.id, journal))]
+        return [each for row in cells for each in _read_cell(row.id, journal)]
     events = journal.events(run)
     story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
@@ -78,7 +77,7 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
 def _read_cell(run: str, journal: Journal) -> list[AuditedRun]:
     """A cell, unless there is nothing in it to audit."""
     try:
-        return [replace(each, part=True) for each in read_run(run, journal)]
+        return read_run(run, journal)
     except NotAudited:
         return []
 

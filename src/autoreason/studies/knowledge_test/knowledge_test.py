@@ -46,8 +46,12 @@ class KnowledgeTest(Job):
             for number, pair in enumerate(pairs_of(self.context.task), 1)
             for arm in ARMS
         ]
-        await use_in_order(works, lambda ballots: [self.emit(each) for each in ballots])
+        await use_in_order(works, self._emit_all)
         return self.finish(knowledge_report(self.story).conclusion)
+
+    def _emit_all(self, ballots: list[BallotCast]) -> None:
+        for each in ballots:
+            self.emit(each)
 
     async def _ask(self, number: int, arm: str, pair: RecordedPair) -> list[BallotCast]:
         """One pair under one condition."""

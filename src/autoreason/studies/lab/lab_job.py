@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput, PanelFailed
+from autoreason.errors import InvalidInput, PanelFailed, ProviderFailed
 from autoreason.events import JobFinished
 from autoreason.exchange import Spent
 from autoreason.jobs.allowance import amount_spent
@@ -27,11 +27,12 @@ from autoreason.studies.lab.lab_suite import (
     CellFinished,
     CellQuery,
     CellResult,
+    Group,
     Suite,
+    groups,
     panel_texts,
     suite_of,
 )
-from autoreason.studies.lab.suite_cells import Group, groups
 from autoreason.studies.panels.entries import distinct, same_texts
 from autoreason.task import Task
 
@@ -72,6 +73,7 @@ class Lab(Job):
         suite = self._suite
         self._room = asyncio.Semaphore(terms.parallel)
         self._held: list[CellFinished] = []
+        self._out_of_reach: ProviderFailed | None = None
         works = (partial(self._run_group, suite, group) for group in groups(suite))
         await run_in_windows(works, terms.parallel, _MAX_GROUPS_AHEAD * terms.parallel)
         ended = self.story.of(CellFinished)
@@ -165,9 +167,16 @@ class Lab(Job):
 
         async def ask(query: CellQuery) -> None:
             async with self._room:
+                if self._out_of_reach:
+                    # It is not asked again for every other cell.
+                    raise self._out_of_reach
                 for attempt in panel_attempts(self.context):
                     key = attempt_stage(query.key, attempt)
-                    result = await self.context.ask(replace(query, key=key, attempt=attempt))
+                    try:
+                        result = await self.context.ask(replace(query, key=key, attempt=attempt))
+                    except ProviderFailed as failure:
+                        self._out_of_reach = failure
+                        raise
                     if result.status != "panel_failed":
                         break
             results[query.cell.part] = result
