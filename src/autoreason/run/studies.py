@@ -274,17 +274,17 @@ def prepare_compare(
     """
     check_arguments(prepare_compare, options, brief=brief, model=model)
     require_statistics()
-    amount = options.get("allowance")
+    amount, names = options.get("allowance"), options.get("strategies")
     prepared = prepare(task_in(brief, options), ModelChoice.writing(model, options), options)
     suite = compare_strategies(
         prepared.task,
         prepared.settings,
-        strategies=options.get("strategies", STRATEGIES),
+        strategies=STRATEGIES if names is None else names,
         repeats=options.get("repeats"),
         match=SuiteMatch(
-            by=options.get("match", "calls"), amount=None if amount is None else Decimal(amount)
+            by=options.get("match") or "calls", amount=None if amount is None else Decimal(amount)
         ),
-        judges=options.get("panel_judges", PANEL_JUDGES),
+        judges=PANEL_JUDGES if (judges := options.get("panel_judges")) is None else judges,
         prompts=prepared.prompts.sources if options.get("prompts") else {},
     )
     return prepare_suite(suite, prepared, [few_repeats(suite, "strategies")])
