@@ -93,10 +93,13 @@ def warn_left_out(run: str, why: str) -> None:
 def writes_programs(story: Story) -> bool:
     """Whether a run writes programs rather than a text."""
     from autoreason.run.kinds import written_by
+
+    if story.strategy != "lab":
+        return written_by(story.settings) == "programs"
     from autoreason.studies.lab.lab_suite import suite_of
 
     suite = suite_of(story.task)
-    return written_by(story.settings) == "programs" or bool(suite and suite.form == "problems")
+    return bool(suite and suite.form == "problems")
 
 
 def writes_files(story: Story) -> bool:

@@ -19,7 +19,6 @@ from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.kinds import written_by
 from autoreason.run.result import Result, how_to_go_on, result_fields
 from autoreason.story import Story
-from autoreason.studies.lab.lab_suite import suite_of
 
 AnyReport = TypeVar("AnyReport", bound=Report)
 
@@ -96,10 +95,13 @@ def reported_result(result: Result, journal: Journal) -> Result:
         return research_result(result)
     if product == "text":
         return result
-    if suite := suite_of(result.story.task):
+    if result.story.strategy == "lab":
+        from autoreason.studies.lab.lab_suite import suite_of
+
         # Its calls are those of its cells, which are runs of their own.
         result = replace(result, spent=journal.cells_spent(result.run))
-        if suite.form == "problems":
+        suite = suite_of(result.story.task)
+        if suite and suite.form == "problems":
             from autoreason.run.solution import solution_of
 
             return solution_of(result)

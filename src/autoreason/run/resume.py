@@ -20,12 +20,10 @@ from autoreason.run.preflight import check
 from autoreason.run.prepared import use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.reports import reported_result
-from autoreason.run.research import needs_function
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.sync import wait_for
 from autoreason.run.verdict_storage import store_verdict
 from autoreason.settings import Budget, Settings, read_budget
-from autoreason.studies.lab.lab_suite import suite_of
 from autoreason.task import Task
 
 if TYPE_CHECKING:
@@ -126,6 +124,9 @@ def _check_suite(before: Settings, settings: Settings, options: Mapping[str, Any
 
 def _check_evaluate(run: str, task: Task, evaluate: Evaluate | None) -> None:
     """Refuse a suite whose function is missing, or that needs none."""
+    from autoreason.run.research import needs_function
+    from autoreason.studies.lab.lab_suite import suite_of
+
     suite = suite_of(task)
     works = [research_of(each.task) for each in suite.tasks.values()] if suite else []
     if evaluate and not any(work and not work.evaluate for work in works):

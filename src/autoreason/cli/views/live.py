@@ -191,9 +191,11 @@ class Live:
     @property
     def solving_set(self) -> bool:
         """Whether the suite is a set of problems."""
+        if self.story.strategy != "lab":
+            return False
         from autoreason.studies.lab.lab_suite import suite_of
 
-        suite = suite_of(self.story.task) if self.story.strategy == "lab" else None
+        suite = suite_of(self.story.task)
         return bool(suite and suite.form == "problems")
 
     @property

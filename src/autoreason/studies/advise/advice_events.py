@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autoreason.events import Event
 from autoreason.report.numbers import count
+from autoreason.studies.advise.judge_check import find_fault, judge_findings, no_fault
 from autoreason.studies.advise.pilots import Pilot
 
 
@@ -18,10 +19,8 @@ class JudgeChecked(Event, frozen=True, kw_only=True):
     @property
     def line(self) -> str:
         """What came of it."""
-        seen = sum(map(sum, self.right))
-        return (
-            f"judge: {count(len(self.read), 'question')}, {seen} answered right in both orders read"
-        )
+        fault = find_fault(judge_findings(self.right, self.read))
+        return f"judge check: {fault or no_fault(len(self.read))}"
 
 
 class PilotFinished(Event, frozen=True, kw_only=True):
