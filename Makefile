@@ -13,7 +13,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgra
 	--allow-unsafe --strip-extras --no-emit-options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage bytecode machine lint format bench docs dist lock prices clean
+.PHONY: help demo test coverage bytecode machine lint format size bench paper docs dist lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
 	@echo "▸ a tournament over examples/brief.md"
-	@$(BIN)/autoreason run examples/brief.md --passes 2 --extra-judges 0 --playoff 0 --confirmation 3
+	@$(BIN)/autoreason run examples/brief.md --passes 2 --set extra_judges=0 --set playoff=0 --set confirmation=3
 
 test: bytecode lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"
@@ -51,8 +51,15 @@ format: $(READY) ## Format the code and apply the safe fixes
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+size: ## Print how large every room is beside what it may be
+	@$(PYTHON) tools/size.py
+
 bench: $(READY) ## Run the benchmarks
 	@$(BIN)/python -m benchmarks
+
+# Suites that were begun go on: make paper MODEL=... BUDGET=20 (US dollars), OUT=paper-results
+paper: $(READY) ## Run every suite of the paper: MODEL=... BUDGET=20 (US dollars)
+	@$(BIN)/python -m paper -m $(MODEL) $(if $(BUDGET),--cost $(BUDGET)) --out $(or $(OUT),paper-results)
 
 docs: $(READY) $(DOCS) ## Build the documentation site into build/site; a dead link or a page left out fails it
 	@echo "▸ documentation"
@@ -66,7 +73,7 @@ dist: $(READY) ## Build what is published, into dist
 
 lock: $(TOOLS) ## Pin the newest allowed versions in requirements/*.lock (minutes)
 	@echo "▸ resolving; every file of every package gets its hash"
-	@$(COMPILE) --extra local --extra postgres --extra ray --extra stats --extra tune --output-file requirements/dev.lock pyproject.toml requirements/dev.in
+	@$(COMPILE) --extra local --extra postgres --extra ray --extra tune --output-file requirements/dev.lock pyproject.toml requirements/dev.in
 	@$(COMPILE) --output-file requirements/docs.lock requirements/docs.in
 
 prices: $(READY) ## Take a new snapshot of model prices

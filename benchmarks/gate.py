@@ -15,7 +15,7 @@ import msgspec
 
 from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.models.budget import BudgetTracker, CostBound
-from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.layers import ConcurrencyLimiter
 from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_messages import Enter, Granted, Release, Reserve, Settle, ToGate
 from autoreason.settings import Budget

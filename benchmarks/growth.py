@@ -1,4 +1,4 @@
-"""`runs`, `show`, `resume` and `lab status` while the journal around them grows, in a file and on a server."""
+"""`runs`, `show`, `resume` and `show` of a suite while the journal around them grows, in a file and on a server."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from pathlib import Path
 from tools.postgres import Server
 
 from autoreason.journal import Journal
-from autoreason.journal.databases import open_store
 from autoreason.journal.listing import readable_story, select_runs
-from autoreason.journal.location import locate
+from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
-from autoreason.run.lab import lab_async
+from autoreason.run.lab import lab
 from autoreason.run.lab_status import lab_status
 from autoreason.run.parameters import RefineOptions
-from autoreason.run.refine import refine_async
-from autoreason.run.resume import resume_async
+from autoreason.run.recorded import resume
+from autoreason.run.refine import refine
 from autoreason.settings import Budget
 from benchmarks.commands import AUTOREASON, timed
 from benchmarks.lab import write_suite
@@ -59,7 +58,7 @@ def _grow(kind: str, sizes: tuple[int, ...]) -> Iterator[Measure]:
     with _place(kind) as (url, server):
         with Journal.open(url, create=True) as journal:
             status = partial(lab_status, asyncio.run(_fill(journal, sizes[0])))
-        works: dict[str, Callable[..., object]] = {**_WORKS, "`lab status`": status}
+        works: dict[str, Callable[..., object]] = {**_WORKS, "`show` of a suite": status}
         for before, size in pairwise((sizes[0], *sizes)):
             _multiply(url, before // sizes[0], size // sizes[0])
             if server:
@@ -94,11 +93,11 @@ async def _fill(journal: Journal, calls: int) -> str:
     """A small suite, whose name is returned, then runs of a usual length that wait for a larger budget."""
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
         path = write_suite(Path(folder), 1, 2)
-        suite = await lab_async(path, EchoModel(), journal=journal, anyway=True)
+        suite = await lab.aio(path, EchoModel(), journal=journal, anyway=True)
     options: RefineOptions = {"passes": 99, "k": 99, "playoff": 0, "confirmation": 0}
     options |= {"journal": journal, "budget": Budget(calls=_PER_RUN)}
     for _ in range(calls // _PER_RUN):
-        await refine_async("Explain tides.", EchoModel(), **options)
+        await refine.aio("Explain tides.", EchoModel(), **options)
     return suite.run
 
 
@@ -113,6 +112,7 @@ _TABLES = {
         "title, status, created, updated, version, search, uses",
         "title, status, {age}, updated, version, search, uses",
     ),
+    "texts": ("run", "digest, text", ""),
     "events": ("run", "seq, type, version, at, payload", ""),
     "asked": ("run", f"key, {_CALL}", ""),
     "replies": ("run", f"key, {_CALL}, outcome, {_SUMS}, request, reply", ""),
@@ -148,7 +148,7 @@ def _go_on(journal: Journal) -> None:
     """One call more of one of the newest runs, each in turn."""
     row = journal.find(f"@{next(_TURNS)}")
     budget = Budget(calls=row.spent.calls + 1)
-    asyncio.run(resume_async(row.id, journal=journal, model=EchoModel(), budget=budget))
+    asyncio.run(resume.aio(row.id, journal=journal, model=EchoModel(), budget=budget))
 
 
 _WORKS: dict[str, Callable[..., object]] = {

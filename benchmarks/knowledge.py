@@ -15,8 +15,7 @@ from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from autoreason.knowledge.index import Index, IndexedRecord
-from autoreason.knowledge.retrieval import Query, choose_knowledge
+from autoreason.knowledge.index import Index, IndexedRecord, Query, choose_knowledge
 from benchmarks.commands import bare_start
 from benchmarks.measure import IN_STARTS, Measure, at_most, for_information
 

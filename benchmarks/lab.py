@@ -13,7 +13,7 @@ from unittest.mock import patch
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
 from autoreason.run.cells import CellOutcome, CellRun, LocalExecutor
-from autoreason.run.lab import lab_async
+from autoreason.run.lab import lab
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.studies.lab.lab_suite import CellResult
 from benchmarks.commands import bare_start
@@ -53,7 +53,7 @@ def measure_lab() -> list[Measure]:
         memory = [_memory()]
         with Journal.open(f"{folder}/journal.db", create=True) as journal:
             started = time.monotonic()
-            result = asyncio.run(lab_async(path, EchoModel(), journal=journal, parallel=16))
+            result = asyncio.run(lab.aio(path, EchoModel(), journal=journal, parallel=16))
             whole = time.monotonic() - started
             memory.append(_memory())
             status = _cpu(lambda: lab_status(result.run, journal=journal))
@@ -108,5 +108,5 @@ async def _schedule(path: Path, folder: Path) -> tuple[float, int]:
         patch.object(LocalExecutor, "run", run),
     ):
         started = time.process_time()
-        await lab_async(path, EchoModel(), journal=journal, parallel=16)
+        await lab.aio(path, EchoModel(), journal=journal, parallel=16)
         return time.process_time() - started, number

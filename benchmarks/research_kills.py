@@ -26,8 +26,8 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
 from autoreason.run.driver import resume, start
-from autoreason.run.lazy_service import LazyService
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
+from autoreason.run.services import LazyService
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.task import Task
 from benchmarks.kills import (
@@ -177,7 +177,7 @@ def _is_sound(path: Path) -> bool:
             each.kind == LookQuery.kind and not each.answer.get("repeated")
             for each in journal.answers(run).values()
         )
-        replayed = asyncio.run(replay_async(run, journal=journal))
+        replayed = asyncio.run(replay.aio(run, journal=journal))
     return (
         replayed.same
         and isinstance(events[-1], JobFinished)

@@ -19,7 +19,7 @@ from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem, comparison
 from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox, Session
 from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.programs.sandbox.spawn import real_python
+from autoreason.programs.sandbox.linux import real_python
 from benchmarks.measure import Measure, for_information
 from benchmarks.server import ROOT
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from autoreason.journal import Journal
-from autoreason.run.lab import lab_async
+from autoreason.run.lab import lab
 from benchmarks.measure import Measure, for_information
 from benchmarks.postgres import own_server
 from benchmarks.server import ROOT
@@ -69,7 +69,7 @@ def write_suite(folder: Path, cells: int) -> Path:
 async def rate(path: Path, url: str, **options: Any) -> float:
     """Calls a second, without the first and the last tenth: starting and ending are not what is compared."""
     with Journal.open(url, create=True) as journal:
-        result = await lab_async(path, _MODEL, journal=journal, anyway=True, **options)
+        result = await lab.aio(path, _MODEL, journal=journal, anyway=True, **options)
         assert result.status == "done", result.reason
         times = sorted(_reply_times(journal, result.run))
     cut = len(times) // 10

@@ -20,14 +20,11 @@ from msgspec import Struct
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.keys import Key
-from autoreason.models.circuit_breaker import CircuitBreaker
-from autoreason.models.concurrency import ConcurrencyLimiter
-from autoreason.models.dialects import openai_chat
-from autoreason.models.open import open_model
-from autoreason.models.pool import ModelPool
-from autoreason.models.quirks import Quirks
-from autoreason.models.stack import stack
-from autoreason.run.refine import refine_async
+from autoreason.models.dialects.openai import chat_body
+from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
+from autoreason.models.pool import ModelPool, open_model
+from autoreason.models.providers import Quirks
+from autoreason.run.refine import refine
 from benchmarks.commands import BRIEF
 
 ADDRESS = "openai/fake"
@@ -55,7 +52,7 @@ async def run_all(base: str, runs: int, passes: int, journal: Journal, width: in
     """Runs side by side with one pool and one journal; how many calls they made."""
     pool = ModelPool(base)
     if width:
-        model = stack(
+        model = RetryingModel(
             open_model(ADDRESS, base_url=base),
             limiter=ConcurrencyLimiter(width),
             breaker=CircuitBreaker("openai"),
@@ -65,7 +62,7 @@ async def run_all(base: str, runs: int, passes: int, journal: Journal, width: in
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
-                    refine_async(
+                    refine.aio(
                         BRIEF, ADDRESS, seed=seed, journal=journal, pool=pool, k=99, passes=passes
                     )
                 )
@@ -86,7 +83,7 @@ async def record_waves(base: str, passes: int, journal: Journal) -> list[Wave]:
     await run_all(base, 1, passes, journal)
     requests = [call.request for call in journal.calls(journal.runs()[0].id)]
     return [
-        [openai_chat.body(request, "fake", Quirks(), False) for request in wave]
+        [chat_body(request, "fake", Quirks(), False) for request in wave]
         for _, wave in groupby(requests, key=_stage)
     ]
 

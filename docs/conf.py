@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from pathlib import Path
 from typing import is_typeddict
@@ -10,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.ext.napoleon import GoogleDocstring
 
 import autoreason
-from autoreason.run.option_docs import read_options
+from autoreason.run.door import option_texts, options_class
 from autoreason.version import __version__
 
 project = "autoreason"
@@ -19,7 +20,7 @@ language = "en"
 
 # The whole repository, so that links between README, docs/ and the others lead to the same places as in the source.
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md"]
+include_patterns = ["*.md", "docs/*.md", "paper/*.md"]
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4
 
@@ -76,6 +77,7 @@ docs/versions
 docs/architecture
 docs/sandbox
 docs/dependencies
+paper/README
 CONTRIBUTING
 SECURITY
 CHANGELOG
@@ -115,21 +117,35 @@ def add_options(_: Sphinx, page: str, source: list[str]) -> None:
     """Put the options of functions below the reference, each with its type, default and meaning."""
     if page != "docs/reference":
         return
-    lines = [".. py:currentmodule:: autoreason", ""]
-    for kind in filter(is_typeddict, (getattr(autoreason, each) for each in autoreason.__all__)):
-        purpose = kind.__doc__.partition("\n")[0]
-        lines += [f".. py:class:: {kind.__name__}", "", f"   {purpose}", ""]
-        for name, doc in read_options(kind).items():
-            default = f" Default: {doc.default}." if doc.default else ""
-            lines += [f"   .. py:attribute:: {name}", f"      :type: {doc.type}", ""]
-            lines += [f"      {doc.text}{default}", ""]
+    lines = [".. py:currentmodule:: autoreason.extend", ""]
+    for function in (getattr(autoreason, name) for name in autoreason.__all__):
+        kind = options_class(inspect.unwrap(function)) if inspect.isfunction(function) else None
+        if kind is None:
+            continue
+        parameters = inspect.signature(function).parameters
+        lines += [f".. py:class:: {kind.__name__}", "", f"   {kind.__doc__}", ""]
+        for name, text in option_texts(kind).items():
+            default = parameters[name].default if name in parameters else None
+            shown = "" if default is None else f" Default: {default!r}."
+            lines += [f"   .. py:attribute:: {name}", "", f"      {text}{shown}", ""]
     block = "\n".join(lines)
-    source[0] += f"\n## Options\n\n```{{eval-rst}}\n{block}\n```\n"
+    source[0] += f"\n```{{eval-rst}}\n{block}\n```\n"
+
+
+def shorten_signature(
+    _app: Sphinx, what: str, _name: str, obj: object, _options: object, _given: str, returns: str
+) -> tuple[str, str] | None:
+    """Show the options of a function as one argument: they are listed below."""
+    if what != "function" or not hasattr(obj, "aio"):
+        return None
+    short = inspect.signature(inspect.unwrap(obj))
+    return str(short.replace(return_annotation=short.empty)).replace("'", ""), returns
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", read_sections)
+    app.connect("autodoc-process-signature", shorten_signature)
     app.connect("autodoc-skip-member", leave_out_options)
     app.connect("source-read", add_contents)
     app.connect("source-read", add_options)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tools.size import Size, measure
 
 ROOT = Path(__file__).parents[1]
 HOUSE = ROOT / "src" / "autoreason"
@@ -223,7 +224,7 @@ def faults(room: str, rule: str, name: str) -> Iterator[str]:
 
 def modules(house: Path) -> list[Path]:
     """Every module but the public surface, which may name anything."""
-    surface = (house / "__init__.py", house / "_api.py")
+    surface = (house / "__init__.py", house / "_api.py", house / "extend.py")
     return sorted(path for path in house.rglob("*.py") if path not in surface)
 
 
@@ -410,7 +411,7 @@ def test_the_checker_sees_a_broken_rule(
         ("__init__.py", "from autoreason.cli import main"),
         ("cli/show.py", "import autoreason.errors\nautoreason.errors.Stop"),
         ("run/live.py", "from autoreason import events\nfrom . import pause"),
-        ("tournament/orders.py", "import random\nrandom.Random(7).shuffle([])"),
+        ("tournament/judges.py", "import random\nrandom.Random(7).shuffle([])"),
         ("tournament/loop.py", "import asyncio\nfrom random import Random\nasyncio.TaskGroup()"),
         ("stats/shares.py", "import numpy as np\nnp.random.default_rng(7)"),
         ("tournament/report.py", "from autoreason.stats.shares import wilson"),
@@ -467,3 +468,16 @@ def test_errors_of_the_library_name_parameters_and_leave_flags_to_the_command_li
         ]
         for each in constants:
             assert not re.search(r"(?<![\w-])--[a-z]", str(each.value)), f"{path}:{each.lineno}"
+
+
+def test_the_package_imports_nothing_that_stays_in_the_checkout() -> None:
+    for path in HOUSE.rglob("*.py"):
+        found = re.findall(
+            r"^\s*(?:from|import) (paper|benchmarks|tests|tools)\b", path.read_text(), re.M
+        )
+        assert not found, path
+
+
+@pytest.mark.parametrize("size", measure()[:5], ids=lambda size: size.name)
+def test_the_house_is_no_larger_than_it_may_be(size: Size) -> None:
+    assert size.now <= size.limit

@@ -8,7 +8,7 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.prompts import PromptSet, built_in, load, takes
-from autoreason.prompts.variables import VARIABLES
+from autoreason.prompts.overrides import VARIABLES
 
 
 def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -14,76 +15,57 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 import autoreason
-from autoreason import testing
+from autoreason import errors, events, extend, testing
+from autoreason.exchange import Signal
+from autoreason.run.door import option_texts, options_class
 
 ROOT = Path(__file__).parents[1]
 OFFERED = {name: getattr(autoreason, name) for name in autoreason.__all__}
-FUNCTIONS = {name: value for name, value in OFFERED.items() if inspect.isfunction(value)}
-WITH_EXAMPLES = sorted(name for name in FUNCTIONS if not name.endswith("_async"))
-
-CALLED = {
-    *("advise", "advise_from", "prepare_advise"),
-    *("certify", "compare", "compare_rules", "estimate", "export", "fork", "judge", "read_task"),
-    *("lab", "plan_lab", "refine", "rejudge", "replay", "reproduce", "research", "resume", "solve"),
-    *("prepare_certify", "prepare_compare", "prepare_fork", "prepare_judge", "prepare_refine"),
-    *("prepare_rejudge", "prepare_research", "prepare_compare_rules"),
-    *("add_outcome", "check_knowledge", "evaluate_predictor", "search_knowledge"),
-    *("measure_knowledge", "plan_ab", "prepare_knowledge_test", "report_ab"),
+FUNCTIONS: dict[str, Any] = {
+    name: value for name, value in OFFERED.items() if inspect.isfunction(value)
 }
-WITHOUT_WAITING = {
-    "add_outcome",
-    "advise_from",
-    "check_knowledge",
-    "evaluate_predictor",
-    "export",
-    "plan_ab",
-    "read_task",
-    "report_ab",
-    "reproduce",
-    "search_knowledge",
-    *(name for name in CALLED if name[:8] == "prepare_"),
+EXTEND = {name: value for name, value in vars(extend).items() if not name.startswith("_")}
+
+PREPARED = {
+    *("advise", "certify", "compare", "compare_rules", "fork", "judge", "lab"),
+    *("measure_knowledge", "refine", "rejudge", "research"),
 }
-"""Functions that wait for nothing, and so have no twin for an event loop."""
+AWAITED = {*PREPARED, "replay", "resume", "solve"}
+AT_ONCE = {
+    *("add_outcome", "advise_from", "check_knowledge", "evaluate_predictor", "export"),
+    *("plan_ab", "read_task", "report_ab", "search_knowledge"),
+}
+VALUES = {
+    *("Budget", "Contract", "Journal", "ModelPool", "Models", "PreparedRun", "Settings"),
+    *("StopSwitch", "Task", "__version__"),
+}
+RESULTS = {
+    *("AbPlan", "AbReport", "AdviceReport", "Certificate", "ComparisonReport", "FolderReport"),
+    *("KnowledgeReport", "LabPlan", "LabReport", "PanelReport", "PredictorTest", "RejudgeReport"),
+    *("ReplayResult", "Report", "ResearchResult", "Result", "RuleComparisonReport"),
+    *("RunEstimate", "SearchReport", "Solution", "SolveReport", "StudyResult"),
+}
+ERRORS = {
+    *("AutoreasonError", "BudgetReached", "Interruption", "InvalidInput", "JournalError"),
+    *("ProviderFailed", "ReplayMismatch", "RunLocked", "UnknownRun", "UnusableStart"),
+}
 
 
-def test_exactly_these_functions_are_offered() -> None:
-    twins = {f"{name}_async" for name in CALLED - WITHOUT_WAITING}
-    assert set(FUNCTIONS) == CALLED | twins
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("Budget", "Contract", "Journal", "JobContext", "Message", "Model", "ModelPool", "Models"),
-        *("Outcome", "ProgramStrategy", "Reply", "Request", "Result", "Settings", "Solution"),
-        *("Story", "Strategy", "Task", "Usage", "Violation", "AnyEvent", "Signal", "StopSwitch"),
-        *("Audit", "Certificate", "PanelReport", "RejudgeReport"),
-        *("SolveReport", "RunEstimate", "PreparedRun", "__version__"),
-    ],
-)
-def test_what_people_build_on_is_offered(name: str) -> None:
-    assert OFFERED[name] is not None
-
-
-def test_every_event_signal_and_error_is_offered() -> None:
-    offered = list(OFFERED.values())
-    for each in (*get_args(autoreason.AnyEvent), *get_args(autoreason.Signal)):
-        assert each in offered
-    assert [each for each in errors(autoreason.AutoreasonError) if each not in offered] == []
-
-
-def errors(root: type[Exception]) -> Iterator[type[Exception]]:
-    """An error and those below it that are not private."""
-    if root.__module__ == "autoreason.errors":
-        yield root
-    for each in root.__subclasses__():
-        yield from errors(each)
-
-
-def test_models_for_tests_have_a_module_of_their_own() -> None:
+def test_exactly_these_names_are_offered() -> None:
+    assert set(FUNCTIONS) == AWAITED | AT_ONCE
+    assert set(OFFERED) == AWAITED | AT_ONCE | VALUES | RESULTS | ERRORS
+    assert {name for name in FUNCTIONS if hasattr(FUNCTIONS[name], "aio")} == AWAITED
+    assert {name for name in FUNCTIONS if hasattr(FUNCTIONS[name], "prepare")} == PREPARED
     assert testing.__all__ == ["Answer", "EchoModel", "Script", "ScriptedModel"]
-    for name in ("EchoModel", "ScriptedModel", "borda", "read_ranking"):
-        assert not hasattr(autoreason, name)
+
+
+def test_events_signals_and_what_authors_need_have_modules_of_their_own() -> None:
+    own = [each for each in events.Event.__subclasses__() if each.__module__ == events.__name__]
+    assert {events.RunStarted, events.PassDecided, events.Delivered} <= set(own)
+    offered = list(EXTEND.values())
+    assert [each for each in get_args(Signal) if each not in offered] == []
+    assert {"Strategy", "ProgramStrategy", "Model", "Request", "Reply", "CallFailed"} <= set(EXTEND)
+    assert not set(EXTEND) & set(OFFERED)
 
 
 def classes(hint: Any) -> Iterator[type]:
@@ -94,63 +76,91 @@ def classes(hint: Any) -> Iterator[type]:
         yield from classes(each)
 
 
-def mentioned(value: Any) -> Iterator[type]:
-    """Our classes that the signature of a function or the fields of a class mention."""
-    for name, hint in get_type_hints(value).items():
-        if not name.startswith("_"):
-            yield from (each for each in classes(hint) if each.__module__[:10] == "autoreason")
-
-
-@pytest.mark.parametrize("name", sorted(OFFERED))
-def test_every_class_of_ours_that_a_name_mentions_is_offered_too(name: str) -> None:
-    value = OFFERED[name]
-    if inspect.isfunction(value) or inspect.isclass(value):
-        offered = list(OFFERED.values())
-        assert [each for each in mentioned(value) if each not in offered] == []
-
-
-def test_no_argument_of_a_function_is_untyped() -> None:
-    for name, function in FUNCTIONS.items():
-        for parameter in inspect.signature(function).parameters.values():
-            assert parameter.annotation not in (Any, "Any", parameter.empty), name
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS} | {*EXTEND}))
+def test_every_class_of_ours_that_a_signature_mentions_is_offered_too(name: str) -> None:
+    value = FUNCTIONS.get(name) or EXTEND[name]
+    if not (inspect.isfunction(value) or inspect.isclass(value)):
+        return
+    homes = [*OFFERED.values(), *EXTEND.values(), *vars(events).values(), *vars(errors).values()]
+    hints = [
+        hint
+        for parameter, hint in (
+            [(each.name, each.annotation) for each in inspect.signature(value).parameters.values()]
+            if hasattr(value, "aio")
+            else get_type_hints(value).items()
+        )
+        if not parameter.startswith("_")
+    ]
+    ours = [each for each in classes(hints) if each.__module__.startswith("autoreason")]
+    assert [each for each in ours if each not in homes] == []
 
 
 def test_a_type_checker_sees_what_is_offered_and_refuses_a_wrong_argument(tmp_path: Path) -> None:
     names = sorted(set(OFFERED) - {"__version__"})
-    snippet = tmp_path / "snippet.py"
-    snippet.write_text(
+    shown = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S
+    )
+    assert shown
+    (tmp_path / "readme.py").write_text("\n".join(shown))
+    (tmp_path / "snippet.py").write_text(
         f"import autoreason\nfrom autoreason import {', '.join(names)}, __version__\n"
-        "autoreason.refine('Write.', 'echo/echo', passes=3)\n"
+        f"from autoreason.extend import {', '.join(sorted(EXTEND))}\n"
+        "async def answer() -> tuple[str, float]:\n"
+        "    found = await autoreason.judge.aio('Write.', {}, judges=3)\n"
+        "    prepared = research.prepare('task.md', evaluations=40)\n"
+        "    return found.report.conclusion, prepared.run().report.seconds\n"
+        "Reply(text='hello', outcome=autoreason.extend.Outcome.OK)\n"
+        "autoreason.refine('Write.', 'echo/echo', passes=3).text.split()\n"
         "autoreason.refine('Write.', 'echo/echo', pases=3)\n"
-        "autoreason.judge('Write.', {}, passes=3)\n"
+        "autoreason.judge.prepare('Write.', {}, passes=3)\n"
         "autoreason.resume('amber-fox', passes='3')\n"
         "autoreason.nonsense\n"
     )
-    command = [sys.executable, "-m", "mypy", "--no-error-summary", str(snippet)]
+    files = [str(tmp_path / name) for name in ("readme.py", "snippet.py")]
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *files]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    refused = re.findall(r"snippet\.py:(\d+): error: ", done.stdout)
-    assert refused == ["4", "5", "6", "7"], done.stdout
+    refused = re.findall(r"(\w+)\.py:(\d+): error: ", done.stdout)
+    assert refused == [("snippet", str(line)) for line in (7, 10, 11, 12, 13)], done.stdout
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_says_what_it_takes_returns_and_raises(name: str) -> None:
     function = FUNCTIONS[name]
-    text = inspect.getdoc(function) or ""
-    if name.endswith("_async"):
-        assert text == f"Like `{name.removesuffix('_async')}`, in an event loop."
-        twin = inspect.signature(FUNCTIONS[name.removesuffix("_async")])
-        assert inspect.signature(function) == twin
-        return
-    parts = text.split("\n\n")
-    assert [part.partition("\n")[0] for part in parts if part[-1] != "."][-1:] == ["Example:"]
+    parts = (inspect.getdoc(function) or "").split("\n\n")
     heads = [part.partition(":\n")[0] for part in parts[1:] if ":\n" in part]
     assert heads == ["Args", "Returns", "Raises", "Example"]
-    arguments = parts[1 if parts[1].startswith("Args") else 2]
-    for parameter in inspect.signature(function).parameters:
+    arguments = next(part for part in parts if part.startswith("Args"))
+    for parameter in inspect.signature(inspect.unwrap(function)).parameters:
         assert f"\n    {parameter}: " in arguments
+    for each in inspect.signature(function).parameters.values():
+        assert each.annotation not in (Any, "Any", each.empty), each
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
+@pytest.mark.parametrize("name", sorted(AWAITED))
+def test_help_shows_every_option_with_its_type_and_default(name: str) -> None:
+    function = FUNCTIONS[name]
+    signature = inspect.signature(function)
+    assert signature == inspect.signature(function.aio)
+    assert f"Like `{name}`, in an event loop." == function.aio.__doc__
+    if options := options_class(inspect.unwrap(function)):
+        assert set(options.__annotations__) <= set(signature.parameters)
+        assert f"`print({name}.options())` lists all of them" in " ".join(function.__doc__.split())
+        assert all(option_texts(options).values())
+        listed = re.findall(r"^(\w+): ", function.options(), re.MULTILINE)
+        assert set(listed) == set(options.__annotations__)
+
+
+def test_defaults_are_those_of_the_function() -> None:
+    def default(name: str, option: str) -> Any:
+        return inspect.signature(FUNCTIONS[name]).parameters[option].default
+
+    assert (default("refine", "judges"), default("judge", "judges")) == (3, 7)
+    assert default("solve", "calls") == 6
+    assert default("resume", "passes") is None, "that of the run"
+    assert "passes: int = 15" in pydoc.plain(pydoc.render_doc(autoreason.refine))
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (test,) = doctest.DocTestFinder(recurse=False).find(FUNCTIONS[name], name, globs={})
@@ -162,15 +172,17 @@ def test_every_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert "".join(said) == ""
 
 
-def test_importing_it_imports_nothing_heavy() -> None:
-    code = "import sys, autoreason; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"aiohttp", "msgspec", "jinja2", "rich", "asyncio", "sqlite3"} & set(
-        done.stdout.split()
+@pytest.mark.parametrize(
+    ("code", "without"),
+    [
+        ("", {"aiohttp", "msgspec", "jinja2", "rich", "asyncio", "sqlite3"}),
+        ("autoreason.events.Delivered;", {"aiohttp", "rich", "asyncio", "sqlite3"}),
+        ("autoreason.refine;", {"aiohttp", "rich", "numpy", "scipy", "click"}),
+    ],
+)
+def test_importing_and_using_it_imports_nothing_heavy(code: str, without: set[str]) -> None:
+    script = f"import sys, autoreason; {code} print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-
-
-def test_using_it_imports_nothing_that_only_tables_need() -> None:
-    code = "import sys, autoreason; autoreason.refine; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"aiohttp", "rich", "numpy", "scipy", "click"} & set(done.stdout.split())
+    assert not without & set(done.stdout.split())

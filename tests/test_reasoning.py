@@ -101,7 +101,7 @@ def test_a_budget_sets_aside_all_that_a_request_may_write(
     address: str, effort: Effort | None, limit: int
 ) -> None:
     held = context(address, max_tokens=limit, author_effort=effort)
-    request = held.request("author", "draft/try/0", address, "Write.", temperature=None)
+    request = held.request("author", "draft/try/0", address, "Write.")
     assert request.max_tokens == limit + reasoning_tokens_for(address, effort)
     assert request.effort == effort
     upper = upper_bound(request, Rates(Decimal(0), Decimal(1_000_000)))
@@ -113,7 +113,7 @@ def test_a_budget_sets_aside_all_that_a_request_may_write(
 def test_each_role_has_an_effort_of_its_own() -> None:
     held = context("acme/m", author_effort="high", critic_effort="medium", judge_effort="low")
     asked = {
-        role: held.request(role, "key", "acme/m", "x", temperature=None).effort
+        role: held.request(role, "key", "acme/m", "x").effort
         for role in ("author", "reviser", "synthesizer", "critic", "judge")
     }
     assert asked == {

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
+from autoreason.field_docs import read_docs
 from autoreason.settings import Budget, Models, Settings, make_settings, providers_of, servers
 
 ONE = Models.everywhere("echo/echo")
@@ -114,7 +115,7 @@ def test_the_range_of_a_number_is_the_one_next_to_its_type(name: str, schema: An
 
 def test_every_whole_number_but_the_seed_has_a_range() -> None:
     ranged = {name for name, _ in NUMBERS}
-    numbers = {name for name, kind in Settings.__annotations__.items() if "int" in str(kind)}
+    numbers = {name for name, doc in read_docs(Settings).items() if int in doc.alternatives}
     assert numbers - ranged == {"seed"}
 
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from autoreason import Budget, InvalidInput, Model
+from autoreason import Budget, InvalidInput
+from autoreason.exchange import Model
 from autoreason.testing import EchoModel
 from autoreason.type_hints import check_type
 

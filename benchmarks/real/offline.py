@@ -28,7 +28,7 @@ from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.stats.paired import permutation_test
+from autoreason.stats.resampling import permutation_test
 from autoreason.stats.shares import paired_gain
 from benchmarks.server import ROOT
 

@@ -60,7 +60,7 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
     if "certificate" in options.parts:
         server = ("--base-url", options.base_url, "--seed", str(_CERTIFICATE_SEED + options.seed))
         for style in STYLES:
-            arguments = (options.model, *server, "--style", style, "--json", "-q")
+            arguments = (options.model, *server, "--set", f"style={style}", "--json", "-q")
             yield Job(f"certificate-{style}", "certify", arguments)
     if "texts" in options.parts:
         for folder in options.briefs:

@@ -22,6 +22,10 @@ _register("autoreason.studies.lab.lab_suite", "CellFinished", "SuiteWork")
 _register("autoreason.studies.advise.advice_events", "JudgeChecked", "PilotFinished")
 
 if TYPE_CHECKING:
+    from autoreason import errors as errors
+    from autoreason import events as events
+    from autoreason import extend as extend
+    from autoreason import testing as testing
     from autoreason._api import *  # noqa: F403
     from autoreason._api import __version__ as __version__
 
@@ -31,12 +35,11 @@ else:
 
     def __getattr__(name):
         """A public name. All are imported when the first is used, so that `import autoreason` is quick."""
+        if name in ("errors", "events", "extend", "testing"):
+            return import_module(f"autoreason.{name}")
         if name in ("__all__", "__version__") or not name.startswith("_"):
             names = vars(import_module("autoreason._api"))
             if name in names:
-                if name.endswith(("Options", "Hooks")):
-                    # Only a reader asks for these, and what they mean is read from the source.
-                    import_module("autoreason.run.option_docs").document(names[name])
                 return names[name]
             if name == "__all__":
                 return sorted(each for each in names if each[0] != "_" or each == "__version__")

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -62,20 +62,22 @@ def _breach(rule: str, message: str, fix: str = "", words_off: int = 0) -> _Brea
 class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Limits that a text must keep, whatever judges prefer."""
 
-    min_words: int | None = None
-    """The fewest words a text may have."""
-    max_words: int | None = None
-    """The most words a text may have."""
-    sections: tuple[str, ...] = ()
-    """Headings that must exist."""
-    must_include: tuple[str, ...] = ()
-    """What a text must contain, literally or as `/regex/`."""
-    must_not_include: tuple[str, ...] = ()
-    """What a text must not contain, literally or as `/regex/`."""
-    format: Literal["markdown", "plain", "json"] | None = None
-    """Markdown, text without Markdown, or one JSON value and nothing else."""
-    checks: tuple[str, ...] = ()
-    """Functions of your own, from a text to sentences on what it breaks."""
+    min_words: Annotated[int | None, "The fewest words a text may have."] = None
+    max_words: Annotated[int | None, "The most words a text may have."] = None
+    sections: Annotated[tuple[str, ...], "Headings that must exist."] = ()
+    must_include: Annotated[
+        tuple[str, ...], "What a text must contain, literally or as `/regex/`."
+    ] = ()
+    must_not_include: Annotated[
+        tuple[str, ...], "What a text must not contain, literally or as `/regex/`."
+    ] = ()
+    format: Annotated[
+        Literal["markdown", "plain", "json"] | None,
+        "Markdown, text without Markdown, or one JSON value and nothing else.",
+    ] = None
+    checks: Annotated[
+        tuple[str, ...], "Functions of your own, from a text to sentences on what it breaks."
+    ] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -233,7 +235,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _load_check(name: str) -> Callable[[str], Sequence[str]]:
-    return load_function("contract_checks", name, "a text", Sequence[str])
+    return load_function("contract check", name, "a text", Sequence[str])
 
 
 def _check_in_words(name: str) -> str:

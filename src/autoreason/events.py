@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from textwrap import shorten
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import fields as fields_of
+from msgspec.structs import replace
 
 from autoreason.contract import Violation
 from autoreason.settings import Settings
 from autoreason.task import Task
-
-EVENTS_VERSION = 6
-"""Raised when the shape of an event changes; the journal migrates older ones step by step."""
 
 Slot = Literal["A", "B", "AB", "B1", "B2", "B3"]
 """A is the incumbent, AB the synthesis, B the revision; B1 to B3 where several models revise."""
@@ -33,6 +31,22 @@ Status = Literal[
     "provider_failed",
     "metric_failed",
 ]
+EndedBy = Literal[
+    "survivals",
+    "passes",
+    "budget",
+    "allowance",
+    "plateau",
+    "contract",
+    "drafts",
+    "author",
+    "tests",
+    "person",
+    "strategy",
+]
+"""What ended a run with a text: k survivals, the limit of passes, what is left of the budget or of a part's allowance,
+a plateau, a contract that no text keeps, a rule of the user's, drafts that were asked for and no more, an author with
+nothing left to improve, tests that all pass, a person who accepts, or the strategy's own decision."""
 FINISHED: frozenset[str] = frozenset({"converged", "capped", "done", "accepted"})
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 
@@ -43,6 +57,9 @@ _SHOWN_TEXT = 60
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):
     """One thing that happened."""
+
+    sentences: ClassVar[tuple[str, ...]] = ()
+    """Fields that are sentences for people, which a later version may word differently."""
 
     def __str__(self) -> str:
         """One line: texts are cut, and what has many parts is counted; `repr` has everything."""
@@ -65,9 +82,9 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
         """One line for a log, where the event is another room's; empty for those of this module."""
         return ""
 
-    def without_reason(self) -> Event:
-        """Itself without the reason why a part ended, which a later version may word differently."""
-        return self
+    def without_sentences(self) -> Event:
+        """Itself without what only says in words what is in its other fields: a replay compares it so."""
+        return replace(self, **dict.fromkeys(self.sentences, ""))
 
 
 def _shorten(value: object) -> str:
@@ -128,7 +145,7 @@ class RunPaused(Event, frozen=True, kw_only=True):
     status: Status
     reason: str
     limit: str | None = None
-    """The field of `Budget` that was reached; None where none was, or an earlier version recorded it."""
+    """The field of `Budget` that was reached; None where none was."""
 
 
 # The tournament's own story: the same seed and the same replies give the same events.
@@ -161,6 +178,7 @@ class DraftReady(Event, frozen=True, kw_only=True):
 class DraftFailed(Event, frozen=True, kw_only=True):
     """The author gave no usable first draft."""
 
+    sentences = ("detail",)
     attempt: int
     reason: Literal["truncated", "refused", "empty"]
     detail: str
@@ -176,6 +194,7 @@ class PassStarted(Event, frozen=True, kw_only=True):
 class PromptsShortened(Event, frozen=True, kw_only=True):
     """From this pass on the short prompts are used, because the author's model failed at the long ones."""
 
+    sentences = ("reason",)
     number: int
     reason: str
 
@@ -239,6 +258,7 @@ class CandidateReady(Event, frozen=True, kw_only=True):
 class CandidateDropped(Event, frozen=True, kw_only=True):
     """A text that will not be on the ballot."""
 
+    sentences = ("detail",)
     number: int
     slot: Slot
     reason: Literal[
@@ -338,6 +358,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 class PassDecided(Event, frozen=True, kw_only=True):
     """A pass is over."""
 
+    sentences = ("reason",)
     number: int
     outcome: PassOutcome
     winner: Slot | None
@@ -394,8 +415,8 @@ class Survival(Struct, frozen=True, kw_only=True):
     """Survivals that judges who rank at random give in as many panels."""
     chance: float
     """Probability that such judges give the streak within as many passes."""
-    required_streak: int | None = None
-    """Survivals in a row that end the run; None in records of version 0.1.0, whose chance is that of the survivals."""
+    required_streak: int
+    """Survivals in a row that end the run."""
 
 
 class Preference(Struct, frozen=True, kw_only=True):
@@ -432,8 +453,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Delivered(Event, frozen=True, kw_only=True):
     """The run is over and this is its text."""
 
+    sentences = ("reason",)
     status: Status
+    ended_by: EndedBy = "strategy"
     reason: str
+    """The same in words."""
     text: str
     origin: str
     words: int
@@ -444,6 +468,7 @@ class Delivered(Event, frozen=True, kw_only=True):
 class JobFinished(Event, frozen=True, kw_only=True):
     """A job that writes no text of its own is over; what it found is in its events."""
 
+    sentences = ("reason",)
     status: Status = "done"
     reason: str
     text: str | None = None

@@ -145,9 +145,10 @@ class Usage(Struct, frozen=True, kw_only=True):
 class Reply(Struct, frozen=True, kw_only=True):
     """What a model answered."""
 
-    outcome: Outcome
     text: str
-    model: str
+    outcome: Outcome = Outcome.OK
+    model: str = ""
+    """As the provider names it; empty where it does not say."""
     reasoning: str = ""
     """The model's thinking where the provider shows it; never part of the text."""
     finish: str = ""

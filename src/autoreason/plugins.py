@@ -1,40 +1,27 @@
-"""Code that users bring: what installed packages announce, and `file.py:Name`."""
+"""Code that users bring: `file.py:Name`, or `module:Name` of what is installed."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, wraps
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from autoreason.errors import InvalidInput
 from autoreason.type_hints import type_problem
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
-
-Kind = Literal[
-    "strategies", "models", "voting_rules", "judge_styles", "stop_rules", "contract_checks"
-]
-"""What can be extended; a package announces its own under the entry point `autoreason.KIND`."""
-_NOUNS: Mapping[Kind, str] = {
-    "strategies": "strategy",
-    "models": "model",
-    "voting_rules": "voting rule",
-    "judge_styles": "judge style",
-    "stop_rules": "stop rule",
-    "contract_checks": "contract check",
-}
+Kind = Literal["strategy", "model", "contract check"]
+"""What can be extended."""
 _MODULE_PREFIX = "autoreason_plugin_"
 
 
 def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> object:
-    """What a name stands for: built in (`module:name`), in a file, or of an installed package.
+    """What a name stands for: built in (`module:name`), or code of the user's own.
 
     Raises:
         InvalidInput: there is none, or it cannot be loaded.
@@ -42,29 +29,28 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
     if place := (built_in or {}).get(name):
         module, _, attribute = place.partition(":")
         return getattr(importlib.import_module(module), attribute)
-    if is_in_file(name):
-        return _from_file(kind, name)
-    for point in _entry_points(kind):
-        if point.name == name:
-            return _from_package(kind, point)
-    known = [*(built_in or {}), *installed(kind)]
-    there_are = f"there are {', '.join(known)}, or name" if known else "name"
-    raise InvalidInput(f"no {_NOUNS[kind]} {name!r}; {there_are} your own as file.py:Name")
+    if not is_own(name):
+        there_are = f"there are {', '.join(built_in)}, or name" if built_in else "name"
+        raise InvalidInput(f"no {kind} {name!r}; {there_are} your own as file.py:Name")
+    place, _, attribute = name.rpartition(":")
+    found = _file_module(kind, name) if is_in_file(name) else _installed_module(kind, name)
+    if not hasattr(found, attribute):
+        raise InvalidInput(f"{place} has no {attribute}; check the name behind the colon")
+    value: object = getattr(found, attribute)
+    return value
 
 
-def load_function(
-    kind: Kind, name: str, takes: str, returns: object, built_in: Iterable[str] = ()
-) -> Callable[..., Any]:
+def load_function(kind: Kind, name: str, takes: str, returns: object) -> Callable[..., Any]:
     """The same for a function: what it raises, or returns of another type, is one sentence for its author.
 
     `takes` are its arguments in words, `returns` is the type of its result; a generator gives a list.
     """
-    found = load(kind, name, dict.fromkeys(built_in, ""))
-    what = f"the {_NOUNS[kind]} {name}"
+    found = load(kind, name)
+    what = f"the {kind} {name}"
     if not callable(found):
-        raise InvalidInput(f"{what} is no function; make it one of {takes}")
+        raise InvalidInput(f"{what} is not a function; make it one of {takes}")
     function: Callable[..., Any] = found
-    file = absolute(name).rpartition(":")[0] if is_in_file(name) else None
+    file = absolute(name).rpartition(":")[0]
 
     @wraps(function)
     def checked(*arguments: object) -> Any:
@@ -81,14 +67,16 @@ def load_function(
     return checked
 
 
-def installed(kind: Kind) -> list[str]:
-    """The names that installed packages announce."""
-    return sorted(point.name for point in _entry_points(kind))
+def is_own(name: str) -> bool:
+    """Whether a name is code of the user's own: `file.py:Name` or `module:Name`."""
+    return ":" in name
 
 
 def is_in_file(name: str) -> bool:
-    """Whether a name is `file.py:Name`."""
-    return ":" in name
+    """Whether such a name is of a file, not of a module."""
+    place = name.rpartition(":")[0]
+    is_module = all(part.isidentifier() for part in place.split("."))
+    return is_own(name) and (place.endswith(".py") or not is_module)
 
 
 def absolute(name: str) -> str:
@@ -123,26 +111,23 @@ def first_line(error: BaseException) -> str:
     return lines[0].encode(errors="backslashreplace").decode() if lines else "no message"
 
 
-def _entry_points(kind: Kind) -> EntryPoints:
-    # Looking through every installed package takes its time, and few runs name one of them.
-    from importlib.metadata import entry_points
+def _installed_module(kind: Kind, name: str) -> ModuleType:
+    module = name.rpartition(":")[0]
+    try:
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        raise InvalidInput(
+            f"the {kind} {name} cannot be loaded: {describe(error)}; correct the name, or install {module}"
+        ) from error
 
-    return entry_points(group=f"autoreason.{kind}")
 
-
-def _from_file(kind: Kind, name: str) -> object:
+def _file_module(kind: Kind, name: str) -> ModuleType:
     file, _, attribute = name.rpartition(":")
     path = Path(file).expanduser()
     if not path.is_file():
-        raise InvalidInput(
-            f"no file {file} to take the {_NOUNS[kind]} {attribute} from; check the name"
-        )
+        raise InvalidInput(f"no file {file} to take the {kind} {attribute} from; check the name")
     path = path.resolve()
-    module = _module(path, path.stat().st_mtime_ns)
-    if not hasattr(module, attribute):
-        raise InvalidInput(f"{file} has no {attribute}; check the name behind the colon")
-    found: object = getattr(module, attribute)
-    return found
+    return _module(path, path.stat().st_mtime_ns)
 
 
 @cache
@@ -164,14 +149,3 @@ def _module(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
             f"{path} cannot be loaded: {describe(error, str(path))}; correct it"
         ) from error
     return module
-
-
-def _from_package(kind: Kind, point: EntryPoint) -> object:
-    try:
-        found: object = point.load()
-    except (Exception, SystemExit) as error:
-        raise InvalidInput(
-            f"the {_NOUNS[kind]} {point.name} of an installed package cannot be loaded: "
-            f"{describe(error)}; correct or remove the package"
-        ) from error
-    return found

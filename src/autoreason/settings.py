@@ -2,23 +2,25 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Effort, Role
-from autoreason.plugins import absolute, is_in_file
-from autoreason.type_hints import check_fields
+from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.plugins import absolute, is_own
+from autoreason.type_hints import check_fields, describe
 
 Protocol = Literal["robust", "paper"]
 Candidates = Literal["B+AB", "B", "AB"]
 """Who opposes A in a pass."""
-_OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*)/(.+)")
-STYLES = ("reasoned", "holistic", "specialists", "verified", "scope_aware", "anchored")
+Style = Literal["reasoned", "holistic", "specialists", "verified", "scope_aware", "anchored"]
+Voting = Literal["borda", "majority", "copeland", "instant_runoff"]
+_OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*|[\w.]+:[^\W\d]\w*)/(.+)")
 
 DEFAULT_MODEL = "local/smollm2"
 """Never one that costs money: a key in the environment does not change it."""
@@ -40,10 +42,13 @@ MAX_DRAFTS = 10
 MAX_REVISERS = 3
 """With A and AB five texts: the most whose rankings a ballot's schema lists one by one."""
 MAX_PASSES = 1000
-ROLE_MODELS = (
-    *("author_model", "critic_model", "synthesizer_model"),
-    *("judge_models", "reviser_models"),
-)
+ROLE_MODELS = {
+    "author_model": "author",
+    "critic_model": "critic",
+    "synthesizer_model": "synthesizer",
+    "judge_models": "judges",
+    "reviser_models": "revisers",
+}
 """Options that give a role of `Models` a model of its own."""
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 
@@ -51,17 +56,17 @@ Temperature = Annotated[float, Meta(ge=0, le=2)]
 class Models(Struct, frozen=True, kw_only=True):
     """Which model plays which role, as `provider/model`; empty where a job has no such role."""
 
-    author: str = ""
-    """Who writes and revises."""
-    critic: str = ""
-    """Who looks for problems."""
-    synthesizer: str = ""
-    """Who joins A and B into AB."""
-    judges: tuple[str, ...]
-    """Who judges; several make a mixed panel, taken in turn, seat by seat."""
-    revisers: tuple[str, ...] = ()
-    """Who revises in a tournament instead of the author; several, three at most, write B1, B2 … side by side, and AB
-    joins A with one of them, by turns. No published run had several."""
+    author: Annotated[str, "Who writes and revises."] = ""
+    critic: Annotated[str, "Who looks for problems."] = ""
+    synthesizer: Annotated[str, "Who joins A and B into AB."] = ""
+    judges: Annotated[
+        tuple[str, ...], "Who judges; several make a mixed panel, taken in turn, seat by seat."
+    ]
+    revisers: Annotated[
+        tuple[str, ...],
+        "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … side by side, "
+        "and AB joins A with one of them, by turns. No published run had several.",
+    ] = ()
 
     def __post_init__(self) -> None:
         for role in ("author", "critic", "synthesizer"):
@@ -93,14 +98,22 @@ class Models(Struct, frozen=True, kw_only=True):
 class Budget(Struct, frozen=True, kw_only=True):
     """Hard limits over the whole run, resumes included; None is no limit."""
 
-    cost: Decimal | None = None
-    """Most US dollars; needs models with known prices."""
-    tokens: int | None = None
-    """Most tokens, read and written."""
-    calls: int | None = None
-    """Most calls to models."""
-    seconds: float | None = None
-    """Longest time at work; replies under way are waited for, retries are not, and pauses do not count."""
+    cost: Annotated[Decimal | None, "Most US dollars; needs models with known prices."] = None
+    tokens: Annotated[int | None, "Most tokens, read and written."] = None
+    calls: Annotated[int | None, "Most calls to models."] = None
+    seconds: Annotated[
+        float | None,
+        "Longest time at work; replies under way are waited for, retries are not, and pauses do not count.",
+    ] = None
+
+
+LIMITS = {
+    "cost": "cost_limit",
+    "tokens": "token_limit",
+    "calls": "call_limit",
+    "seconds": "time_limit",
+}
+"""What the command line calls the fields of a `Budget`."""
 
 
 def limit_remedy(value: Decimal | float | None) -> str:
@@ -142,117 +155,164 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Everything about a run that is not its task; the help of the command line quotes these sentences."""
 
     models: Models
-    seed: int
-    """All randomness of the run comes from it; sent on where a model takes one."""
-    protocol: Protocol = "robust"
-    """`robust`, or `paper`, the published procedure."""
-    strategy: str = "autoreason"
-    """`autoreason`, or a rival: `single`, `conservative`, `improve`, `harsh`, `critique_revise` and `self_refine`, in
-    which no one judges, `best_of_n`, in which a panel chooses a draft; or your own, `file.py:Class`."""
-    strategy_options: dict[str, Any] = {}
-    """What only this strategy understands, such as n=4 for `best_of_n`."""
-    matched: Matched | None = None
-    """What a strategy may spend before it begins another pass; set for the cells of a suite that matches budgets."""
+    seed: Annotated[
+        int, "All randomness of the run comes from it; sent on where a model takes one."
+    ]
+    protocol: Annotated[Protocol, "`robust`, or `paper`, the published procedure."] = "robust"
+    strategy: Annotated[
+        str,
+        "`autoreason`, or a rival: `single`, `conservative`, `improve`, `harsh`, `critique_revise` and "
+        "`self_refine`, in which no one judges, `best_of_n`, in which a panel chooses a draft; or your own, "
+        "`file.py:Class`.",
+    ] = "autoreason"
+    strategy_options: Annotated[
+        dict[str, Any], "What only this strategy understands, such as n=4 for `best_of_n`."
+    ] = {}
+    matched: Annotated[
+        Matched | None,
+        "What a strategy may spend before it begins another pass; set for the cells of a suite that matches budgets.",
+    ] = None
 
-    drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = 1
-    """Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is
-    given stands alone."""
-    max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS)] = 1
-    """The most drafts written for that."""
-    rivals: bool = False
-    """Whether a fresh draft opposes A where the critique brings no challenger; False in records that do not say."""
-    strict_length: bool = False
-    """Whether a text that breaks as many limits as A may be no further from the limits of length; False in records
-    that do not say."""
-    strict_echo: bool = False
-    """Whether to repeat a sentence about the contract is to repeat the request, and keeps no limit; False in records
-    that do not say."""
-    candidates: Candidates = "B+AB"
-    """Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not judged.
-    The paper showed judges a clone in place of what it left out, in one run each, so its data say nothing."""
-    blind_revision: bool = False
-    """Revisions are written from task and critique alone, without seeing A, as one account of the method has it; in
-    every published run their authors saw A."""
-    subtractive_synthesis: bool = False
-    """A synthesis may only leave out: code checks that each sentence is what remains of a paragraph of A or B. In the
-    paper's two runs A won none and one of 17 passes; neither was run to its end."""
-    critic_facts: bool = True
-    """Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented claims
-    in the first pass; no run without them is published."""
-    k: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 3
-    """Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one. Of 17 runs of the paper 13
-    end with 2, at pass 12.5 on average."""
-    passes: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 15
-    """The most passes."""
-    judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES)] = 3
-    """Judges a panel starts with."""
-    single_judge: bool = False
-    """One judge decides each pass. One vote is no panel: nothing can be claimed from it. The paper's runs took 7 passes
-    with one judge, 18 (and 23 and 24) with three, 6 with seven."""
-    extra_judges: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 3
-    """Judges added while the vote is close; 0 adds none."""
-    max_judges: Annotated[int, Meta(ge=2, le=MAX_JUDGES)] = 6
-    """The largest a panel may grow."""
-    close_margin: Annotated[int, Meta(ge=0, le=1000)] = 2
-    """A vote is close when the best challenger is within this many points of A."""
-    early_stop: bool = True
-    """Do not ask a judge whose vote can no longer change the outcome."""
-    balanced_orders: bool = True
-    """Candidates appear in every position equally often; otherwise each judge's order is drawn at random."""
-    style: str = "reasoned"
-    """How judges are asked: `reasoned`, `holistic`, `specialists`; `verified`, where a second judge checks that a first
-    place is not for length alone; `scope_aware`, to weigh whether a text stays within the task; `anchored`, next to the
-    first draft as a reference; or your own, `file.py:name`. In the paper's data A wins 1 of 15 passes verified, 4 of 35
-    scope-aware, 4 of 25 anchored and 6 of 50 reasoned; holistic runs are as long as reasoned ones (p = 0.83)."""
-    voting: str = "borda"
-    """How ballots are counted: `borda`, `majority`, `copeland`, `instant_runoff`, or your own, `file.py:name`. On the
-    paper's ballots borda and duels agree in 371 of 375 passes; majority was tied in 1 of 25."""
-    required_lead: Annotated[int, Meta(ge=1, le=1000)] = 1
-    """Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two of the paper's runs
-    converged, one on plain ties, one where two leads were too small."""
-    plateau: Annotated[int, Meta(ge=0, le=MAX_PASSES)] = 0
-    """Small changes in a row, survivals aside, that end the run; 0 never does. The paper's own plateau rule ended
-    none: A won 2 of 35 passes."""
-    plateau_change: Annotated[float, Meta(ge=0, le=1)] = 0.1
-    """The share of words in which the winner of such a pass differs from A at most."""
-    stop_rules: tuple[str, ...] = ()
-    """Rules of your own, from the run's story to why it is over."""
-    tie_order: tuple[str, ...] = ("A", "AB", "B")
-    """Who wins equal scores. A is always first, the paper's conservative tiebreak: 18 of its 50 convergences rest on a
-    tie or on no ballot. Then the synthesis, being the smaller step away from A."""
-    quoted_critique: bool = True
-    """The critic must quote the text for each problem, and code looks the quote up; otherwise free prose."""
-    playoff: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 5
-    """Judges of the final panel over former incumbents; 0 is no playoff."""
-    playoff_texts: Annotated[int, Meta(ge=2, le=10)] = 5
-    """The most texts that the final panel ranks."""
-    confirmation: Annotated[int, Meta(ge=0, le=MAX_JUDGES)] = 9
-    """Fresh judges who compare the delivered text with the first draft; with 0 nothing can be claimed."""
-    max_inconclusive: Annotated[int, Meta(ge=1, le=MAX_PASSES)] = 2
-    """Inconclusive passes in a row that end the run as failed."""
+    drafts: Annotated[
+        int,
+        Meta(ge=1, le=MAX_DRAFTS),
+        "Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is "
+        "given stands alone.",
+    ] = 1
+    max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS), "The most drafts written for that."] = (
+        MAX_DRAFTS
+    )
+    rivals: Annotated[
+        bool, "Whether a fresh draft opposes A where the critique brings no challenger."
+    ] = True
+    candidates: Annotated[
+        Candidates,
+        "Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not "
+        "judged. The paper showed judges a clone in place of what it left out, in one run each, so its data say "
+        "nothing.",
+    ] = "B+AB"
+    blind_revision: Annotated[
+        bool,
+        "Revisions are written from task and critique alone, without seeing A, as one account of the method has it; "
+        "in every published run their authors saw A.",
+    ] = False
+    subtractive_synthesis: Annotated[
+        bool,
+        "A synthesis may only leave out: code checks that each sentence is what remains of a paragraph of A or B. "
+        "In the paper's two runs A won none and one of 17 passes; neither was run to its end.",
+    ] = False
+    critic_facts: Annotated[
+        bool,
+        "Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented "
+        "claims in the first pass; no run without them is published.",
+    ] = True
+    k: Annotated[
+        int,
+        Meta(ge=1, le=MAX_PASSES),
+        "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one. Of 17 runs of the "
+        "paper 13 end with 2, at pass 12.5 on average.",
+    ] = 3
+    passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 15
+    judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES), "Judges a panel starts with."] = 3
+    single_judge: Annotated[
+        bool,
+        "One judge decides each pass. One vote is no panel: nothing can be claimed from it. The paper's runs took 7 "
+        "passes with one judge, 18 (and 23 and 24) with three, 6 with seven.",
+    ] = False
+    extra_judges: Annotated[
+        int, Meta(ge=0, le=MAX_JUDGES), "Judges added while the vote is close; 0 adds none."
+    ] = 3
+    max_judges: Annotated[int, Meta(ge=2, le=MAX_JUDGES), "The largest a panel may grow."] = 6
+    close_margin: Annotated[
+        int,
+        Meta(ge=0, le=1000),
+        "A vote is close when the best challenger is within this many points of A.",
+    ] = 2
+    early_stop: Annotated[
+        bool, "Do not ask a judge whose vote can no longer change the outcome."
+    ] = True
+    balanced_orders: Annotated[
+        bool,
+        "Candidates appear in every position equally often; otherwise each judge's order is drawn at random.",
+    ] = True
+    style: Annotated[
+        Style,
+        "How judges are asked: `reasoned`, `holistic`, `specialists`; `verified`, where a second judge checks that "
+        "a first place is not for length alone; `scope_aware`, to weigh whether a text stays within the task; "
+        "`anchored`, next to the first draft as a reference. In the paper's data A "
+        "wins 1 of 15 passes verified, 4 of 35 scope-aware, 4 of 25 anchored and 6 of 50 reasoned; holistic runs "
+        "are as long as reasoned ones (p = 0.83).",
+    ] = "reasoned"
+    voting: Annotated[
+        Voting,
+        "How ballots are counted: `borda`, `majority`, `copeland` or `instant_runoff`. "
+        "On the paper's ballots borda and duels agree in 371 of 375 passes; majority was tied in 1 of 25.",
+    ] = "borda"
+    required_lead: Annotated[
+        int,
+        Meta(ge=1, le=1000),
+        "Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two of the paper's runs "
+        "converged, one on plain ties, one where two leads were too small.",
+    ] = 1
+    plateau: Annotated[
+        int,
+        Meta(ge=0, le=MAX_PASSES),
+        "Small changes in a row, survivals aside, that end the run; 0 never does. The paper's own plateau rule "
+        "ended none: A won 2 of 35 passes.",
+    ] = 0
+    plateau_change: Annotated[
+        float,
+        Meta(ge=0, le=1),
+        "The share of words in which the winner of such a pass differs from A at most.",
+    ] = 0.1
+    tie_order: Annotated[
+        tuple[str, ...],
+        "Who wins equal scores. A is always first, the paper's conservative tiebreak: 18 of its 50 convergences "
+        "rest on a tie or on no ballot. Then the synthesis, being the smaller step away from A.",
+    ] = ("A", "AB", "B")
+    quoted_critique: Annotated[
+        bool,
+        "The critic must quote the text for each problem, and code looks the quote up; otherwise free prose.",
+    ] = True
+    playoff: Annotated[
+        int,
+        Meta(ge=0, le=MAX_JUDGES),
+        "Judges of the final panel over former incumbents; 0 is no playoff.",
+    ] = 5
+    playoff_texts: Annotated[
+        int, Meta(ge=2, le=10), "The most texts that the final panel ranks."
+    ] = 5
+    confirmation: Annotated[
+        int,
+        Meta(ge=0, le=MAX_JUDGES),
+        "Fresh judges who compare the delivered text with the first draft; with 0 nothing can be claimed.",
+    ] = 9
 
-    max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = 4096
-    """Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as much."""
-    author_temperature: Temperature | None = 0.8
-    """Temperature of authors."""
-    critic_temperature: Temperature | None = 0.8
-    """Temperature of critics."""
-    judge_temperature: Temperature | None = 0.3
-    """Temperature of judges."""
-    author_effort: Effort | None = None
-    """How much authors reason."""
-    critic_effort: Effort | None = None
-    """How much critics reason."""
-    judge_effort: Effort | None = None
-    """How much judges reason."""
-    budget: Budget = Budget()
-    """Limits over the whole run, resumes included."""
-    base_url: str | dict[str, str] | None = None
-    """The server to ask instead of the provider's own; its key goes there. With several providers, say whose it is."""
-    allow_http: bool = False
-    """Send keys over plain http to other machines too; anyone on the way can read them."""
-    batch: bool = False
-    """Ask through the provider's batch interface: half the price, and every reply may take hours."""
+    max_tokens: Annotated[
+        int,
+        Meta(ge=16, le=1_000_000),
+        "Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as "
+        "much.",
+    ] = 4096
+    author_temperature: Annotated[Temperature | None, "Temperature of authors."] = 0.8
+    critic_temperature: Annotated[Temperature | None, "Temperature of critics."] = 0.8
+    judge_temperature: Annotated[Temperature | None, "Temperature of judges."] = 0.3
+    author_effort: Annotated[Effort | None, "How much authors reason."] = None
+    critic_effort: Annotated[Effort | None, "How much critics reason."] = None
+    judge_effort: Annotated[Effort | None, "How much judges reason."] = None
+    budget: Annotated[Budget, "Limits over the whole run, resumes included."] = Budget()
+    base_url: Annotated[
+        str | dict[str, str] | None,
+        "The server to ask instead of the provider's own; its key goes there. With several providers, say whose it "
+        "is.",
+    ] = None
+    allow_http: Annotated[
+        bool, "Send keys over plain http to other machines too; anyone on the way can read them."
+    ] = False
+    batch: Annotated[
+        bool,
+        "Ask through the provider's batch interface: half the price, and every reply may take hours.",
+    ] = False
 
     @property
     def ties_survive(self) -> bool:
@@ -261,9 +321,13 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
-        if role == "judge":
-            return self.judge_effort
-        return self.critic_effort if role == "critic" else self.author_effort
+        own = {"judge": self.judge_effort, "critic": self.critic_effort}
+        return own.get(role, self.author_effort)
+
+    def temperature(self, role: Role) -> float | None:
+        """How freely a role answers."""
+        own = {"judge": self.judge_temperature, "critic": self.critic_temperature}
+        return own.get(role, self.author_temperature)
 
     def __post_init__(self) -> None:
         try:
@@ -274,11 +338,6 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise
 
     def _check(self) -> None:
-        # Code of the user's own is recorded so that it is found again from another folder.
-        for name in ("style", "voting"):
-            msgspec.structs.force_setattr(self, name, absolute(getattr(self, name)))
-        stop_rules = tuple(map(absolute, self.stop_rules))
-        msgspec.structs.force_setattr(self, "stop_rules", stop_rules)
         _check_ranges(msgspec.structs.asdict(self))
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
@@ -356,7 +415,7 @@ def providers_of(addresses: Iterable[str]) -> tuple[str, ...]:
     """The providers that are asked at a server, each once, in this order."""
     found = dict.fromkeys(map(provider_of, addresses))
     return tuple(
-        name for name in found if name not in (*INSIDE, *THROUGH_LITELLM) and not is_in_file(name)
+        name for name in found if name not in (*INSIDE, *THROUGH_LITELLM) and not is_own(name)
     )
 
 
@@ -385,17 +444,11 @@ def servers(
     return {used[0]: base_url}
 
 
-_RANGES = {
-    name: (meta.ge, meta.le)
-    for name, kind in Settings.__annotations__.items()
-    # An optional number has its range inside: `Temperature | None`.
-    for member in (kind, *get_args(kind))
-    for meta in getattr(member, "__metadata__", ())
-}
+_SPANS = {name: doc.span for name, doc in read_docs(Settings).items() if doc.span}
 
 
 def _check_ranges(values: Mapping[str, Any]) -> None:
-    for name, (low, high) in _RANGES.items():
+    for name, (low, high) in _SPANS.items():
         value = values.get(name)
         if isinstance(value, int | float) and not low <= value <= high:
             # A single judge is for runs with an author; a panel over finished texts has two or more.
@@ -403,14 +456,9 @@ def _check_ranges(values: Mapping[str, Any]) -> None:
             raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {high}")
 
 
-ROBUST: dict[str, Any] = {
-    "max_drafts": MAX_DRAFTS,
-    "rivals": True,
-    "strict_length": True,
-    "strict_echo": True,
-}
-"""What new runs set in addition to the defaults, which are those of older records."""
 PAPER: dict[str, Any] = {
+    "max_drafts": 1,
+    "rivals": False,
     "k": 2,
     "extra_judges": 0,
     "early_stop": False,
@@ -419,8 +467,6 @@ PAPER: dict[str, Any] = {
     "playoff": 0,
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
-    "strict_length": True,
-    "strict_echo": True,
 }
 """Where the published procedure differs from our defaults. The safety rules apply to both."""
 
@@ -459,7 +505,7 @@ def make_settings(
     models: Models, seed: int, protocol: Protocol = "robust", **changes: Any
 ) -> Settings:
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
-    base = PAPER if protocol == "paper" else ROBUST
+    base = PAPER if protocol == "paper" else {}
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
     if chosen.get("single_judge"):
         chosen = single_judge_changes(chosen)
@@ -482,3 +528,49 @@ def make_settings(
             raise error.__cause__ from None
         _check_ranges(fields)
         raise InvalidInput(f"{plainly(error)}; change it") from None
+
+
+def describe_default(name: str, show: Callable[[Any], str]) -> str:
+    """The default of a setting, and where the paper or the embedded model has another."""
+    usual = read_docs(Settings)[name].default
+    others = {
+        "paper": PAPER.get(name, usual),
+        DEFAULT_MODEL: FOR_THE_EMBEDDED_MODEL.get(name, usual),
+    }
+    differing = (f"{who}: {show(value)}" for who, value in others.items() if value != usual)
+    return "; ".join((show(usual), *differing))
+
+
+def read_changes(given: Iterable[str], known: Mapping[str, FieldDoc]) -> dict[str, Any]:
+    """Settings written as NAME=VALUE, or strategy_options.NAME=VALUE, each read by its type."""
+    changes: dict[str, Any] = {}
+    for change in given:
+        name, equals, text = (part.strip() for part in change.partition("="))
+        option = name.removeprefix("strategy_options.")
+        if not (equals and option and text):
+            raise InvalidInput(f"{change!r} sets nothing; write it like k=3")
+        if name in changes or option in changes.get("strategy_options", {}):
+            raise InvalidInput(f"`{name}` is set twice; set it once")
+        if option != name and "strategy_options" in known:
+            changes.setdefault("strategy_options", {})[option] = text
+        elif name not in known:
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, known, 1)
+            meant = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(known)}"
+            raise InvalidInput(f"unknown setting `{name}`; {meant}")
+        else:
+            changes[name] = _read_value(name, text, known[name])
+    return changes
+
+
+def _read_value(name: str, text: str, doc: FieldDoc) -> Any:
+    if name == "tie_order":
+        return tuple(slot.strip().upper() for slot in text.split(">"))
+    for kind in doc.alternatives:
+        value = text.split(",") if get_origin(kind) is tuple else text
+        try:
+            return msgspec.convert(value, kind, strict=False)
+        except msgspec.ValidationError:
+            continue
+    raise InvalidInput(f"`{name}` is {text!r}; give {describe(doc.type)}")

@@ -58,12 +58,12 @@ def check_call(
 
     An option that is None is one that is not given.
     """
-    hints = _hints(function)
+    hints = read_hints(function)
     for name, value in arguments.items():
         check_type(name, value, hints[name])
     if options:
         (unpacked,) = (get_args(each)[0] for each in hints.values() if get_origin(each) is Unpack)
-        known = _hints(unpacked)
+        known = read_hints(unpacked)
         for name, value in options.items():
             if name not in known:
                 from difflib import get_close_matches
@@ -84,20 +84,21 @@ def check_type(name: str, value: object, hint: Any) -> None:
 def type_problem(name: str, value: object, hint: Any) -> str:
     """What of a value is not of its type, and what to give in its place; empty where all is."""
     if fault := _find_fault(name, value, hint):
-        problem = fault.problem or f"is {_show(fault.value)}; give {_describe(fault.hint)}"
+        problem = fault.problem or f"is {_show(fault.value)}; give {describe(fault.hint)}"
         return f"`{fault.name}` {problem}"
     return ""
 
 
 def check_fields(value: Struct) -> None:
     """The same for the fields of a struct, which its class does not look at."""
-    hints = _hints(type(value))
+    hints = read_hints(type(value))
     for name in value.__struct_fields__:
         check_type(name, getattr(value, name), hints[name])
 
 
 @cache
-def _hints(of: Any) -> dict[str, Any]:
+def read_hints(of: Any) -> dict[str, Any]:
+    """The types that a function or a class names, read once."""
     return get_type_hints(of)
 
 
@@ -174,7 +175,7 @@ def _find_inner_fault(name: str, value: Any, hint: Any) -> _Fault | None:
     kind, inner = get_origin(hint) or hint, get_args(hint)
     items: list[tuple[str, object, Any]] = []
     if isinstance(value, Struct):
-        hints = _hints(type(value))
+        hints = read_hints(type(value))
         fields = value.__struct_fields__
         items = [(f"{name}.{each}", getattr(value, each), hints[each]) for each in fields]
     elif kind in (Mapping, dict) and inner:
@@ -198,7 +199,8 @@ def _with_article(name: str) -> str:
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
-def _describe(hint: Any) -> str:
+def describe(hint: Any) -> str:
+    """A type in words: `text`, `a number or True`."""
     given = [each for each in _alternatives(hint) if each is not NoneType]
     words = [word for each in given for word in _describe_one(each)]
     first, last = words[:-1], words[-1]

@@ -33,7 +33,7 @@ from autoreason.exchange import Query
 from autoreason.journal import Journal
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
@@ -50,7 +50,7 @@ async def run(
         service=meter,
     )
     assert result.status == "done"
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
     return told(journal, result.run)
 
 
@@ -207,7 +207,7 @@ async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_o
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert end.trial == [each.number for each in trials(story) if each.status == "kept"][-1]
     assert sum(look.sealed for _, look in meter.looks) == 12
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
     with pytest.raises(InvalidInput, match=r"is finished \(done\); `autoreason fork"):
         await go_on(journal, result.run, model, service=meter)
 
@@ -232,7 +232,7 @@ async def test_a_limit_before_anything_was_kept_only_pauses_and_opens_nothing(
     )
     assert result.status == "done"
     assert any(isinstance(each, EndTested) for each in told(journal, result.run))
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
@@ -260,7 +260,7 @@ async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_m
             result = await go_on(journal, result.run, none, service=again, changes=more)
             assert not {key for key, _ in again.looks} & {key for key, _ in meter.looks}
         assert (result.status, len(model.requests)) == ("done", 4)
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same
         ends.append([each for each in told(journal, result.run) if isinstance(each, EndTested)])
     assert parallel > 1 or ends[0] == ends[1]
 
@@ -362,11 +362,11 @@ async def test_trials_side_by_side_replay_and_resume_whatever_ends_first(
         )
         if result.status != "done":
             assert result.status == "provider_failed"
-            assert (await replay_async(result.run, journal=journal)).same
+            assert (await replay.aio(result.run, journal=journal)).same
             result = await go_on(journal, result.run, model, service=second)
         assert result.status == "done"
         assert not set(first.asked) & set(second.asked)
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same
         story = told(journal, result.run)
         kept += sum(each.status == "kept" for each in trials(story))
         assert isinstance(story[0], NoiseMeasured)
@@ -389,7 +389,7 @@ async def test_a_candidate_that_is_raced_again_is_measured_and_charged_once_for_
             service=meter,
         )
         assert result.status == "done"
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same
         looks = [(str(look.files), look.seed, look.items) for _, look in meter.looks]
         assert len(set(looks)) == len(looks)
         story = told(journal, result.run)
@@ -421,7 +421,7 @@ async def test_artifacts_that_are_proposed_side_by_side_are_measured_and_decided
         assert result.status == "provider_failed"
         result = await go_on(journal, result.run, model, service=again)
         assert result.status == "done"
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same
         looks = [(str(look.files), look.seed) for _, look in (*meter.looks, *again.looks)]
         assert len(set(looks)) == len(looks)
         decided = trials(told(journal, result.run))
@@ -453,10 +453,10 @@ async def test_a_record_in_which_looks_were_measured_twice_is_replayed_and_resum
         assert paused.status == "provider_failed"
         looks = [(str(each.files), each.seed) for _, each in first.looks]
         measured_twice += len(looks) - len(set(looks))
-        assert (await replay_async(paused.run, journal=journal)).same
+        assert (await replay.aio(paused.run, journal=journal)).same
         result = await go_on(journal, paused.run, model, service=Uneven(seed))
         assert result.status == "done"
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same
     assert measured_twice
 
 

@@ -13,7 +13,7 @@ from tests.run.runs import start_run
 from autoreason.artifacts.measurement import Look, Measurement
 from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.journal import Journal
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.task import Task
 
 MARKED = {**START, "run.toml": "gain = 0.1  # tune 0..1\n"}
@@ -62,7 +62,7 @@ async def test_every_third_proposal_is_the_optimisers(
     assert list(tuned.changes) == ["run.toml"]
     # A replay needs no optimiser: what it proposed is in the record.
     monkeypatch.setitem(sys.modules, "optuna", None)
-    assert (await replay_async(name, journal=journal)).same
+    assert (await replay.aio(name, journal=journal)).same
 
 
 async def test_without_the_extra_the_model_proposes_all(

@@ -10,7 +10,7 @@ from benchmarks.server import Serving, Span, serving
 from benchmarks.timing import idle, longest_chain
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Schema, Signal, TextArrived
-from autoreason.models.open import list_models, open_model
+from autoreason.models.pool import ModelPool, open_model
 from autoreason.parsing.critiques import SCHEMA, read_critique
 from autoreason.parsing.documents import read_document
 from autoreason.tournament.judges import ballot_schema
@@ -49,7 +49,9 @@ async def ask(
 
 
 async def test_it_lists_its_model(provider: Serving) -> None:
-    assert await list_models("openai", base_url=provider.base) == ["fake"]
+    pool = ModelPool(provider.base)
+    assert (await pool.check("openai/fake")).model_known
+    await pool.close()
 
 
 async def test_documents_are_long_and_differ(provider: Serving) -> None:

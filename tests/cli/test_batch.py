@@ -17,9 +17,9 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import BatchWaiting, Signal
 from autoreason.models import batch
 from autoreason.models.pool import ModelPool
+from autoreason.run.recorded import resume
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import resume_async
-from autoreason.run.studies import judge_async
+from autoreason.run.studies import judge
 
 MODEL = ADDRESSES[0]
 BRIEF = "Write about tides and boats"
@@ -39,15 +39,15 @@ def at(server: BatchServer) -> tuple[str, ...]:
 
 
 def test_a_judge_is_certified_in_two_batches(inside: Inside, provider: BatchServer) -> None:
-    said = inside("certify", MODEL, *at(provider)[2:], "--json", "--no-live")
+    said = inside("certify", MODEL, *at(provider)[2:], "--json", "--progress", "lines")
     assert said.status == 0
     assert [len(each.requests) for each in provider.batches.values()] == [48, 120]
     assert "batch of 120: 0 done, waiting since " in said.err
     # 100 tokens read and 50 written at 2 and 8 dollars a million, halved.
     assert Decimal(str(said.json["cost"])) == 168 * Decimal("0.0003")
-    assert inside("replay", "last").status == 0
-    assert inside("journal", "check").status == 0
-    assert inside("journal", "copy", "journal.db", "copy.db").status == 0
+    assert inside("runs", "check", "last").status == 0
+    assert inside("runs", "check").status == 0
+    assert inside("runs", "copy", "journal.db", "copy.db").status == 0
 
 
 def test_a_comparison_and_a_second_panel_are_asked_in_batches(
@@ -59,7 +59,7 @@ def test_a_comparison_and_a_second_panel_are_asked_in_batches(
     assert len(provider.paid) == said.json["calls"] > 2 * len(provider.batches)
     assert inside("run", BRIEF, "-m", "echo/echo", "--passes", "1", "--seed", "1", "-q").status == 0
     before = len(provider.batches)
-    assert inside("rejudge", "last", *at(provider), "-q").status == 0
+    assert inside("judge", "last", *at(provider), "-q").status == 0
     assert len(provider.batches) == before + 1
     assert "POST /v1/chat/completions" not in provider.seen
 
@@ -73,7 +73,7 @@ def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -
     both = inside("lab", "run", "suite.yaml", *at(provider), "--workers", "2")
     live = ("-m", "echo/echo", "--call-limit", "5", "--anyway", "-q")
     assert inside("lab", "run", "suite.yaml", *live).status == 3
-    assert inside("resume", "--batch").sentence.startswith("a suite is asked as it was begun")
+    assert inside("resume", "--batch").sentence.startswith("a suite goes on as it was begun")
     assert both.sentence == "one process collects a batch; leave --batch or --workers out"
 
 
@@ -111,7 +111,7 @@ def test_a_provider_without_batches_is_one_sentence_and_nothing_starts(
 
 async def test_a_run_and_its_pool_both_ask_in_batches_or_neither(tmp_path: Path) -> None:
     for given in (True, False):
-        judging = judge_async(
+        judging = judge.aio(
             BRIEF,
             {"a": "The moon.", "b": "The wind."},
             MODEL,
@@ -137,7 +137,7 @@ async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_i
 
     texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
     options = {"base_url": provider.openai, "journal": tmp_path / "journal.db", "batch": True}
-    judging = judge_async(
+    judging = judge.aio(
         BRIEF,
         texts,
         MODEL,
@@ -148,7 +148,7 @@ async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_i
     result = await asyncio.wait_for(judging, 20)
     assert result.status == "stopped"
     monkeypatch.setattr(batch, "PACE", QUICK)
-    resumed = await resume_async(result)
+    resumed = await resume.aio(result)
     assert resumed.finished
     assert resumed.calls == 7
     assert list(provider.paid.values()) == [1] * 7

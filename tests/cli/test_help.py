@@ -1,4 +1,4 @@
-"""Every page of help fits a terminal of 80 columns and speaks of values in one way."""
+"""The surface stays small, every page of help fits a terminal, and it speaks of values in one way."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Iterator
 import click
 import pytest
 from click.testing import CliRunner
+from tests.cli.inside import Inside
 
 from autoreason.cli.group import cli
+from autoreason.field_docs import read_docs
+from autoreason.settings import Settings
 
 
 def pages(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
@@ -34,3 +37,121 @@ def test_no_line_of_help_is_wider_than_a_terminal(path: tuple[str, ...]) -> None
 def test_values_are_called_by_what_they_are_and_not_by_their_types(path: tuple[str, ...]) -> None:
     printed = CliRunner().invoke(cli, [*path, "--help"], terminal_width=80)
     assert not re.search(r"INTEGER|FLOAT|RANGE|BOOLEAN|x[<>]=|<=x", printed.output)
+
+
+LEAVING = {"simulate search", "simulate split", "simulate advise", "lab reproduce"}
+"""What is for the authors of the method alone, and is not counted."""
+
+
+def counted() -> Iterator[tuple[str, click.Command]]:
+    """Every command by its name, that of all commands too."""
+    for path in pages(cli):
+        command: click.Command = cli
+        for name in path:
+            assert isinstance(command, click.Group)
+            found = command.get_command(click.Context(command), name)
+            assert found is not None
+            command = found
+        if " ".join(path) not in LEAVING:
+            yield " ".join(path), command
+
+
+def test_the_surface_can_be_learned() -> None:
+    commands = dict(counted())
+    leaves = [
+        name
+        for name, each in commands.items()
+        if not isinstance(each, click.Group) or each.invoke_without_command
+    ]
+    options = sum(
+        isinstance(param, click.Option) for each in commands.values() for param in each.params
+    )
+    assert len([name for name in commands if name and " " not in name]) <= 23
+    assert len(leaves) <= 45
+    assert options <= 330
+
+
+def test_help_of_a_run_fits_on_a_screen_and_all_of_it_is_one_option_away() -> None:
+    short = CliRunner().invoke(cli, ["run", "--help"], terminal_width=80).output
+    assert len(short.splitlines()) <= 40
+    assert "--help-all" in short
+    everything = CliRunner().invoke(cli, ["run", "--help-all"], terminal_width=80).output
+    run = cli.get_command(click.Context(cli), "run")
+    assert run is not None
+    for param in run.params:
+        if isinstance(param, click.Option):
+            assert max(param.opts, key=len) in everything
+    assert "Exit status:" in everything
+
+
+def test_help_lists_every_setting_with_its_value_its_meaning_and_its_default() -> None:
+    printed = CliRunner().invoke(cli, ["run", "--help-all"], terminal_width=80).output
+    said = " ".join(printed.partition("Settings, for --set NAME=VALUE:")[2].split())
+    flags = {"protocol", "strategy", "k", "passes", "judges", "seed", "base_url", "batch"}
+    for name, doc in read_docs(Settings).items():
+        if name not in flags | {"models", "budget"}:
+            assert f"{name} {doc.metavar}".strip() in said
+            assert doc.sentence.replace("`", "")[:40] in said
+    assert (
+        "extra_judges N Judges added while the vote is close; 0 adds none. [default: 3; paper: 0]"
+        in said
+    )
+
+
+def test_what_all_commands_share_may_stand_anywhere_and_is_refused_where_it_means_nothing(
+    inside: Inside,
+) -> None:
+    journal = ("--journal", str(inside.folder / "other.db"))
+    run = ("run", "Write.", "-m", "echo/echo", "--passes", "1")
+    assert inside(*journal, "--progress", "none", *run).status == 0
+    for arguments in (("--json", "runs", *journal), ("runs", "list", "--json", *journal)):
+        assert len(inside(*arguments).json) == 1
+    assert inside("runs", "--json").json == []
+    assert (
+        "--html means nothing to `autoreason runs list`" in inside("runs", "--html", "x").sentence
+    )
+    assert "requires an argument" in inside("runs", "--journal").err
+    assert inside(*run, "--progress", "loud").status == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("pases=3", "unknown setting `pases`; did you mean --passes?"),
+        ("zzz=3", "unknown setting `zzz`; known are seed, "),
+        ("k", "'k' sets nothing; write it like k=3"),
+        ("k=many", "-k is 'many'; give a whole number"),
+        ("extra_judges=500", "`extra_judges` is 500; give a number from 0 to 99"),
+        ("early_stop=perhaps", "`early_stop` is 'perhaps'; give True or False"),
+        ("style=stern", "`style` is 'stern'; give 'reasoned', "),
+    ],
+)
+def test_a_setting_that_cannot_be_set_is_one_sentence(
+    inside: Inside, change: str, said: str
+) -> None:
+    refused = inside("run", "Write.", "-m", "echo/echo", "--set", change)
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+def test_a_setting_is_given_once(inside: Inside) -> None:
+    for twice in (("--passes", "2", "--set", "passes=3"), ("--set", "k=2", "--set", "k=3")):
+        refused = inside("run", "Write.", "-m", "echo/echo", *twice)
+        assert refused.status == 2
+        assert "twice" in refused.sentence
+
+
+def test_settings_are_read_by_their_types(inside: Inside) -> None:
+    changes = (
+        *("--set", "early_stop=false", "--set", "author_temperature=0.5"),
+        *("--set", "tie_order=a>b>ab"),
+        *("--set", "reviser_models=echo/echo,echo/echo"),
+    )
+    told = inside("run", "Write.", "-m", "echo/echo", *changes, "--dry-run", "--json").json
+    settings = told["settings"]
+    assert (settings["early_stop"], settings["author_temperature"]) == (False, 0.5)
+    assert settings["tie_order"] == ["A", "B", "AB"]
+    assert settings["models"]["revisers"] == ["echo/echo", "echo/echo"]
+    contract = ("compare", "Write.", "-m", "echo/echo", "--set", "max_words=50", "--dry-run")
+    assert inside(*contract, "--json").json["task"]["contract"]["max_words"] == 50

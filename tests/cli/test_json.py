@@ -12,6 +12,8 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST
 from tests.cli.inside import Inside
 
+from autoreason.cli.group import SECTIONS
+
 PAGE = Path(__file__).parents[2].joinpath("docs", "json.md").read_text("utf-8")
 KINDS = ("Every run", "Numbers")
 """Sections with what objects of several commands have."""
@@ -38,7 +40,6 @@ PROBLEM = {
     "private_tests": [["3", "6"]],
     "solution": "print(2 * int(input()))",
 }
-SAMPLE = str(Path(__file__).parents[1] / "data" / "reproduce")
 ALSO = {"`compare`": ["`judge`", "`lab`"]}
 """Sections that others refer to."""
 COMMANDS = {
@@ -54,30 +55,23 @@ COMMANDS = {
     "`compare`": [
         "compare {brief} --strategies improve,single --repeats 2 --passes 1 --seed 1 -m echo/echo --panel 2 -q --json"
     ],
-    "`rejudge`": ["rejudge {judges} --json"],
-    "`certify`": ["certify echo/echo -q --json", "certify --json"],
+    "`judge` of a run": ["judge last {judges} --json"],
+    "`certify`": ["certify echo/echo -q --json", "models --certificates --json"],
     "`audit`": ["audit --json"],
-    "`check` and `problems`": [
+    "`problems`": [
         "problems show problem.json --json",
         "problems show problem.json --problem double --json",
         "problems convert problem.json --to converted.jsonl --json",
     ],
-    "`pairs`": ["pairs -o pairs.jsonl --json"],
-    "`simulate`": [
-        "simulate --fast --runs 20 --world help --json -q",
-        "simulate split --runs 20 --world help --calls 5 --json -q",
-    ],
-    "`lab reproduce`": ["lab reproduce {sample} --json"],
-    "`runs`": ["runs --json", "runs delete last --dry-run --json"],
-    "`replay`": ["replay --json"],
-    "`journal`": [
-        "journal check --json",
-        "journal backup copy.db --json",
-        "journal compact --json",
+    "`export --pairs`": ["export --pairs pairs.jsonl --json"],
+    "`simulate`": ["simulate --runs 2 --world help --json -q"],
+    "`runs`": [
+        *("runs --json", "runs delete last --dry-run --json", "runs check last --json"),
+        *("runs check --json", "runs backup copy.db --json", "runs compact --json"),
     ],
     "`models`, `prompts` and `doctor`": [
-        *("models --json", "models list --json", "models --check echo/echo --json"),
-        *("prompts show judge --json", "doctor --json"),
+        *("models --json", "models check echo/echo --json"),
+        *("prompts judge --json", "doctor --json"),
     ],
 }
 
@@ -123,7 +117,6 @@ def test_every_field_is_on_the_page(prepared: Inside, section: str) -> None:
                 "{brief}": [BRIEF],
                 "{fast}": FAST,
                 "{judges}": JUDGES,
-                "{sample}": [SAMPLE],
             }.get(part, [part])
         ]
         printed = prepared(*parts)
@@ -139,8 +132,6 @@ def test_points_and_first_places_are_whole_where_no_place_is_shared(prepared: In
 
 
 def test_every_command_that_prints_json_is_on_the_page() -> None:
-    folder = Path(__file__).parents[2] / "src" / "autoreason" / "cli" / "commands"
-    commands = [path.stem for path in folder.glob("*.py") if "json" in path.read_text("utf-8")]
     headings = " ".join(re.findall(r"^## (.*)$", PAGE, re.M))
-    others = {"fork", "resume", "export", "research"}
-    assert [name for name in commands if f"`{name}" not in headings and name not in others] == []
+    names = [name for section in SECTIONS.values() for name in section if name != "tell"]
+    assert [name for name in names if f"`{name}" not in headings] == []

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, get_args
 
 import click
-import msgspec
 import pytest
 from click.testing import CliRunner
 from tests.cli.inside import Inside
 
-from autoreason import field_docs, prepare_judge
+from autoreason import judge
 from autoreason.cli.fields import LIMITS
 from autoreason.cli.group import cli
-from autoreason.cli.help import FieldOption
+from autoreason.cli.settings import settings_of
 from autoreason.contract import Contract
 from autoreason.exchange import Effort
-from autoreason.field_docs import Field
-from autoreason.programs.solve_job import SolveTerms
 from autoreason.settings import (
     PANEL_JUDGES,
-    ROBUST,
+    ROLE_MODELS,
     Budget,
     Models,
     Settings,
@@ -30,141 +26,75 @@ from autoreason.settings import (
 from autoreason.studies.lab.lab_suite import SuiteMatch
 from autoreason.studies.lab.made_suites import STRATEGIES
 
-WITHOUT_OPTION = {
-    *("models", "budget", "matched"),  # which have options of their own
-    *(
-        "rivals",
-        "strict_length",
-        "strict_echo",
-        "early_stop",
-        "balanced_orders",
-        "quoted_critique",
-    ),  # which make up a protocol
-    *("playoff_texts", "max_inconclusive"),  # which no user has asked for
-}
-STRUCTS: tuple[type[msgspec.Struct], ...] = (
-    Settings,
-    Budget,
-    Models,
-    Contract,
-    SuiteMatch,
-    SolveTerms,
-)
 
-
-def described() -> Iterator[tuple[Field, msgspec.structs.FieldInfo]]:
-    """Every field that an option may be for, by what the source and by what msgspec says."""
-    for struct in STRUCTS:
-        for info in msgspec.structs.fields(struct):
-            yield Field(struct.__module__, struct.__name__, info.name), info
-
-
-def options_of(name: str) -> list[FieldOption]:
-    """The options of a command that are for fields."""
+def options_of(name: str) -> dict[str, click.Option]:
+    """The options of a command by the names they have in the code."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    return [each for each in command.params if isinstance(each, FieldOption)]
+    return {each.name or "": each for each in command.params if isinstance(each, click.Option)}
 
 
-def shown_by(name: str, *owners: str) -> dict[str, str]:
-    """What help says of each field for which a command has an option of the same name."""
+def shown_by(name: str) -> dict[str, str]:
+    """What help says of each setting of a command, and of each option."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    context = click.Context(command)
     records = {
-        each.field.name: each.get_help_record(context)
-        for each in options_of(name)
-        if each.field.owner in owners
+        option: each.get_help_record(click.Context(command))
+        for option, each in options_of(name).items()
     }
-    return {name: " ".join(record) for name, record in records.items() if record}
+    shown = {option: " ".join(record) for option, record in records.items() if record}
+    settings = settings_of(name).items()
+    return {each: f"{one.doc.sentence} [default: {one.default}]" for each, one in settings} | shown
 
 
-def test_what_is_read_from_the_source_is_what_holds() -> None:
-    for field, info in described():
-        if isinstance(info.default, str | int | float | tuple | None):
-            assert field.read_doc().default == info.default, field
+def test_every_setting_of_a_run_is_an_option_or_can_be_set() -> None:
+    offered = {*options_of("run"), *settings_of("run")}
+    missing = {*Settings.__struct_fields__, *ROLE_MODELS} - offered
+    assert missing == {"models", "budget", "matched"}
+    assert offered >= {*Contract.__struct_fields__, *LIMITS.values()}
+    assert set(LIMITS) == set(Budget.__struct_fields__)
 
 
-def test_every_field_that_is_an_option_is_documented() -> None:
-    for command in ("run", "compare", "judge", "rejudge", "certify", "solve", "resume", "fork"):
-        for option in options_of(command):
-            assert option.own_help or option.field.read_doc().description, option.field
-
-
-def test_every_setting_has_an_option_or_has_none_on_purpose() -> None:
-    offered = {each.field.name for each in options_of("run") if each.field.owner == "Settings"}
-    assert offered | WITHOUT_OPTION == set(Settings.__struct_fields__)
-    assert not offered & WITHOUT_OPTION
-    contract = {each.field.name for each in options_of("run") if each.field.owner == "Contract"}
-    assert contract == set(Contract.__struct_fields__)
-    limits = {
-        each.field.name: each.name for each in options_of("run") if each.field.owner == "Budget"
-    }
-    assert limits == LIMITS
-    assert set(limits) == set(Budget.__struct_fields__)
-
-
-def test_options_are_named_after_their_fields() -> None:
-    special = {"author_effort": {"effort", "author_effort"}}
-    for option in options_of("run"):
-        if option.field.owner in ("Settings", "Contract"):
-            assert option.name in special.get(option.field.name, {option.field.name})
-
-
-def test_flags_are_true_or_false_and_lists_are_repeatable() -> None:
-    types = {(field.owner, field.name): info.type for field, info in described()}
-    for option in options_of("run"):
-        kind = types[option.field.owner, option.field.name]
-        assert option.is_flag == (kind is bool), option.name
-        if option.multiple:
-            assert kind == tuple[str, ...] or option.name in ("base_url", "strategy_options")
+def test_every_option_and_every_setting_is_explained() -> None:
+    for command in ("run", "compare", "judge", "certify", "solve", "resume", "fork", "research"):
+        for name, shown in shown_by(command).items():
+            assert len(shown.replace("[default: ]", "").split()) > 2, (command, name)
 
 
 @pytest.mark.parametrize("protocol", ["robust", "paper"])
 def test_help_names_the_defaults_of_a_new_run(protocol: Any) -> None:
-    shown = shown_by("run", "Settings")
+    shown = shown_by("run")
     settings = make_settings(Models.everywhere("echo/echo"), 1, protocol)
-    for name in shown.keys() - {"protocol", "seed", "author_effort"}:
+    for name in settings_of("run").keys() & {*Settings.__struct_fields__} - {"protocol", "seed"}:
         value = getattr(settings, name)
-        if not value and (value is None or not isinstance(value, int) or isinstance(value, bool)):
-            assert "[default" not in shown[name]
+        if value is None or value == {} or (value is False and name in options_of("run")):
             continue
         text = repr(">".join(value)) if isinstance(value, tuple) else str(value)
-        usual = text == str(ROBUST.get(name, getattr(make_settings(settings.models, 1), name)))
+        usual = text == str(getattr(make_settings(settings.models, 1), name))
+        text = text.lower() if isinstance(value, bool) else text
         where = f"[default: {text}" if protocol == "robust" or usual else f"paper: {text}"
         assert where in shown[name], name
 
 
 def test_help_names_what_the_embedded_model_gets_instead() -> None:
     embedded = make_settings(Models.everywhere("local/smollm2"), 1)
-    assert f"local/smollm2: {embedded.max_tokens}]" in shown_by("run", "Settings")["max_tokens"]
+    assert f"local/smollm2: {embedded.max_tokens}]" in shown_by("run")["max_tokens"]
 
 
 def test_help_of_a_study_names_its_own_defaults() -> None:
-    for command in ("judge", "rejudge"):
-        assert f"[default: {PANEL_JUDGES}]" in shown_by(command, "Settings")["judges"]
-    assert f"[default: {SuiteMatch().by}]" in shown_by("compare", "SuiteMatch")["by"]
+    assert f"[default: {PANEL_JUDGES}]" in shown_by("judge")["judges"]
+    compared = shown_by("compare")
+    assert f"[default: {PANEL_JUDGES}]" in compared["panel_judges"]
+    assert f"[default: {SuiteMatch().by}]" in compared["match"]
     said = CliRunner().invoke(cli, ["compare", "--help"], terminal_width=200).output
     assert f"[default: {','.join(STRATEGIES)}]" in said
-    assert f"[default: {PANEL_JUDGES}]" in said
-    assert prepare_judge("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
+    assert judge.prepare("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 
 def test_every_level_of_reasoning_is_named() -> None:
-    (effort,) = (each for each in options_of("run") if each.name == "effort")
-    assert effort.own_help is not None
-    assert effort.own_help.endswith(f": {', '.join(get_args(Effort))}.")
-
-
-def test_a_run_reads_no_documentation(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("documentation is read only for help")
-
-    monkeypatch.setattr(field_docs, "_sources", refuse)
-    done = inside(
-        "run", "hi", "-m", "echo/echo", "--judges", "4", "--tie-order", "a>b>ab", "--dry-run"
-    )
-    assert done.status == 0
+    said = options_of("run")["effort"].help
+    assert said is not None
+    assert said.endswith(f": {', '.join(get_args(Effort))}.")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +106,6 @@ def test_a_run_reads_no_documentation(inside: Inside, monkeypatch: pytest.Monkey
         (("--cost-limit", "much"), "'much' is not a sum of money"),
         (("--time-limit", "soon"), "'soon' is no time"),
         (("--format", "rtf"), "'rtf' is not one of 'markdown', 'plain', 'json'"),
-        (("--judge-temperature", "hot"), "'hot' is not a valid float"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_by_its_option(
@@ -192,11 +121,16 @@ def test_a_value_of_the_wrong_type_is_refused_by_its_option(
     ("arguments", "said"),
     [
         ("runs -n 0", "-n is 0; give a number from 1 to 1000000"),
-        ("pairs --min-agreement 1.5", "--min-agreement is 1.5; give a number from 0.0 to 1.0"),
-        ("pairs --min-agreement nan", "--min-agreement is nan; give a number from 0.0 to 1.0"),
+        (
+            "export --pairs - --min-agreement 1.5",
+            "--min-agreement is 1.5; give a number from 0.0 to 1.0",
+        ),
+        (
+            "export --pairs - --min-agreement nan",
+            "--min-agreement is nan; give a number from 0.0 to 1.0",
+        ),
         ("simulate --runs 1", "--runs is 1; give a number from 2 to 1000000"),
         ("simulate --seed -1", "--seed is -1; give 0 or more"),
-        ("simulate split --calls 41", "--calls is 41; give a number from 3 to 40"),
         ("rate serve x --port 70000", "--port is 70000; give a number from 1 to 65535"),
         ("run x -m echo/echo --judges 0", "--judges is 0; give a number from 1 to 99"),
     ],

@@ -9,11 +9,11 @@ from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 
 from autoreason.events import CandidateDropped
-from autoreason.report.layout import wrap
+from autoreason.report.table import wrap
 from autoreason.tournament import statements
 
 MINE = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ()
@@ -100,7 +100,7 @@ def test_utf_8_is_read_where_the_locale_knows_none(shell: Shell) -> None:
 
 def test_a_file_on_a_full_disk_is_named(inside: Inside) -> None:
     inside("run", BRIEF, *FAST, "-q")
-    full = inside("pairs", "--all-pairs", "-o", "/dev/full")
+    full = inside("export", "--pairs", "/dev/full")
     assert full.sentence == "cannot use /dev/full: No space left on device; name another"
 
 

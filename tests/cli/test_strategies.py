@@ -17,7 +17,7 @@ BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--seed", "7", "--passes", "2", "-q")
 
 GOOD = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ("improve",)
@@ -35,8 +35,15 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
 ) -> None:
     # With nothing to set aside for its end, a run can be paused at any call.
     asked: tuple[str, ...] = ("run", BRIEF, *FAST, "--strategy", strategy)
-    asked += ("--confirmation", "0")
-    asked += ("--no-playoff",) if strategy == "autoreason" else ()
+    asked += ("--set", "confirmation=0")
+    asked += (
+        (
+            "--set",
+            "playoff=0",
+        )
+        if strategy == "autoreason"
+        else ()
+    )
     whole = inside(*asked)
     assert whole.status == 0
     assert whole.out.startswith("# ")
@@ -57,7 +64,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
         assert paused.status == 3
         resumed = inside("resume", "--call-limit", str(calls), "-q")
         assert (resumed.status, resumed.out) == (0, whole.out)
-    assert inside("replay", "last").status == 0
+    assert inside("runs", "check", "last").status == 0
 
 
 @pytest.mark.parametrize(
@@ -71,13 +78,13 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
         (("--strategy", "mine.py:Strategy"), "does not define `run`"),
         (("--strategy", "broken.py:Mine"), "SyntaxError"),
         (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
-        (("--strategy", "best_of_n", "--option", "n=1"), "n is 1"),
-        (("--strategy", "best_of_n", "--option", "n=many"), "n"),
-        (("--strategy", "best_of_n", "--option", "size=3"), "no option `size`"),
-        (("--strategy", "best_of_n", "--option", "n"), "name=value"),
-        (("--strategy", "best_of_n", "--no-playoff"), "set --playoff to 2 or more"),
-        (("--strategy", "single", "--option", "n=3"), "no option `n`"),
-        (("--option", "n=3"), "no option `n`"),
+        (("--strategy", "best_of_n", "--set", "strategy_options.n=1"), "n is 1"),
+        (("--strategy", "best_of_n", "--set", "strategy_options.n=many"), "n"),
+        (("--strategy", "best_of_n", "--set", "strategy_options.size=3"), "no option `size`"),
+        (("--strategy", "best_of_n", "--set", "strategy_options.n"), "write it like k=3"),
+        (("--strategy", "best_of_n", "--set", "playoff=0"), "set `playoff` to 2 or more"),
+        (("--strategy", "single", "--set", "strategy_options.n=3"), "no option `n`"),
+        (("--set", "strategy_options.n=3"), "no option `n`"),
     ],
 )
 def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
@@ -87,7 +94,7 @@ def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
     inside.write("broken.py", "class Mine(:\n")
     inside.write(
         "raising.py",
-        "from autoreason import Strategy\nclass Mine(Strategy):\n"
+        "from autoreason.extend import Strategy\nclass Mine(Strategy):\n"
         "    def __init__(self, context):\n        raise ValueError('not today')\n"
         "    async def run(self):\n        pass\n",
     )
@@ -126,7 +133,7 @@ def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> Non
     (inside.folder / "mine.py").unlink()
     assert inside("runs").status == inside("show").status == 0
     assert "mine.py:Mine" in inside("show").out
-    replayed = inside("replay", "last")
+    replayed = inside("runs", "check", "last")
     assert replayed.status == 2
     assert "no file" in replayed.sentence
 
@@ -156,7 +163,14 @@ def test_a_strategy_and_a_comparison_are_watched_from_another_terminal(
         while server.asked < 3:
             time.sleep(0.05)
             assert running.poll() is None
-        watching = shell.start("watch", "--no-live", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        watching = shell.start(
+            "show",
+            "--follow",
+            "--progress",
+            "lines",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         assert watching.stderr is not None
         first = watching.stderr.readline()
         server.gate.set()
@@ -179,7 +193,7 @@ def test_a_replay_of_a_strategy_that_draws_at_random_names_the_likely_cause(insi
     source = (inside.folder / "mine.py").read_text().replace('"mine is done"', "self.end")
     inside.write("mine.py", source)
     assert inside("run", BRIEF, *FAST, "--strategy", "mine.py:Mine").status == 0
-    replayed = inside("replay")
+    replayed = inside("runs", "check", "last")
     assert replayed.status == 1
     assert "it must draw from `self.settings.seed` alone" in replayed.out
 

@@ -131,7 +131,7 @@ def test_a_dumb_terminal_gets_lines(shell: Shell) -> None:
 
 
 def test_the_live_view_can_be_declined(shell: Shell) -> None:
-    with terminal(shell, "run", BRIEF, *FAST, "--no-live") as screen:
+    with terminal(shell, "run", BRIEF, *FAST, "--progress", "lines") as screen:
         assert screen.end() == 0
         assert "pass 1: critique" in screen.text
 
@@ -210,11 +210,11 @@ def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server
         busy = shell("resume", row["run"])
         assert busy.returncode == 2
         assert busy.stderr.count("\n") == 1
-        guided = shell("guide", row["run"], "mind the tides")
+        guided = shell("tell", row["run"], "mind the tides")
         assert "next pass" in guided.stderr
-        with terminal(shell, "watch") as other:
+        with terminal(shell, "show", "--follow") as other:
             other.wait_for("author")
-            assert "stops" in shell("stop").stderr
+            assert "stops" in shell("tell", "stop").stderr
             time.sleep(1)
             server.gate.set()
             assert screen.end() == 130
@@ -227,7 +227,7 @@ def test_a_watcher_may_leave(shell: Shell, server: Server) -> None:
         screen.wait_for("author")
         while not server.asked:
             time.sleep(0.02)
-        with terminal(shell, "watch") as other:
+        with terminal(shell, "show", "--follow") as other:
             other.wait_for("author")
             other.process.send_signal(signal.SIGINT)
             assert other.end() == 130
@@ -242,7 +242,7 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("pass 1")
         screen.wait_for("critic")
-        assert "ends with what it has now" in shell("accept").stderr
+        assert "ends with what it has now" in shell("tell", "accept").stderr
         time.sleep(1)
         server.gate.set()
         assert screen.end() == 0
@@ -277,7 +277,7 @@ def test_what_is_longer_than_a_screen_goes_through_a_pager(shell: Shell) -> None
     assert "Pass 1" in pages.read_text()
     assert "agreement" not in on_a_terminal("audit")
     assert "agreement" in pages.read_text()
-    assert "candidates" not in on_a_terminal("prompts", "show", "judge")
+    assert "candidates" not in on_a_terminal("prompts", "judge")
     assert "candidates" in pages.read_text()
     pages.unlink()
     assert '"passes"' in on_a_terminal("show", "--json")

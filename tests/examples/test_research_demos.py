@@ -24,8 +24,8 @@ from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.proposals import read_proposal
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.task_file import read_research_task
+from autoreason.run.products import ResearchResult
 from autoreason.run.research import research
-from autoreason.run.research_result import ResearchResult
 
 PROPOSER = f"{DEMOS / 'scripted.py'}:Proposer"
 NAMES = ("circles", "bins", "bytes", "digits", "salesman")

@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.jobs.allowance import Allowance
 from autoreason.settings import Unit
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.voting import PanelSize
 
 
 def reply(tokens: int | None = 10, cost: str | None = "0.5") -> Reply:

@@ -11,8 +11,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job
-from autoreason.jobs.runner import check_job, run_job
+from autoreason.jobs.job import Job, check_job, run_job
 from autoreason.prompts import built_in
 from autoreason.run.kinds import OTHER_JOBS, job_class, written_by
 from autoreason.strategies.registry import BUILT_IN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoreason.jobs.randomness import boundary
+from autoreason.jobs.context import boundary
 
 FIRST, SECOND, THIRD = "8448fe055a1a457a", "690642e10642396c", "e40eaf895e1e2542"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from autoreason.errors import ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed
-from autoreason.jobs.tasks import Emit, run_in_windows, side_by_side, use_in_order
+from autoreason.jobs.context import Emit, run_in_windows, side_by_side, use_in_order
 
 
 def event(part: int, step: int) -> AnyEvent:

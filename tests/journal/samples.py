@@ -12,9 +12,8 @@ from pathlib import Path
 
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Usage
 from autoreason.journal import Journal, sql
-from autoreason.journal.databases import open_store
-from autoreason.journal.location import locate
-from autoreason.journal.rows import now
+from autoreason.journal.codec import now, write_text
+from autoreason.journal.location import locate, open_store
 
 RUN = "20261115-amber-fox"
 SOURCE = Path(__file__).parents[2] / "src"
@@ -50,7 +49,9 @@ def create_run(
     forked_from: str | None = None,
 ) -> None:
     """Enter a run under a given name, of which nothing else is recorded yet."""
-    row = (run, title, now(), now(), version, forked_from)
+    title = write_text(title)
+    search = f"{title}\n{run}".casefold()
+    row = (run, title, "running", now(), now(), version, forked_from, search, "")
     journal._get_writer().commit_now(run, lambda shelf: shelf.execute(sql.INSERT_RUN, row))
 
 

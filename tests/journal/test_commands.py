@@ -14,7 +14,7 @@ from tests.patience import PATIENCE
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal
-from autoreason.journal.rows import escape, unescape
+from autoreason.journal.codec import escape, unescape
 
 
 def guidance(number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 import sqlite3
 import tempfile
@@ -27,7 +28,8 @@ def a_journal(path: Path) -> None:
     with Journal.open(str(path), create=True) as journal:
         create_run(journal, RUN)
         for number in range(100):
-            journal.append(RUN, GuidanceGiven(number=number, text=f"{number:02}" * 1000))
+            text = random.Random(number).randbytes(2000).hex()
+            journal.append(RUN, GuidanceGiven(number=number, text=text))
 
 
 def a_text(path: Path) -> None:
@@ -65,7 +67,7 @@ def a_missing_table(path: Path) -> None:
     connection.close()
 
 
-def a_newer_schema(path: Path) -> None:
+def another_version(path: Path) -> None:
     a_journal(path)
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
@@ -91,8 +93,8 @@ def a_broken_schema(path: Path) -> None:
         (other_tables, "has no journal tables; name another"),
         (a_missing_table, "has no journal tables; name another"),
         (
-            a_newer_schema,
-            "was written by a newer autoreason (schema 99, this one knows 4); upgrade",
+            another_version,
+            "was written by another version of autoreason (record 99, this one reads 1); use that version or name",
         ),
         (a_broken_schema, "is damaged ("),
     ],

@@ -1,4 +1,4 @@
-"""Events are read as they were emitted, in order, whatever version wrote them."""
+"""Events are read as they were emitted, in order."""
 
 from __future__ import annotations
 
@@ -18,16 +18,13 @@ from tests.journal.samples import change, create_run
 from autoreason.contract import Contract
 from autoreason.errors import JournalError
 from autoreason.events import (
-    EVENTS_VERSION,
     AnyEvent,
     CoreEvent,
-    GuidanceGiven,
     PassStarted,
     RunPaused,
 )
 from autoreason.journal import Journal
 from autoreason.journal.codec import event_row, read_event
-from autoreason.journal.migrations import STEPS
 from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.programs.task import Assignments
 from autoreason.settings import Budget, Models, Settings, make_settings
@@ -93,9 +90,9 @@ GIVEN: dict[type, Callable[[], st.SearchStrategy[Any]]] = {
 @given(data=st.data())
 def test_every_event_comes_back_as_it_was(kind: type[AnyEvent], data: st.DataObject) -> None:
     event = data.draw(values(inspect.type_info(kind)))
-    _, _, name, version, _, payload = event_row(RUN, 1, event)
+    _, _, name, _, payload = event_row(RUN, 1, event)
     assert name == kind.__name__
-    assert read_event("".join(getattr(payload, "parts", payload)), version) == event
+    assert read_event("".join(getattr(payload, "parts", payload))) == event
 
 
 def test_events_come_back_in_order_and_go_on_after_a_pause(url: str) -> None:
@@ -133,47 +130,9 @@ async def test_two_who_write_to_one_run_are_found_out(url: str) -> None:
         journal.close()
 
 
-# Older and newer versions.
-
-
-def test_there_is_a_step_from_every_older_version() -> None:
-    assert len(STEPS) == EVENTS_VERSION - 1
-
-
-def rename_a_field(fields: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 called the text `words_of_advice`."""
-    if fields["type"] == "GuidanceGiven":
-        fields["text"] = fields.pop("words_of_advice")
-    return fields
-
-
-def rename_an_event(fields: dict[str, Any]) -> dict[str, Any]:
-    """Version 2 called it `Advised`."""
-    return {**fields, "type": fields["type"].replace("Advised", "GuidanceGiven")}
-
-
-@pytest.mark.parametrize(
-    ("version", "fields"),
-    [
-        (1, {"type": "GuidanceGiven", "number": 3, "words_of_advice": "Shorter."}),
-        (2, {"type": "Advised", "number": 3, "text": "Shorter."}),
-        (3, {"type": "GuidanceGiven", "number": 3, "text": "Shorter."}),
-    ],
-)
-def test_an_older_event_is_led_step_by_step_to_today(version: int, fields: dict[str, Any]) -> None:
-    payload = msgspec.json.encode(fields).decode()
-    event = read_event(payload, version, steps=(rename_a_field, rename_an_event))
-    assert event == GuidanceGiven(number=3, text="Shorter.")
-
-
-def test_a_newer_event_asks_for_an_upgrade() -> None:
-    with pytest.raises(JournalError, match=rf"knows {EVENTS_VERSION}\); upgrade autoreason"):
-        read_event("{}", EVENTS_VERSION + 1)
-
-
 @pytest.mark.parametrize("payload", ["{", '{"type": "NeverHeardOf"}', '{"type": "PassStarted"}'])
 def test_an_event_that_cannot_be_read_is_damage(journal: Journal, url: str, payload: str) -> None:
-    row = (RUN, 1, "PassStarted", EVENTS_VERSION, "2026-11-15T00:00:00+00:00", payload)
+    row = (RUN, 1, "PassStarted", "2026-11-15T00:00:00+00:00", payload)
     change(url, f"INSERT INTO events VALUES {row}")
     with pytest.raises(JournalError, match=re.escape(f"in {journal.place} is damaged (")):
         journal.events(RUN)
@@ -187,4 +146,4 @@ def test_money_in_settings_keeps_its_digits() -> None:
 
 def test_work_and_events_of_no_known_room_are_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="Sung is not known"):
-        read_event('{"type":"Sung"}', EVENTS_VERSION)
+        read_event('{"type":"Sung"}')

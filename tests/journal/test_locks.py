@@ -16,7 +16,8 @@ from tests.patience import PATIENCE
 from autoreason.errors import InvalidInput, RunLocked, WritingFailed
 from autoreason.events import DraftReady
 from autoreason.journal import Journal
-from autoreason.journal.locks import LockOwner, lock_owner, lock_run
+from autoreason.journal.locks import lock_owner, lock_run
+from autoreason.journal.store import LockOwner
 
 DRAFT = DraftReady(text="A draft.", words=2, given=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import lzma
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -17,10 +16,9 @@ from autoreason.errors import InvalidInput
 from autoreason.events import GuidanceGiven
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal, maintenance
+from autoreason.journal.maintenance import Copied, copy_runs
 from autoreason.journal.run_names import is_cell
-from autoreason.journal.transfer import Copied, copy_runs
 
-OLDER = Path(__file__).parent / "recorded" / "schema-1.db.xz"
 LONG = "Write about tides and boats. " * 30
 
 
@@ -80,16 +78,6 @@ def test_runs_and_their_cells_move_to_a_server_and_back(tmp_path: Path, postgres
         assert other.find("c").title == "\0 c"
         assert other.cells("c") == one.cells("c")
         assert len(other.cells("c")) == 2
-
-
-def test_an_older_journal_is_copied_with_its_texts_stored_once(
-    tmp_path: Path, postgres_url: str
-) -> None:
-    path = tmp_path / "older.db"
-    path.write_bytes(lzma.decompress(OLDER.read_bytes()))
-    assert copied(str(path), postgres_url).copied
-    assert copied(postgres_url, str(tmp_path / "new.db")).copied
-    assert (tmp_path / "new.db").stat().st_size < path.stat().st_size
 
 
 def test_what_was_copied_before_is_left_as_it_is(tmp_path: Path) -> None:
@@ -158,7 +146,6 @@ def test_a_run_that_becomes_live_while_it_is_copied_is_left_out(tmp_path: Path) 
         "UPDATE replies SET reply = x'00ff' WHERE run = 'a.0001'",
         "UPDATE runs SET title = x'00ff' WHERE id = 'a.0001'",
         "UPDATE replies SET reply = CAST(x'22ff22' AS TEXT) WHERE run = 'a.0001'",
-        "DELETE FROM pieces WHERE text LIKE '%a.0001%'",
     ],
 )
 def test_a_damaged_run_is_named_and_the_others_are_copied(tmp_path: Path, damage: str) -> None:

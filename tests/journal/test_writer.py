@@ -17,9 +17,9 @@ from tests.patience import PATIENCE
 from autoreason.errors import JournalError, UnknownRun, WritingFailed
 from autoreason.events import PassStarted
 from autoreason.journal import Journal, sql
-from autoreason.journal.connections import Connection
-from autoreason.journal.databases import open_store
-from autoreason.journal.file import open_for_writing
+from autoreason.journal.location import open_store
+from autoreason.journal.sqlite import SqliteStore
+from autoreason.journal.store import Connection
 from autoreason.journal.writer import Writer
 
 
@@ -44,7 +44,7 @@ async def test_many_writers_share_a_commit(journal: Journal, url: str) -> None:
     writer = Counting(store.open_writer(), store)
 
     def note(connection: Connection) -> None:
-        connection.execute(sql.INSERT_COMMAND, (RUN, "guide", "", ""))
+        connection.execute(sql.INSERT["commands"], (RUN, "guide", "", "", None))
 
     async def many() -> None:
         for _ in range(4):
@@ -61,7 +61,7 @@ async def test_where_many_write_a_run_is_noted_as_written_to_once_a_second(
 ) -> None:
     monkeypatch.setattr("autoreason.journal.writer.monotonic", lambda: 5.0)
     store = open_store(file_journal.place)
-    connection = open_for_writing(file_journal.path)
+    connection = SqliteStore(file_journal.path).open_writer()
     touched: list[list[str]] = []
     touch = connection.touch
 
@@ -204,13 +204,13 @@ def test_what_went_wrong_first_is_not_hidden_by_closing(path: Path) -> None:
 
 async def test_a_full_disk_reaches_everybody_who_waits(file_journal: Journal) -> None:
     journal = file_journal
-    connection = open_for_writing(journal.path)
+    connection = SqliteStore(journal.path).open_writer()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     writer = Writer(connection, open_store(journal.place))
 
     def much(connection: Connection) -> None:
-        connection.execute(sql.INSERT_COMMAND, (RUN, "guide", "x" * 100_000, ""))
+        connection.execute(sql.INSERT["commands"], (RUN, "guide", "x" * 100_000, "", None))
 
     results = await asyncio.gather(
         *(writer.commit(RUN, much) for _ in range(5)), return_exceptions=True
@@ -257,7 +257,7 @@ async def test_a_file_locked_by_another_process_is_waited_for(
 ) -> None:
     journal = file_journal
     # SQLite itself gives up at once, so that waiting is ours.
-    monkeypatch.setattr("autoreason.journal.file._WAIT_FOR_LOCK", 0.0)
+    monkeypatch.setattr("autoreason.journal.sqlite._WAIT_FOR_LOCK", 0.0)
     with Journal.open(str(journal.path), create=True) as impatient:
         other = sqlite3.connect(journal.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -273,8 +273,8 @@ async def test_a_file_locked_for_too_long_is_one_sentence(
     file_journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = file_journal
-    monkeypatch.setattr("autoreason.journal.file._WAIT_FOR_LOCK", 0.0)
-    monkeypatch.setattr("autoreason.journal.shared_texts._PATIENCE", 0.05)
+    monkeypatch.setattr("autoreason.journal.sqlite._WAIT_FOR_LOCK", 0.0)
+    monkeypatch.setattr("autoreason.journal.sqlite._PATIENCE", 0.05)
     with Journal.open(str(journal.path), create=True) as impatient:
         other = sqlite3.connect(journal.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

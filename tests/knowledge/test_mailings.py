@@ -17,8 +17,7 @@ from tests.knowledge.mailings import (
 from autoreason.knowledge.folder import KnowledgeFolder, read_folder
 from autoreason.knowledge.folder_report import FolderReport, check_knowledge
 from autoreason.knowledge.holdout import PredictorTest, evaluate_predictor
-from autoreason.knowledge.index import Index
-from autoreason.knowledge.retrieval import Query, retrieve
+from autoreason.knowledge.index import Index, Query, retrieve
 
 
 @pytest.fixture(scope="module")

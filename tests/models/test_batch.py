@@ -15,13 +15,12 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.exchange import BatchWaiting, Message, Outcome, Reply, Request, Signal
-from autoreason.models import batch, prices, retry
-from autoreason.models.batch import BatchPace
-from autoreason.models.batch_interface import OpenAIBatches
-from autoreason.models.batch_log import BatchLog, BatchNote
+from autoreason.models import batch, layers, prices
+from autoreason.models.batch import BatchLog, BatchPace
+from autoreason.models.batch_interface import BatchNote, OpenAIBatches
 from autoreason.models.doubles import EchoModel
+from autoreason.models.layers import RetryPolicy
 from autoreason.models.pool import ModelPool
-from autoreason.models.retry import RetryPolicy
 
 __all__ = ["provider"]
 
@@ -59,7 +58,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-2")
     monkeypatch.setattr(batch, "PACE", QUICK)
     policy = RetryPolicy(tries=2, busy_tries=2, first_wait=0.001)
-    monkeypatch.setattr(retry, "RetryPolicy", lambda: policy)
+    monkeypatch.setattr(layers, "RetryPolicy", lambda: policy)
 
 
 @pytest.fixture

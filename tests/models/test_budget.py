@@ -20,14 +20,8 @@ from autoreason.models.budget import (
     require_prices,
     upper_bound,
 )
+from autoreason.models.prices import Rates
 from autoreason.settings import Budget
-
-
-class Price(NamedTuple):
-    """Dollars for a million tokens."""
-
-    input: Decimal | None
-    output: Decimal | None
 
 
 def reply(tokens: int | None = 10, cost: str | None = "0.01", cache_read: int = 0) -> Reply:
@@ -80,30 +74,22 @@ def request(text: str, max_tokens: int = 1000, schema: Schema | None = None) -> 
     )
 
 
-def test_a_call_can_take_its_text_and_all_it_may_write() -> None:
-    bound = upper_bound(request("a" * 3001), Price(Decimal(3), Decimal(15)))
+def test_a_call_can_take_its_text_in_bytes_its_schema_and_all_it_may_write() -> None:
+    bound = upper_bound(request("a" * 3001), Rates(Decimal(3), Decimal(15)))
     assert bound == CostBound(1, 1001 + 8 + 1000, Decimal("0.018027"))
-
-
-def test_bytes_count_not_letters() -> None:
-    assert upper_bound(request("漢" * 300), None).tokens == 300 + 8 + 1000
-
-
-def test_a_schema_is_read_too() -> None:
+    assert upper_bound(request("漢" * 300), None) == CostBound(1, 300 + 8 + 1000, None)
     schema = Schema("ballot", {"type": "object"}, "Answer with a ballot.")
     assert upper_bound(request("x", schema=schema), None) > upper_bound(request("x"), None)
-
-
-@pytest.mark.parametrize("rates", [None, Price(None, Decimal(1)), Price(Decimal(1), None)])
-def test_without_a_price_there_is_no_bound_in_money(rates: Price | None) -> None:
-    assert upper_bound(request("x"), rates).cost is None
 
 
 # Prices
 
 
 def test_a_limit_in_money_needs_every_price() -> None:
-    prices = {"acme/large": Price(Decimal(1), Decimal(2)), "acme/new": None}
+    prices: dict[str, Rates | None] = {
+        "acme/large": Rates(Decimal(1), Decimal(2)),
+        "acme/new": None,
+    }
     with pytest.raises(
         InvalidInput, match=r"acme/new is not known, so the limit of \$5\.00 .*limit"
     ):
@@ -144,14 +130,6 @@ async def test_one_call_too_many_is_refused() -> None:
     with pytest.raises(BudgetReached, match="the limit of 50 calls is reached") as reached:
         await budget_tracker.reserve(upper())
     assert reached.value.limit == "calls"
-
-
-async def test_what_was_spent_before_a_resume_counts() -> None:
-    budget_tracker = BudgetTracker(Budget(calls=10))
-    for _ in range(10):
-        budget_tracker.carry(reply(), upper())
-    with pytest.raises(BudgetReached):
-        await budget_tracker.reserve(upper())
 
 
 async def test_without_limits_nothing_is_refused_and_all_is_counted() -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.errors import CallFailed, Failure
+from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Request
-from autoreason.models.concurrency import ConcurrencyLimiter, LimitedModel
 from autoreason.models.doubles import ScriptedModel
+from autoreason.models.layers import ConcurrencyLimiter, RetryingModel, RetryPolicy
 
 REQUEST = Request(
     role="judge",
@@ -54,6 +54,11 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """Run without waiting."""
     with asyncio.Runner(loop_factory=LeapingLoop) as runner:
         return runner.run(work)
+
+
+def once(model: ScriptedModel, limiter: ConcurrencyLimiter) -> RetryingModel:
+    """A limited model that tries every call once."""
+    return RetryingModel(model, limiter=limiter, policy=RetryPolicy(tries=1, busy_tries=1))
 
 
 def now() -> float:
@@ -162,7 +167,7 @@ def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
         limiter = ConcurrencyLimiter(8 if balked else 4)
         if balked:
             limiter.narrow()
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), limiter)
+        limited = once(ScriptedModel(lambda _: "fine", latency=1), limiter)
         seen = []
         for _ in range(3):
             await asyncio.gather(*(limited.ask(REQUEST) for _ in range(limiter.limit + 10)))
@@ -178,7 +183,7 @@ def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
 def test_it_stays_as_it_is_while_there_is_room() -> None:
     async def work() -> int:
         limiter = ConcurrencyLimiter(4)
-        limited = LimitedModel(ScriptedModel(lambda _: "fine"), limiter)
+        limited = once(ScriptedModel(lambda _: "fine"), limiter)
         for _ in range(100):
             await limited.ask(REQUEST)
         return limiter.limit
@@ -189,7 +194,7 @@ def test_it_stays_as_it_is_while_there_is_room() -> None:
 def test_it_never_grows_beyond_its_most() -> None:
     async def work() -> int:
         limiter = ConcurrencyLimiter(4, max_limit=6)
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), limiter)
+        limited = once(ScriptedModel(lambda _: "fine", latency=1), limiter)
         await asyncio.gather(*(limited.ask(REQUEST) for _ in range(500)))
         return limiter.limit
 
@@ -200,7 +205,7 @@ def test_it_never_grows_beyond_its_most() -> None:
 def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
     async def work() -> list[int]:
         limiter = ConcurrencyLimiter(32)
-        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "slow down")), limiter)
+        limited = once(ScriptedModel(lambda _: CallFailed(failure, "slow down")), limiter)
         seen = []
         for _ in range(7):
             await asyncio.gather(*(limited.ask(REQUEST) for _ in range(32)), return_exceptions=True)
@@ -215,8 +220,8 @@ def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
 def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
     async def work() -> tuple[int, int]:
         limiter = ConcurrencyLimiter(32)
-        limited = LimitedModel(ScriptedModel(lambda _: CallFailed(failure, "no")), limiter)
-        with pytest.raises(CallFailed):
+        limited = once(ScriptedModel(lambda _: CallFailed(failure, "no")), limiter)
+        with pytest.raises(ProviderFailed):
             await limited.ask(REQUEST)
         return limiter.limit, limiter.inside
 
@@ -230,7 +235,7 @@ def test_it_recovers_by_itself() -> None:
             limiter.narrow()
             await asyncio.sleep(1)
         assert limiter.limit == 1
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=1), limiter)
+        limited = once(ScriptedModel(lambda _: "fine", latency=1), limiter)
         await asyncio.gather(*(limited.ask(REQUEST) for _ in range(1000)))
         return limiter.limit
 
@@ -314,7 +319,7 @@ def test_a_place_given_to_a_call_that_is_cancelled_at_that_moment_goes_to_the_ne
 def test_a_call_keeps_no_place_after_its_end() -> None:
     async def work() -> None:
         limiter = ConcurrencyLimiter(2)
-        limited = LimitedModel(ScriptedModel(lambda _: "fine", latency=10), limiter)
+        limited = once(ScriptedModel(lambda _: "fine", latency=10), limiter)
         tasks = [asyncio.ensure_future(limited.ask(REQUEST)) for _ in range(5)]
         await asyncio.sleep(1)
         assert limiter.inside == 2

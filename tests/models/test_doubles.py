@@ -52,9 +52,20 @@ def request(
 # Scripted
 
 
-async def test_a_list_is_answered_in_order() -> None:
-    model = ScriptedModel(["one", "two"])
-    assert [(await model.ask(request())).text for _ in range(2)] == ["one", "two"]
+async def test_a_script_is_a_list_in_order_or_a_function_of_the_request() -> None:
+    refused = Reply(outcome=Outcome.REFUSED, text="", model="m", finish="content_filter")
+    model = ScriptedModel(["one", " \n", refused, CallFailed(Failure.RATE_LIMIT, "slow down")])
+    asked = [request(key) for key in "abcd"]
+    replies = [await model.ask(each) for each in asked[:3]]
+    assert [each.text for each in replies] == ["one", " \n", ""]
+    assert replies[1].outcome is Outcome.EMPTY
+    assert replies[2] is refused
+    with pytest.raises(CallFailed, match="slow down"):
+        await model.ask(asked[3])
+    assert model.requests == asked
+    by_key = ScriptedModel(lambda asked: f"to {asked.key}", address="acme/large")
+    assert (await by_key.ask(request())).text == "to draft/try/0"
+    assert by_key.address == "acme/large"
 
 
 async def test_a_list_that_is_used_up_says_who_went_without() -> None:
@@ -62,11 +73,6 @@ async def test_a_list_that_is_used_up_says_who_went_without() -> None:
         InvalidInput, match="no answer is left in the script for author draft/try/0"
     ):
         await ScriptedModel([]).ask(request())
-
-
-async def test_a_function_answers_from_the_request() -> None:
-    model = ScriptedModel(lambda asked: f"to {asked.key}")
-    assert (await model.ask(request())).text == "to draft/try/0"
 
 
 async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
@@ -96,35 +102,11 @@ async def test_a_mapping_that_knows_no_answer_says_what_it_knows() -> None:
         await ScriptedModel({"judge": "x", "pass/*": "y"}).ask(request())
 
 
-async def test_an_exception_in_the_script_is_raised() -> None:
-    with pytest.raises(CallFailed, match="slow down"):
-        await ScriptedModel([CallFailed(Failure.RATE_LIMIT, "slow down")]).ask(request())
-
-
-async def test_a_whole_reply_is_handed_out_as_it_is() -> None:
-    refused = Reply(outcome=Outcome.REFUSED, text="", model="m", finish="content_filter")
-    assert await ScriptedModel([refused]).ask(request()) is refused
-
-
 async def test_a_text_becomes_a_reply_with_usage_and_no_cost() -> None:
     reply = await ScriptedModel(["x" * 400]).ask(request(text="y" * 390))
     assert (reply.outcome, reply.model) == (Outcome.OK, "scripted/scripted")
     assert (reply.usage.input, reply.usage.output) == (100, 100)
     assert reply.cost == Decimal(0)
-
-
-async def test_an_empty_text_is_an_empty_reply() -> None:
-    assert (await ScriptedModel([" \n"]).ask(request())).outcome is Outcome.EMPTY
-
-
-async def test_it_remembers_what_it_was_asked() -> None:
-    model = ScriptedModel(lambda _: "fine", address="acme/large")
-    asked = [request("a"), request("b")]
-    for one in asked:
-        await model.ask(one)
-    assert model.requests == asked
-    assert model.address == "acme/large"
-    await model.close()
 
 
 async def test_latency_is_waited_for_and_reported() -> None:
@@ -159,10 +141,6 @@ async def test_the_echo_writes_a_short_document_in_the_words_of_the_brief() -> N
     assert text.startswith("# ")
     assert "bakery" in text.lower()
     assert 30 < len(text.split()) < 200
-
-
-async def test_the_echo_answers_the_same_question_always_the_same() -> None:
-    assert await echoed(request()) == await echoed(request())
 
 
 async def test_another_key_or_another_text_gets_another_answer() -> None:

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import REPEATS, Message, Outcome, Request, Schema, Signal, TextArrived
 from autoreason.models import local
-from autoreason.models.local import LocalModel, bounded
+from autoreason.models.local import LocalModel, bounded, trained_context
 from autoreason.models.weights import pull
 
 RANKINGS = [" > ".join(each) for each in permutations(("KV", "RT", "XM"))]
@@ -83,7 +85,7 @@ def test_an_unknown_local_model_is_refused(address: str) -> None:
 
 
 def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no model file"):
+    with pytest.raises(InvalidInput, match="no local model"):
         LocalModel(f"local/{tmp_path}/none.gguf")
 
 
@@ -200,7 +202,7 @@ async def test_an_answer_cut_off_is_not_a_result(model: LocalModel) -> None:
 
 
 async def test_a_prompt_that_does_not_fit_is_refused_with_its_size(model: LocalModel) -> None:
-    with pytest.raises(CallFailed, match=r"has 9\d\d\d tokens and local/smollm2 takes 8192") as got:
+    with pytest.raises(CallFailed, match=r"has 9\d\d\d tokens of 8192") as got:
         await model.ask(request("word " * 9000))
     assert got.value.failure is Failure.BAD_REQUEST
 
@@ -337,3 +339,48 @@ def test_ctrl_c_ends_the_process_at_once() -> None:
     assert time.monotonic() - began < 10 * (began - started)
     assert process.returncode == -signal.SIGINT
     assert err.rstrip().endswith("KeyboardInterrupt")
+
+
+# Its file
+
+
+def text(words: str) -> bytes:
+    return struct.pack("<Q", len(words)) + words.encode()
+
+
+HEAD = (
+    b"GGUF"
+    + struct.pack("<IQQ", 3, 0, 4)
+    + (text("general.architecture") + struct.pack("<I", 8) + text("llama"))
+    + (text("numbers") + struct.pack("<IIQ3I", 9, 4, 3, 1, 2, 3))
+    + (text("words") + struct.pack("<IIQ", 9, 8, 2) + text("one") + text("two"))
+    + (text("llama.context_length") + struct.pack("<II", 4, 2048))
+)
+
+
+def test_the_context_a_model_was_trained_for_is_read_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(HEAD)
+    assert trained_context(path) == 2048
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 0))
+    assert trained_context(path) is None
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    end=st.integers(0, len(HEAD) - 1), at=st.integers(0, len(HEAD) - 1), to=st.binary(max_size=1)
+)
+def test_a_damaged_file_is_refused_in_one_sentence(
+    tmp_path: Path, end: int, at: int, to: bytes
+) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes((HEAD[:at] + to + HEAD[at + 1 :])[:end])
+    assert complaint(path) in ("", f"{path} is not a complete GGUF model file; fetch it again")
+
+
+def complaint(path: Path) -> str:
+    try:
+        trained_context(path)
+    except InvalidInput as problem:
+        return str(problem)
+    return ""

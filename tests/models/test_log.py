@@ -14,14 +14,11 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.exchange import Message, Reply, Request
-from autoreason.models.circuit_breaker import CircuitBreaker
-from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.doubles import ScriptedModel
-from autoreason.models.log import redact_url
+from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel, RetryPolicy
 from autoreason.models.pool import ModelPool
-from autoreason.models.retry import RetryPolicy
-from autoreason.models.stack import stack
-from autoreason.run.refine import refine_async
+from autoreason.models.transport import redact_url
+from autoreason.run.refine import refine
 
 __all__ = ["provider"]
 
@@ -69,7 +66,7 @@ async def test_a_run_shows_each_request_and_none_of_its_texts(
         Answer(drop=True),
     )
     caplog.set_level(logging.DEBUG, "autoreason")
-    result = await refine_async(
+    result = await refine.aio(
         BRIEF,
         "acme/fake-large",
         base_url=provider.openai,
@@ -99,7 +96,7 @@ async def test_what_is_given_up_and_why_is_reported(caplog: pytest.LogCaptureFix
     breaker = CircuitBreaker("acme", max_failures=2, span=1, clock=lambda: float(next(times)))
 
     async def ask() -> Reply:
-        layered = stack(
+        layered = RetryingModel(
             model,
             limiter=ConcurrencyLimiter(2),
             breaker=breaker,

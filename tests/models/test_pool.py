@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
+from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, ProviderFailed
-from autoreason.exchange import Message, Request
-from autoreason.models.open import open_model
-from autoreason.models.pool import ModelPool
-from autoreason.run.refine import refine_async
+from autoreason.exchange import Message, Outcome, Request
+from autoreason.models import pool as opening
+from autoreason.models.pool import ModelPool, open_model, warm_up
+from autoreason.models.wire import Check, WireModel
+from autoreason.run.refine import refine
 
 __all__ = ["provider"]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI", "ANTHROPIC", "ACME"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-{name.lower()}")
 
 
+@pytest.mark.usefixtures("keys")
 async def test_each_key_goes_to_the_server_named_for_its_provider(provider: FakeProvider) -> None:
     async with fake_provider() as other:
         pool = ModelPool({"openai": provider.openai, "anthropic": other.url})
@@ -30,6 +36,7 @@ async def test_each_key_goes_to_the_server_named_for_its_provider(provider: Fake
     assert [each.headers["x-api-key"] for each in other.requests] == ["sk-anthropic"]
 
 
+@pytest.mark.usefixtures("keys")
 async def test_a_url_alone_serves_one_provider(provider: FakeProvider) -> None:
     pool = ModelPool(provider.openai)
     pool.lend("echo/echo")
@@ -42,26 +49,29 @@ async def test_a_url_alone_serves_one_provider(provider: FakeProvider) -> None:
 
 
 @pytest.mark.parametrize("lent", [False, True])
+@pytest.mark.usefixtures("keys")
 async def test_a_mixed_panel_at_one_url_is_refused_before_anything_is_sent(
     provider: FakeProvider, lent: bool
 ) -> None:
     pool = ModelPool(provider.openai)
     where = {"pool": pool} if lent else {"base_url": provider.openai}
     with pytest.raises(InvalidInput, match="`base_url` acme=URL"):
-        await refine_async("Write.", "acme/x", judge_models=["openai/y"], **where)
+        await refine.aio("Write.", "acme/x", judge_models=["openai/y"], **where)
     await pool.close()
     assert provider.requests == []
 
 
+@pytest.mark.usefixtures("keys")
 async def test_a_pool_and_a_base_url_next_to_it_contradict_each_other(
     provider: FakeProvider,
 ) -> None:
     pool = ModelPool()
     with pytest.raises(InvalidInput, match="a pool has its own servers"):
-        await refine_async("Write.", "acme/x", pool=pool, base_url=provider.openai)
+        await refine.aio("Write.", "acme/x", pool=pool, base_url=provider.openai)
     await pool.close()
 
 
+@pytest.mark.usefixtures("keys")
 async def test_a_block_on_the_way_is_not_blamed_on_the_key(provider: FakeProvider) -> None:
     page = b"<html><title>Attention Required!</title></html>"
     provider.will(Answer(status=403, body=page))
@@ -91,6 +101,7 @@ async def test_a_block_on_the_way_is_not_blamed_on_the_key(provider: FakeProvide
         ("http://0.0.0.0:8000/v1", False),
     ],
 )
+@pytest.mark.usefixtures("keys")
 def test_a_key_is_not_sent_unencrypted_to_another_machine(url: str, exposed: bool) -> None:
     open_model("acme/x", base_url=url, allow_http=True)
     open_model("keyless/x", base_url=url)
@@ -100,3 +111,211 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine(url: str, exposed: boo
     with pytest.raises(InvalidInput, match=r"unencrypted .* set `allow_http`") as caught:
         open_model("acme/x", base_url=url)
     assert "sk-acme" not in str(caught.value)
+
+
+# From an address to a model
+
+
+def request(address: str) -> Request:
+    messages = (Message("user", "Write."),)
+    return Request(role="author", key="k", model=address, messages=messages, max_tokens=9)
+
+
+async def test_a_model_is_opened_by_its_address(provider: FakeProvider) -> None:
+    model = open_model("openai/gpt-4.1", base_url=f"{provider.url}/~prefix=1/v1")
+    assert isinstance(model, WireModel)
+    assert model.address == "openai/gpt-4.1"
+    reply = await model.ask(request("openai/gpt-4.1"))
+    await model.close()
+    assert reply.outcome is Outcome.OK
+    assert provider.requests[0].path == "/~prefix=1/v1/chat/completions"
+    assert provider.bodies[0]["model"] == "gpt-4.1"
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        ("anthropic/claude-sonnet-4-5", "/v1/messages"),
+        ("gemini/gemini-2.5-flash", "/v1beta/models/gemini-2.5-flash:generateContent"),
+        ("ollama/llama3.2", "/v1/chat/completions"),
+        ("my-server/some/model", "/chat/completions"),
+    ],
+)
+async def test_another_server_is_spoken_to_in_the_providers_format(
+    provider: FakeProvider, address: str, path: str
+) -> None:
+    model = open_model(address, base_url=provider.url)
+    await model.ask(request(address))
+    await model.close()
+    assert provider.requests[0].path == path
+
+
+async def test_a_server_at_another_address_may_be_open_to_all(provider: FakeProvider) -> None:
+    model = open_model("openai/any", base_url=provider.openai)
+    await model.ask(request("openai/any"))
+    await model.close()
+    assert "authorization" not in provider.requests[0].headers
+
+
+def test_a_missing_key_is_reported_at_once() -> None:
+    with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
+        open_model("openai/gpt-4.1")
+
+
+def test_the_echo_is_opened_too() -> None:
+    assert open_model("echo/echo").address == "echo/echo"
+    with pytest.raises(InvalidInput, match="there is no model 'echo/nope'; it is echo/echo"):
+        open_model("echo/nope")
+
+
+@pytest.mark.parametrize("address", ["gpt-4.1", "openai/", "/gpt-4.1", ""])
+def test_an_address_without_both_parts_is_explained(address: str) -> None:
+    with pytest.raises(InvalidInput, match="provider/model, such as anthropic/"):
+        open_model(address)
+
+
+@pytest.mark.parametrize("address", ["mine.py:Mine", "models/mine.py:Mine"])
+def test_a_model_of_ones_own_without_a_name_says_what_to_write(address: str) -> None:
+    with pytest.raises(InvalidInput, match=f"write {address}/NAME"):
+        open_model(address)
+
+
+def test_the_http_client_is_imported_early_where_a_model_needs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    imported: list[str] = []
+
+    def note(module: str) -> None:
+        # Python crashes where it ends while a daemon imports.
+        assert not threading.current_thread().daemon
+        imported.append(module)
+
+    monkeypatch.setattr(opening, "import_module", note)
+    warm_up(("local/qwen", "echo/echo", "bedrock/claude"))
+    warm_up(("local/qwen", "openai/gpt-5"))
+    deadline = time.monotonic() + PATIENCE
+    while not imported and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert imported == ["aiohttp"]
+
+
+def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        open_model("antropic/claude-sonnet-4-5")
+    output = str(caught.value)
+    assert "did you mean anthropic/claude-sonnet-4-5?" in output
+    assert "openrouter" in output
+    with pytest.raises(InvalidInput) as caught:
+        open_model("zzz/x")
+    assert "did you mean" not in str(caught.value)
+
+
+def test_another_spelling_of_a_provider_is_not_a_server_with_its_key() -> None:
+    with pytest.raises(InvalidInput, match=r"did you mean openai/x\?"):
+        open_model("OpenAI/x", base_url="https://far.example/v1")
+
+
+async def check(address: str, base_url: str | None = None) -> Check:
+    """What a pool finds out about one model."""
+    pool = ModelPool(base_url)
+    try:
+        (found,) = await pool.check_all([address])
+        return found
+    finally:
+        await pool.close()
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "gemini"])
+async def test_models_are_listed_in_every_format(provider: FakeProvider, name: str) -> None:
+    base = provider.openai if name == "openai" else provider.url
+    assert (await check(f"{name}/fake-small", base)).model_known
+    assert [each.method for each in provider.requests] == ["GET"]
+
+
+async def test_a_list_that_cannot_be_read_is_a_broken_reply(provider: FakeProvider) -> None:
+    provider.will(Answer(body=b"<html>"))
+    checked = await check("openai/x", provider.openai)
+    assert (checked.reachable, checked.key_accepted) == (True, None)
+    assert "a list of models that cannot be read" in checked.problem
+
+
+async def test_a_model_that_is_listed_checks_well(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", provider.openai)
+    monkeypatch.setenv("VLLM_API_KEY", "secret")
+    assert await check("vllm/fake-large") == Check(
+        address="vllm/fake-large",
+        reachable=True,
+        key_sent=True,
+        key_accepted=True,
+        model_known=True,
+    )
+
+
+async def test_a_key_that_was_not_sent_is_not_accepted(provider: FakeProvider) -> None:
+    checked = await check("my/fake-large", base_url=provider.openai)
+    assert (checked.reachable, checked.key_sent, checked.key_accepted) == (True, False, None)
+
+
+async def test_a_model_that_is_not_listed_gets_the_nearest(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", provider.openai)
+    checked = await check("vllm/fake-larg")
+    assert checked.model_known is False
+    assert "close to it: fake-large" in checked.problem
+
+
+@pytest.mark.parametrize(
+    ("address", "listed", "known"),
+    [
+        ("ollama/llama3.2", "llama3.2:latest", True),
+        ("ollama/llama3.2:1b", "llama3.2:latest", False),
+        ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5-20250929", True),
+        ("openrouter/some/model:free", "some/model", True),
+        ("llamacpp/any", "/models/file.gguf", None),
+        ("openai/behind-a-proxy", "other", None),
+        ("gemini/models/flash", "flash", True),
+    ],
+)
+async def test_what_a_list_says_about_a_model(
+    provider: FakeProvider, address: str, listed: str, known: bool | None
+) -> None:
+    provider.models = [listed]
+    checked = await check(address, base_url=provider.url)
+    assert checked.model_known is known
+    assert bool(checked.problem) is (known is False)
+
+
+async def test_a_list_open_to_all_says_nothing_about_the_key(provider: FakeProvider) -> None:
+    assert (await check("openrouter/fake-large", base_url=provider.url)).key_accepted is None
+
+
+async def test_a_key_that_is_refused_is_reported(provider: FakeProvider) -> None:
+    provider.will(Answer(status=401, body={"error": {"message": "Incorrect API key"}}))
+    checked = await check("openai/x", base_url=provider.openai)
+    assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, False, None)
+    assert "Incorrect API key" in checked.problem
+
+
+async def test_a_list_that_is_forbidden_says_nothing_about_the_key(provider: FakeProvider) -> None:
+    provider.will(Answer(status=403, body={"error": {"message": "Missing scopes: model.read"}}))
+    checked = await check("openai/x", base_url=provider.openai)
+    assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, None, None)
+    assert checked.problem == "openai answered 403: Missing scopes: model.read"
+
+
+async def test_a_server_that_is_not_there_is_reported() -> None:
+    checked = await check("vllm/x", base_url="http://127.0.0.1:9/v1")
+    assert checked.reachable is False
+    assert "cannot be reached" in checked.problem
+
+
+async def test_a_missing_key_is_part_of_the_check() -> None:
+    checked = await check("openai/gpt-4.1")
+    assert "OPENAI_API_KEY" in checked.problem
+
+
+async def test_models_inside_the_program_have_nothing_to_check() -> None:
+    assert await check("echo/echo") == Check(address="echo/echo")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.exchange import REPEATS, Outcome, Reply
-from autoreason.models.repetition import LoopDetector, check_repetition, repeats_itself
+from autoreason.models.dialects import LoopDetector, check_repetition, repeats_itself
 
 SENTENCE = "It is not a task to do. "
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import subprocess
 import sys
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
-from contextlib import aclosing
-from datetime import UTC, datetime
-from typing import Any
+from contextlib import aclosing, asynccontextmanager
+from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
+from aiohttp import ClientConnectorCertificateError, ClientConnectorError
+from aiohttp.client_reqrep import ConnectionKey
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import NetworkReached
@@ -20,11 +24,20 @@ from tests.models.fake_provider import Answer, FakeProvider, fake_provider, prov
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.models.api_keys import Secret
-from autoreason.models.failures import read_error, refusal
-from autoreason.models.retry_after import duration, retry_after
-from autoreason.models.sse import ErrorEvent, SseParser, UnstreamedBody
-from autoreason.models.transport import HttpCall, Timeouts, Transport
+from autoreason.models.failures import read_error
+from autoreason.models.providers import Secret
+from autoreason.models.transport import (
+    ErrorEvent,
+    HttpCall,
+    Route,
+    SseParser,
+    Timeouts,
+    Transport,
+    UnstreamedBody,
+    connection_message,
+    no_answer,
+    redirected,
+)
 
 __all__ = ["provider"]
 
@@ -140,31 +153,6 @@ async def test_a_byte_order_mark_is_no_part_of_a_body(
     assert read_error(BOM_UTF8 + b'{"error": "no"}').message == "no"
 
 
-async def test_a_stream_gives_each_payload(provider: FakeProvider, transport: Transport) -> None:
-    got = await payloads(transport, call_to(provider, stream=True))
-    assert got[-1] == b"[DONE]"
-    assert len(got) == 8
-
-
-async def test_a_stream_may_leave_out_its_last_blank_line(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(body=b"data: 1\n\n: still here\n\ndata: 2"))
-    assert await payloads(transport, call_to(provider, stream=True)) == [b"1", b"2"]
-
-
-async def test_connections_are_kept_for_the_next_call(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    for stream in (False, True, False):
-        call = call_to(provider, stream=stream)
-        await (payloads(transport, call) if stream else transport.fetch(call))
-    session = transport._session
-    assert session is not None
-    assert session.connector is not None
-    assert len(session.connector._conns) == 1
-
-
 async def test_a_stream_that_is_left_early_can_be_followed_by_another_call(
     provider: FakeProvider, transport: Transport
 ) -> None:
@@ -181,7 +169,7 @@ async def test_many_calls_run_at_once(provider: FakeProvider, transport: Transpo
 
 
 def test_nothing_is_imported_before_the_first_call() -> None:
-    check = "import sys, autoreason.models.open; sys.exit('aiohttp' in sys.modules)"
+    check = "import sys, autoreason.models.pool; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
@@ -205,7 +193,7 @@ async def test_a_stream_that_never_starts_is_a_timeout(
     provider: FakeProvider, transport: Transport
 ) -> None:
     provider.will(Answer(delay=30))
-    with pytest.raises(CallFailed, match=r"no reply within 0\.5 seconds") as caught:
+    with pytest.raises(CallFailed, match=r"nothing came for 0\.5 seconds") as caught:
         await payloads(transport, call_to(provider, stream=True))
     assert caught.value.failure is Failure.TIMEOUT
 
@@ -253,24 +241,6 @@ async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport
         await transport.fetch(call)
     assert str(caught.value) == "acme cannot be reached at 127.0.0.1:9 (Connection refused)"
     assert caught.value.failure is Failure.CONNECTION
-
-
-async def test_a_connection_dropped_before_the_answer_is_a_connection_error(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(drop=True))
-    with pytest.raises(CallFailed) as caught:
-        await transport.fetch(call_to(provider))
-    assert caught.value.failure is Failure.CONNECTION
-
-
-async def test_a_stream_cut_in_the_middle_is_a_broken_reply(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(cut_after=3))
-    with pytest.raises(CallFailed, match="broke off in the middle") as caught:
-        await payloads(transport, call_to(provider, stream=True))
-    assert caught.value.failure is Failure.BROKEN_REPLY
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -330,138 +300,6 @@ async def test_a_proxy_of_a_kind_we_cannot_use_is_named(
         await transport.fetch(HttpCall(who="acme", url="https://far.example/v1/models"))
 
 
-# Errors by kind
-
-ANTHROPIC_BROKE = {
-    "type": "error",
-    "error": {
-        "type": "invalid_request_error",
-        "message": "Your credit balance is too low to access the Anthropic API. Please pay.",
-    },
-}
-GEMINI_KEY = {
-    "error": {
-        "code": 400,
-        "message": "API key not valid. Please pass a valid API key.",
-        "status": "INVALID_ARGUMENT",
-        "details": [
-            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
-        ],
-    }
-}
-OPENAI_QUOTA = {
-    "error": {
-        "message": "You exceeded your current quota, please check your plan and billing details.",
-        "type": "insufficient_quota",
-        "param": None,
-        "code": "insufficient_quota",
-    }
-}
-REGION = {
-    "error": {
-        "message": "Country, region, or territory not supported",
-        "type": "request_forbidden",
-        "code": "unsupported_country_region_territory",
-    }
-}
-BLOCKED = (
-    b"<!DOCTYPE html>\n<html><head><title>Access token &amp; cookies | Wall</title></head></html>"
-)
-GENERATE = {
-    "error": {
-        "message": "Cannot generate at this rate, billing aside",
-        "type": "invalid_request_error",
-    }
-}
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "failure"),
-    [
-        (400, {"error": {"message": "no"}}, Failure.BAD_REQUEST),
-        (400, GENERATE, Failure.BAD_REQUEST),
-        (400, GEMINI_KEY, Failure.BAD_KEY),
-        (400, ANTHROPIC_BROKE, Failure.NO_CREDIT),
-        (400, {"error": {"message": "no", "code": "json_validate_failed"}}, Failure.BROKEN_REPLY),
-        (401, {}, Failure.BAD_KEY),
-        (402, {}, Failure.NO_CREDIT),
-        (403, {}, Failure.NO_ACCESS),
-        (403, REGION, Failure.NO_ACCESS),
-        (403, BLOCKED, Failure.NO_ACCESS),
-        (403, {"error": {"message": "Missing scopes: model.read"}}, Failure.NO_ACCESS),
-        (403, {"error": {"message": "Your API key may not use this model"}}, Failure.BAD_KEY),
-        (403, {"error": {"code": "invalid_api_key"}}, Failure.BAD_KEY),
-        (404, {}, Failure.BAD_REQUEST),
-        (408, {}, Failure.TIMEOUT),
-        (409, {}, Failure.OVERLOADED),
-        (413, {}, Failure.BAD_REQUEST),
-        (429, {}, Failure.RATE_LIMIT),
-        (429, OPENAI_QUOTA, Failure.NO_CREDIT),
-        (500, {}, Failure.OVERLOADED),
-        (502, b"<html>Bad gateway</html>", Failure.OVERLOADED),
-        (503, {}, Failure.OVERLOADED),
-        (504, {}, Failure.TIMEOUT),
-        (529, {"type": "error", "error": {"type": "overloaded_error"}}, Failure.OVERLOADED),
-    ],
-)
-async def test_an_error_status_is_classed_by_its_fields(
-    provider: FakeProvider, transport: Transport, status: int, body: Any, failure: Failure
-) -> None:
-    provider.will(Answer(status=status, body=body), Answer(status=status, body=body))
-    for stream in (False, True):
-        call = call_to(provider, stream=stream)
-        with pytest.raises(CallFailed, match=f"acme answered {status}: ") as caught:
-            await (payloads(transport, call) if stream else transport.fetch(call))
-        assert (caught.value.failure, caught.value.status) == (failure, status)
-
-
-@pytest.mark.parametrize(
-    ("body", "message", "param"),
-    [
-        ({"error": {"message": "A.", "param": "temperature"}}, "A.", "temperature"),
-        ({"code": "Client specified an invalid argument", "error": "B."}, "B.", None),
-        ({"object": "error", "message": "C.", "type": "BadRequestError"}, "C.", None),
-        (
-            {"detail": [{"loc": ["body", "top"], "msg": "D", "type": "extra_forbidden"}]},
-            "top: D",
-            "top",
-        ),
-        (
-            {"object": "error", "message": {"detail": [{"loc": ["body", "n"], "msg": "E"}]}},
-            "n: E",
-            "n",
-        ),
-        ([{"error": {"message": "F."}}], "F.", None),
-        (b"plain words", "plain words", None),
-        (BLOCKED, "a web page, 'Access token & cookies | Wall'", None),
-        (b"\n<html><h1>Forbidden</h1></html>", "a web page without a title", None),
-        (b"<3", "<3", None),
-        ([], "", None),
-        ("G", "G", None),
-        (None, "None", None),
-    ],
-)
-def test_every_shape_of_error_is_understood(body: Any, message: str, param: str | None) -> None:
-    reported = read_error(body if isinstance(body, bytes) else msgspec.json.encode(body))
-    assert (reported.message, reported.param) == (message, param)
-
-
-FIELDS = ["error", "message", "detail", "details", "loc", "code", "type", "param", "metadata"]
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 600) | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
-@given(ANYTHING)
-def test_no_error_body_is_too_strange(body: Any) -> None:
-    reported = read_error(msgspec.json.encode(body))
-    assert refusal("acme", 500, {}, reported, str).failure in Failure
-
-
 async def test_a_key_never_appears_in_an_error(
     provider: FakeProvider, transport: Transport
 ) -> None:
@@ -474,106 +312,155 @@ async def test_a_key_never_appears_in_an_error(
     assert len(str(caught.value)) < 400
 
 
-# When to ask again
+# Errors on the way
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OK = b"HTTP/1.1 200 OK\r\n"
+ANSWERS = {
+    "ssh": b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
+    "json": b'{"error":\n "no"}\n',
+    "brotli": OK + b"content-encoding: br\r\ncontent-length: 3\r\n\r\nabc",
+    "gzip": OK + b"content-encoding: gzip\r\ncontent-length: 3\r\n\r\nabc",
+    "short": OK + b"content-length: 30\r\n\r\nabc",
+    "huge": OK + b"x: " + b"a" * 200_000 + b"\r\ncontent-length: 2\r\n\r\n{}",
+    "nothing": b"",
+}
+
+
+@asynccontextmanager
+async def server(answer: bytes) -> AsyncIterator[str]:
+    """Something that listens, says this to everybody and hangs up; by host and port."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(answer)
+        if answer:
+            # What is still unread would turn the hanging up into a reset.
+            await reader.read(65_536)
+        writer.close()
+
+    listening = await asyncio.start_server(handle, "127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    finally:
+        listening.close()
+
+
+async def failed(transport: Transport, url: str) -> CallFailed:
+    """How a call to it fails."""
+    with pytest.raises(CallFailed) as caught:
+        await transport.fetch(HttpCall(who="acme", url=url))
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+NOT_HTTP = "acme at {at} does not answer as an API does"
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "reported", "wait"),
+    ("scheme", "answer", "failure", "message"),
     [
-        (429, {"retry-after": "7"}, None, 7.0),
-        (529, {"retry-after": "0.5"}, None, 0.5),
-        (429, {"retry-after-ms": "250", "retry-after": "7"}, None, 0.25),
-        (503, {"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}, None, 30.0),
-        (503, {"retry-after": "Wed, 31 Dec 2025 00:00:30 GMT"}, None, 0.0),
-        (429, {"retry-after": "soon"}, None, None),
-        (429, {"retry-after": "nan"}, None, None),
-        (429, {}, 34.5, 34.5),
-        (429, {"x-ratelimit-reset-requests": "6m0s"}, None, 360.0),
-        (429, {"x-ratelimit-reset-tokens": "1.5s"}, None, 1.5),
-        (
-            429,
-            {
-                "x-ratelimit-remaining-requests": "12",
-                "x-ratelimit-reset-requests": "6m0s",
-                "x-ratelimit-remaining-tokens": "0",
-                "x-ratelimit-reset-tokens": "20ms",
-            },
-            None,
-            0.02,
-        ),
-        (429, {"retry-after": "2", "x-ratelimit-reset-requests": "6m0s"}, None, 2.0),
-        (500, {"x-ratelimit-reset-requests": "6m0s"}, None, None),
-        (429, {"anthropic-ratelimit-tokens-reset": "2026-01-01T00:00:12Z"}, None, 12.0),
-        (
-            429,
-            {
-                "anthropic-ratelimit-requests-remaining": "7",
-                "anthropic-ratelimit-requests-reset": "2026-01-01T00:10:00Z",
-                "anthropic-ratelimit-output-tokens-remaining": "0",
-                "anthropic-ratelimit-output-tokens-reset": "2026-01-01T00:00:05Z",
-            },
-            None,
-            5.0,
-        ),
-        (429, {"anthropic-ratelimit-tokens-reset": "tomorrow"}, None, None),
-        (429, {}, None, None),
+        ("http", "ssh", Failure.NO_ACCESS, NOT_HTTP),
+        ("http", "json", Failure.NO_ACCESS, NOT_HTTP),
+        ("http", "brotli", Failure.NO_ACCESS, f"{NOT_HTTP} (Can not decode content-encoding)"),
+        ("http", "huge", Failure.NO_ACCESS, f"{NOT_HTTP} (Got more than 65536 bytes"),
+        ("http", "nothing", Failure.CONNECTION, "acme cannot be reached at {at} (Server discon"),
+        ("http", "gzip", Failure.BROKEN_REPLY, "acme broke off in the middle of a reply"),
+        ("http", "short", Failure.BROKEN_REPLY, "acme broke off in the middle of a reply"),
+        ("https", "json", Failure.NO_ACCESS, "no secure connection to acme at {at} (wrong version"),
+        ("https", "nothing", Failure.CONNECTION, "acme cannot be reached at {at} ("),
     ],
 )
-def test_the_wait_a_provider_asks_for_is_understood(
-    status: int, headers: dict[str, str], reported: float | None, wait: float | None
+async def test_an_answer_no_one_can_use_is_named_by_its_kind(
+    transport: Transport, scheme: str, answer: str, failure: Failure, message: str
 ) -> None:
-    assert retry_after(status, headers, reported, NOW) == wait
+    async with server(ANSWERS[answer]) as at:
+        found = await failed(transport, f"{scheme}://{at}/v1")
+    assert str(found).startswith(message.format(at=at))
+    assert (found.failure, found.status) == (failure, None)
 
 
-def test_durations_are_read_and_nonsense_is_not() -> None:
-    assert duration("1h2m3.5s") == 3723.5
-    assert duration("12") == 12.0
-    assert duration("s") is None
-    assert duration("3 apples") is None
-
-
-async def test_geminis_delay_comes_from_its_details(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]
-    error = {"code": 429, "message": "slow", "status": "RESOURCE_EXHAUSTED", "details": details}
-    provider.will(Answer(status=429, body={"error": error}))
-    with pytest.raises(CallFailed) as caught:
-        await transport.fetch(call_to(provider))
-    assert (caught.value.failure, caught.value.retry_after) == (Failure.RATE_LIMIT, 34.0)
-
-
-QUOTA = "GenerateRequestsPer{}PerProjectPerModel-FreeTier"
-
-
-@pytest.mark.parametrize(("period", "retry"), [("Day", False), ("Minute", None)])
-async def test_geminis_quota_for_a_day_is_not_waited_for(
-    provider: FakeProvider, transport: Transport, period: str, retry: bool | None
-) -> None:
-    details = [
-        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"},
-        {
-            "@type": "type.googleapis.com/google.rpc.QuotaFailure",
-            "violations": [{"quotaId": QUOTA.format(period), "quotaValue": "50"}],
-        },
-    ]
-    error = {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": details}
-    provider.will(Answer(status=429, body={"error": error}))
-    with pytest.raises(CallFailed) as caught:
-        await transport.fetch(call_to(provider))
-    assert (caught.value.failure, caught.value.retry) == (Failure.RATE_LIMIT, retry)
+async def test_headers_larger_than_usual_are_read(transport: Transport) -> None:
+    answer = OK + b"x: " + b"a" * 60_000 + b"\r\ncontent-length: 2\r\n\r\n{}"
+    async with server(answer) as at:
+        assert await transport.fetch(HttpCall(who="acme", url=f"http://{at}/v1")) == b"{}"
 
 
 @pytest.mark.parametrize(
-    ("header", "retry"), [("true", True), ("false", False), ("maybe", None), (None, None)]
+    ("scheme", "status", "failure"),
+    [
+        ("https", 407, Failure.NO_ACCESS),
+        ("http", 407, Failure.NO_ACCESS),
+        ("https", 403, Failure.NO_ACCESS),
+        ("https", 502, Failure.CONNECTION),
+    ],
 )
-async def test_a_provider_may_say_whether_to_try_again(
-    provider: FakeProvider, transport: Transport, header: str | None, retry: bool | None
+async def test_the_answer_of_a_proxy_is_not_reported_as_the_provider_s(
+    monkeypatch: pytest.MonkeyPatch,
+    transport: Transport,
+    scheme: str,
+    status: int,
+    failure: Failure,
 ) -> None:
-    headers = {} if header is None else {"x-should-retry": header}
-    provider.will(Answer(status=500, headers=headers))
-    with pytest.raises(CallFailed) as caught:
-        await transport.fetch(call_to(provider))
-    assert caught.value.retry is retry
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with server(b"HTTP/1.1 %d No\r\ncontent-length: 0\r\n\r\n" % status) as at:
+        monkeypatch.setenv(f"{scheme}_proxy", f"http://bob:hunter2@{at}")
+        found = await failed(transport, f"{scheme}://far.example/v1/models")
+    reported = f"the proxy at {at} answered {status} and did not connect to acme at far.example;"
+    assert str(found).startswith(reported)
+    assert "NO_PROXY" in str(found)
+    assert "hunter2" not in str(found)
+    assert (found.failure, found.status) == (failure, None)
+
+
+async def test_a_proxy_that_is_away_is_named(
+    monkeypatch: pytest.MonkeyPatch, transport: Transport
+) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    found = await failed(transport, "https://far.example/v1/models")
+    where = "far.example (through the proxy at 127.0.0.1:9)"
+    assert str(found) == f"acme cannot be reached at {where} (Connection refused)"
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://h.example/v1/models", "https://h.example/v1/models"),
+        ("https://bob:pw@sso.example/in?t=1#x", "https://sso.example/in"),
+        ("/v1/models/", "http://h.example/v1/models/"),
+        ("http://[", "nowhere"),
+        ("//other.example/a\r\nb", "http://other.example/ab"),
+    ],
+)
+def test_a_redirect_says_where_it_points_and_what_to_do(location: str, shown: str) -> None:
+    found = redirected(Route("acme", "http://h.example/v1/models"), 301, location)
+    fix = "keys do not follow redirects, so correct its base URL"
+    assert str(found) == f"acme answered 301 and points to {shown}; {fix}"
+
+
+HOST = cast("ConnectionKey", SimpleNamespace(host="far.example", port=443, ssl=True, is_ssl=True))
+
+
+@pytest.mark.parametrize(
+    ("cause", "message"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed ('::1', 9)"), "Connection refused"),
+        (TimeoutError(110, "Connect call failed ('10.0.0.1', 80)"), "Connection timed out"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (OSError("Multiple exceptions:\none, two"), "Multiple exceptions: one, two"),
+    ],
+)
+def test_a_failed_connection_is_reported_without_its_tail(cause: OSError, message: str) -> None:
+    assert connection_message(ClientConnectorError(HOST, cause)) == message
+    assert connection_message(ValueError("no\nno")) == "no no"
+    assert connection_message(ValueError()) == "ValueError"
+
+
+def test_a_certificate_no_one_trusts_is_named_with_the_remedy() -> None:
+    cause = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] (_ssl.c:1006)")
+    cause.verify_message, cause.reason = "self-signed certificate", "CERTIFICATE_VERIFY_FAILED"
+    error = ClientConnectorCertificateError(HOST, cause)
+    found = no_answer(Route("acme", "https://far.example/v1"), error)
+    assert str(found).startswith("no secure connection to acme at far.example (self-signed cert")
+    assert "SSL_CERT_FILE" in str(found)
+    assert found.failure is Failure.NO_ACCESS

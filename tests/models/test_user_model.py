@@ -10,21 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autoreason import (
-    Accepted,
-    BudgetReached,
-    CallFailed,
-    InvalidInput,
-    Outcome,
-    ProviderFailed,
-    Reply,
-    refine_async,
-    resume_async,
-)
-from autoreason.errors import Failure
-from autoreason.exchange import Message, OnSignal, Request, Usage
+from autoreason import BudgetReached, InvalidInput, ProviderFailed, refine, resume
+from autoreason.errors import Accepted, CallFailed, Failure
+from autoreason.exchange import Message, OnSignal, Outcome, Reply, Request, Usage
+from autoreason.models.layers import UserModel
 from autoreason.models.pool import ModelPool
-from autoreason.models.user_model import UserModel
 from autoreason.testing import EchoModel
 
 REQUEST = Request(
@@ -71,24 +61,32 @@ async def _ask(reply: Any) -> Reply:
     return await pool.lend("mine/one").ask(REQUEST)
 
 
+async def test_a_text_is_enough_of_a_reply() -> None:
+    reply = await _ask(Reply(text="A text."))
+    assert (reply.text, reply.outcome, reply.model) == ("A text.", Outcome.OK, "mine/one")
+
+
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (None, "`reply` is None; give a Reply"),
-        ("A text.", "`reply` is 'A text.'; give a Reply"),
-        (replace(GOOD, text=None), "`reply.text` is None; give text"),
-        (replace(GOOD, text="\ud800"), "half of a character"),
-        (replace(GOOD, outcome="ok"), "`reply.outcome` is 'ok'; give an Outcome"),
-        (replace(GOOD, seconds=float("nan")), "`reply.seconds` is nan; give a number"),
-        (replace(GOOD, seconds=-1.0), "`reply.seconds` is -1.0; give 0 or more"),
-        (replace(GOOD, cost=Decimal(-1)), "`reply.cost` is -1; give 0 or more"),
-        (replace(GOOD, cost=0.5), "`reply.cost` is 0.5; give a Decimal"),
-        (replace(GOOD, usage=Usage(input=-5)), "`reply.usage.input` is -5; give 0 or more"),
-        (replace(GOOD, usage={"input": 5}), "`reply.usage` is a dict; give a Usage"),
-        (replace(GOOD, usage=Usage(output=2**63)), "`reply.usage.output` is too large"),
-        (replace(GOOD, cost=Decimal("sNaN")), "`reply.cost` is sNaN; give a Decimal"),
-        (replace(GOOD, cost=Decimal("1E+999999")), "`reply.cost` is too large"),
-        (replace(GOOD, cost=Decimal("1E+200")), "`reply.cost` is too large"),
+        (None, "NoneType in place of a Reply"),
+        ("A text.", "str in place of a Reply"),
+        (replace(GOOD, text=None), r"Expected `str`, got `null` - at `\$.text`"),
+        (replace(GOOD, text="\ud800"), "surrogates not allowed"),
+        (replace(GOOD, outcome="good"), r"at `\$.outcome`"),
+        (replace(GOOD, seconds=float("nan")), r"at `\$.seconds`"),
+        *(
+            (replace(GOOD, **numbers), "a number that is not between 0 and 1,000,000,000,000")
+            for numbers in (
+                {"seconds": -1.0},
+                {"cost": Decimal(-1)},
+                {"usage": Usage(input=-5)},
+                {"usage": Usage(output=2**63)},
+                {"cost": Decimal("1E+999999")},
+                {"cost": Decimal("1E+200")},
+            )
+        ),
+        (replace(GOOD, cost=Decimal("sNaN")), "gave no valid reply"),
         (ValueError("a \ud800"), r"raised ValueError \(a \\ud800\)"),
         (ProviderFailed("the model mine/one a \ud800; resume the run"), r"a \\ud800"),
         (Unspeakable(), r"raised Unspeakable \(its message cannot be shown\)"),
@@ -109,6 +107,8 @@ async def test_nonsense_is_a_failure_that_names_the_model_and_the_remedy(
 
 async def test_a_good_reply_and_our_own_errors_pass() -> None:
     assert await _ask(GOOD) == GOOD
+    loose = replace(GOOD, outcome="ok", cost=0.5, usage={"input": 5})
+    assert await _ask(loose) == replace(GOOD, cost=Decimal("0.5"), usage=Usage(input=5))
     with pytest.raises(CallFailed) as raised:
         await _ask(CallFailed(Failure.RATE_LIMIT, "later"))
     assert raised.value.failure is Failure.RATE_LIMIT
@@ -140,8 +140,8 @@ async def test_a_broken_connection_may_be_tried_again() -> None:
 
 async def test_a_run_pauses_and_goes_on_with_the_model_corrected(tmp_path: Path) -> None:
     file = tmp_path / "journal.db"
-    paused = await refine_async("Write.", Mine(replace(GOOD, seconds=float("nan"))), journal=file)
+    paused = await refine.aio("Write.", Mine(replace(GOOD, seconds=float("nan"))), journal=file)
     assert paused.status == "provider_failed"
     assert "mine/one" in paused.reason
-    result = await resume_async(paused, model="echo/echo", passes=1)
+    result = await resume.aio(paused, model="echo/echo", passes=1)
     assert result.finished

@@ -13,14 +13,16 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.models import weights
-from autoreason.models.catalog import ModelFile, Wheel, model_file
 from autoreason.models.local import LocalModel
 from autoreason.models.weights import (
+    CATALOG,
     DownloadProgress,
+    ModelFile,
+    Wheel,
     address_of,
-    fetched_names,
     is_pulled,
+    local_models,
+    model_file,
     models_folder,
     pull,
     weights_path,
@@ -93,7 +95,7 @@ def test_a_pull_takes_the_model_and_nothing_else_out_of_the_wheel(shelf: Path) -
 
     assert path == weights_path(ONE)
     assert path.read_bytes() == MODEL
-    assert kept() == {path.name, f"{path.name}.checked.json"}
+    assert kept() == {path.name}
     assert seen[0] == DownloadProgress("downloading", 0, len(MODEL))
     assert DownloadProgress("unpacking", len(MODEL), len(MODEL)) in seen
     assert seen[-1] == DownloadProgress("checking")
@@ -106,33 +108,14 @@ def test_what_is_there_is_not_fetched_again(shelf: Path) -> None:
     assert pull(ONE) == first
 
 
-def test_what_is_damaged_is_fetched_again(shelf: Path) -> None:
+def test_what_is_damaged_or_another_model_is_left_alone_and_named(shelf: Path) -> None:
     assert shelf.is_dir()
     path = pull(ONE)
     path.write_bytes(MODEL[:-1])
     assert not is_pulled(ONE)
-    pull(ONE)
-    assert path.read_bytes() == MODEL
-
-
-def test_a_file_is_hashed_once_and_again_only_when_it_changed(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert shelf.is_dir()
-    path = pull(ONE)
-    hashed: list[Path] = []
-
-    def count(path: Path) -> str:
-        hashed.append(path)
-        return HASH
-
-    monkeypatch.setattr(weights, "_hash_of", count)
-    assert is_pulled(ONE)
-    assert hashed == []
-    path.touch()
-    assert is_pulled(ONE)
-    assert is_pulled(ONE)
-    assert hashed == [path]
+    with pytest.raises(InvalidInput, match="is damaged or another model of the same name"):
+        pull(ONE)
+    assert path.read_bytes() == MODEL[:-1]
 
 
 def test_a_model_that_is_not_the_one_expected_is_not_kept(shelf: Path) -> None:
@@ -199,7 +182,7 @@ def test_a_pull_in_parts_goes_on_after_the_last_whole_one(shelf: Path) -> None:
         (shelf / f"own_part{n}-1.0-py3-none-any.whl").unlink()
     third.write_bytes(content)
     assert pull(PARTS).read_bytes() == MODEL
-    assert kept() == {"large.gguf", "large.gguf.checked.json"}
+    assert kept() == {"large.gguf"}
 
 
 # From an address
@@ -275,7 +258,7 @@ def test_any_file_comes_by_its_address_and_hash_and_is_used_by_its_name(host: Ho
     assert pull(own, seen.append).read_bytes() == MODEL
     assert seen[-2] == DownloadProgress("downloading", len(MODEL), len(MODEL))
     assert address_of(own) == "local/own-Q4"
-    assert fetched_names() == ["own-Q4"]
+    assert [each.name for each in local_models()] == [*CATALOG, "own-Q4"]
     assert LocalModel("local/own-Q4").address == "local/own-Q4"
     pull(own)
     assert len(host.asked) == 1
@@ -290,7 +273,7 @@ def test_a_download_that_broke_off_goes_on(host: Host, ranges: bool) -> None:
     assert not is_pulled(own)
     assert pull(own).read_bytes() == MODEL
     assert host.asked[-1] == ("GET", "/own.gguf", "bytes=500000-")
-    assert kept() == {"own.gguf", "own.gguf.checked.json"}
+    assert kept() == {"own.gguf"}
 
 
 def test_a_download_that_only_had_to_be_checked_is_not_fetched_again(host: Host) -> None:
@@ -304,13 +287,6 @@ def test_a_file_with_another_hash_is_not_kept(host: Host) -> None:
     with pytest.raises(InvalidInput, match="nothing was kept"):
         pull(model_file(f"{host.url}/own.gguf", "0" * 64))
     assert kept() == set()
-
-
-def test_a_name_that_is_taken_by_another_model_is_refused(host: Host) -> None:
-    path = pull(model_file(f"{host.url}/own.gguf", HASH))
-    with pytest.raises(InvalidInput, match="another model of the same name"):
-        pull(model_file(f"{host.url}/own.gguf", "0" * 64))
-    assert path.read_bytes() == MODEL
 
 
 def test_the_hub_says_what_its_file_must_be(host: Host) -> None:
@@ -331,6 +307,57 @@ def test_a_hub_that_names_no_hash_is_not_believed(host: Host) -> None:
 @pytest.mark.parametrize("address", ["{host}/missing.gguf", "http://127.0.0.1:9/own.gguf"])
 def test_an_address_that_gives_nothing_is_named(host: Host, address: str) -> None:
     url = address.format(host=host.url)
-    with pytest.raises(InvalidInput, match="see that the address is right"):
+    with pytest.raises(InvalidInput, match="check the address"):
         pull(model_file(url, HASH))
     assert kept() == set()
+
+
+# What can be fetched
+
+DIGITS = "0123456789abcdef" * 4
+
+
+def test_every_model_of_the_catalog_says_what_it_needs_and_is_good_for() -> None:
+    for name, model in CATALOG.items():
+        assert model_file(name) is model
+        assert all((model.size, model.memory, model.licence, model.good_for, model.title))
+        assert len(model.sha256) == 64
+        assert model.wheels
+        assert all("==" in wheel.requirement for wheel in model.wheels)
+        if len(model.wheels) > 1:
+            assert model.size
+            assert (model.size - 1) // model.part_size == len(model.wheels) - 1
+
+
+def test_an_address_needs_the_hash_of_what_it_gives() -> None:
+    url = "https://example.org/models/Own%20Model-Q4.gguf?download=1"
+    with pytest.raises(InvalidInput, match="`sha256`"):
+        model_file("https://example.org/x.gguf")
+    with pytest.raises(InvalidInput, match=r"ends in \.gguf"):
+        model_file(url, DIGITS)
+    own = model_file("https://example.org/models/own-Q4.gguf?download=1", DIGITS.upper())
+    assert (own.file, own.sha256) == ("own-Q4.gguf", DIGITS)
+
+
+def test_the_hub_is_named_by_owner_repository_and_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1/")
+    own = model_file("hf:owner/repo/folder/a b/x.Q4_0.gguf")
+    assert own.url == "http://127.0.0.1:1/owner/repo/resolve/main/folder/a%20b/x.Q4_0.gguf"
+    assert (own.file, own.sha256) == ("x.Q4_0.gguf", "")
+
+
+@pytest.mark.parametrize(
+    ("source", "sha256"),
+    [
+        ("smollm3", ""),
+        ("hf:owner/repo", ""),
+        ("hf:owner/repo/README.md", ""),
+        ("file:///etc/passwd.gguf", DIGITS),
+        ("https://example.org/..", DIGITS),
+        ("https://example.org/.gguf/", DIGITS),
+        ("https://example.org/x.gguf", "abc"),
+    ],
+)
+def test_anything_else_is_refused(source: str, sha256: str) -> None:
+    with pytest.raises(InvalidInput):
+        model_file(source, sha256)

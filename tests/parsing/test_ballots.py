@@ -15,8 +15,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autoreason.parsing.ballots import read_ranking
-from autoreason.tournament.orders import neutral_labels
+from autoreason.parsing.ballots import read_ranking, rests_on_length
+from autoreason.tournament.judges import neutral_labels
 
 steady = settings(derandomize=True)
 
@@ -1097,3 +1097,23 @@ def test_in_the_loop_labels_were_positions_and_the_reading_is_the_recorded_ballo
         assert [ballot["order"][int(label) - 1] for label in ranking] == ballot["ranking"]
         found += 1
     assert found
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ('{"reasoning": "All of it is needed.", "first_place": "quality"}', False),
+        ('{"reasoning": "It is padded.", "first_place": "length"}', True),
+        ("It has more words and no more in them.\n\n**FIRST PLACE: length**", True),
+        ("The length is what it takes.\nFirst place: Quality.", False),
+        ("- Length", True),
+        ("quality", False),
+        ('{"reasoning": "Both.", "first_place": "either"}', None),
+        ("FIRST PLACE: length\nOn second thought:\nFIRST PLACE: quality", None),
+        ("It is not the length, and the quality is the same.", None),
+        ("[1]", None),
+        ("", None),
+    ],
+)
+def test_only_a_plain_answer_is_one(reply: str, answer: bool | None) -> None:
+    assert rests_on_length(reply) is answer

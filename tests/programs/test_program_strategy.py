@@ -16,7 +16,7 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.program_registry import find_program_strategy
 
 OWN = """
-from autoreason import ProgramStrategy
+from autoreason.extend import ProgramStrategy
 
 class Mine(ProgramStrategy):
     async def run(self):

@@ -156,14 +156,14 @@ def test_a_page_opens_without_a_network_light_and_dark(
     page.on("console", lambda message: errors.append(message.text))
     page.goto(path.as_uri())
     background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    text = page.evaluate("getComputedStyle(document.querySelector('svg .legend text')).fill")
+    text = page.evaluate("getComputedStyle(document.querySelector('svg text.legend')).fill")
     assert asked == [path.as_uri()]
     assert errors == []
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     assert (text == "rgb(34, 34, 34)") == (scheme == "light")
     assert page.inner_text(".conclusion") == "No winner: 7 judges see no difference."
     assert page.inner_text("h1") == "A <sample>"
-    assert page.text_content("svg .legend text") == "<one>"
+    assert page.text_content("svg text.legend") == "<one>"
     assert page.text_content("svg > title") == "Dots"
     assert (
         page.evaluate("getComputedStyle(document.querySelector('svg text')).userSelect") != "none"

@@ -16,7 +16,7 @@ from autoreason.events import LIFECYCLE, AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -77,7 +77,7 @@ async def left_after_every_call(
         assert not recorded & set(mended.asked)
         assert sorted([*broken.answered, *mended.answered]) == sorted(whole.answered)
         assert told(journal, result.run) == story
-    assert (await replay_async(ended.run, journal=journal)).same
+    assert (await replay.aio(ended.run, journal=journal)).same
     return ended
 
 

@@ -16,8 +16,8 @@ from autoreason.exchange import Model, Request
 from autoreason.journal import Journal
 from autoreason.programs.assignment import Assignment
 from autoreason.programs.task import Assignments
-from autoreason.run.resume import resume_async
-from autoreason.run.solution import Solution
+from autoreason.run.products import Solution
+from autoreason.run.recorded import resume
 from autoreason.run.solve import assign, prepare_solve
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -105,7 +105,7 @@ async def go_on_solving(
 ) -> Solution:
     """The same set taken up again."""
     with served_by(examiner or MadeUpExaminer()):
-        result = await resume_async(run, journal=journal, pool=lend(model), **options)
+        result = await resume.aio(run, journal=journal, pool=lend(model), **options)
     return cast(Solution, result)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
-from autoreason.run.lab import lab_async
+from autoreason.run.lab import lab
 from autoreason.run.reports import StudyResult
 from autoreason.studies.lab.lab_report import LabReport
 
@@ -74,4 +74,4 @@ async def run_suite(
 ) -> StudyResult[LabReport]:
     """A suite from the start, on a model that counts."""
     options = {"anyway": True, "model": CountedModel(), **options}
-    return await lab_async(write_suite(folder, text), journal=journal, **options)
+    return await lab.aio(write_suite(folder, text), journal=journal, **options)

@@ -14,7 +14,7 @@ from tests.run.suites import SMALL, run_suite
 
 from autoreason.journal import Journal
 from autoreason.models.budget import BudgetTracker
-from autoreason.run.refine import refine_async
+from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
@@ -59,7 +59,7 @@ async def test_a_time_limit_ends_the_wait_for_a_retry_and_says_what_was_answered
 ) -> None:
     provider.minded = lambda body: clock.run_out(refusing(status)) if body else Answer()
     async with asyncio.timeout(PATIENCE):
-        paused = await refine_async("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
+        paused = await refine.aio("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
     assert paused.conclusion == (
         f"paused at the budget: the time limit of 5 s is reached; ollama answered {status}: not now"
     )
@@ -70,7 +70,7 @@ async def test_a_call_under_way_at_the_time_limit_is_still_waited_for(
     provider: FakeProvider, clock: Clock
 ) -> None:
     provider.minded = lambda body: clock.run_out(Answer(delay=1.5)) if body else Answer()
-    paused = await refine_async("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
+    paused = await refine.aio("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
     assert paused.status == "budget"
     assert paused.calls == 1
 
@@ -109,6 +109,6 @@ async def test_a_stop_that_waited_long_enough_ends_a_reply_under_way(
 
     provider.minded = answer
     async with asyncio.timeout(PATIENCE):
-        stopped = await refine_async("Tides.", MODEL, base_url=provider.openai, stop_switch=switch)
+        stopped = await refine.aio("Tides.", MODEL, base_url=provider.openai, stop_switch=switch)
     assert stopped.status == "stopped"
     assert "asked again" in stopped.reason

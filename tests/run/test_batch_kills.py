@@ -20,11 +20,9 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models import batch
-from autoreason.models.batch_interface import AnthropicBatches, OpenAIBatches
-from autoreason.models.batch_log import BatchNote
-from autoreason.run.lab import lab_async
-from autoreason.run.replay import replay_async
-from autoreason.run.resume import resume_async
+from autoreason.models.batch_interface import AnthropicBatches, BatchNote, OpenAIBatches
+from autoreason.run.lab import lab
+from autoreason.run.recorded import replay, resume
 from autoreason.settings import provider_of
 
 SUITE = SMALL.replace("repeats: 1", "repeats: 2")
@@ -67,7 +65,7 @@ def run(folder: Path, server: BatchServer, name: str, address: str, kill: str = 
     with Journal.open(str(folder / name), create=True) as journal:
         rows = journal.runs()
         if not rows:
-            work: Any = lab_async(
+            work: Any = lab.aio(
                 folder / "suite.yaml",
                 address,
                 journal=journal,
@@ -77,7 +75,7 @@ def run(folder: Path, server: BatchServer, name: str, address: str, kill: str = 
                 budget={"cost": 5},
             )
         else:
-            work = resume_async(rows[0].id, journal=journal)
+            work = resume.aio(rows[0].id, journal=journal)
         asyncio.run(work)
 
 
@@ -122,4 +120,4 @@ def test_a_killed_suite_ends_like_the_unbroken_one_and_nothing_is_paid_for_twice
         answers = journal.answers(cells[-1].id).values()
         assert any(each.kind == BatchNote.kind for each in answers)
         for cell in cells:
-            assert asyncio.run(replay_async(cell.id, journal=journal)).same
+            assert asyncio.run(replay.aio(cell.id, journal=journal)).same

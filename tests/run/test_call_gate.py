@@ -12,7 +12,7 @@ import pytest
 from autoreason.errors import BudgetReached
 from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.models.budget import BudgetTracker, CostBound
-from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.layers import ConcurrencyLimiter
 from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_messages import Enter, FromGate, Reserve, ToGate
 from autoreason.run.gate_client import GateClient, RemoteBudget

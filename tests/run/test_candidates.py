@@ -20,14 +20,14 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.events import PassStarted
 from autoreason.exchange import CallStarted, Request
 from autoreason.journal import Journal
+from autoreason.run.choices import ModelChoice
 from autoreason.run.estimate import estimate_run
 from autoreason.run.export import export
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.passes import passes_of, plot_passes
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
+from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings
-from autoreason.studies.audit.check_texts import leaks
-from autoreason.studies.audit.own_runs import audit_story
+from autoreason.studies.audit.audited_run import read_run
+from autoreason.studies.audit.check_writing import leaks
 from autoreason.studies.panels.rejudge import recorded_panels
 
 ADDRESS = "scripted/scripted"
@@ -80,7 +80,7 @@ async def test_whatever_the_candidates_a_run_replays(
     with open_journal(tmp_path_factory.mktemp("runs")) as journal:
         task = replace(TASK, facts="It is red.")
         result = await start_run(journal, model, settings=chosen, task=task)
-        replayed = await replay_async(result.run, journal=journal)
+        replayed = await replay.aio(result.run, journal=journal)
         assert replayed.same, replayed.difference
         span = (await estimate_run(task, chosen)).calls
         assert span is not None
@@ -100,10 +100,7 @@ async def test_a_run_with_two_revisers_is_shown_by_every_reader(
     assert "B2" in result.to_markdown()
     again = recorded_panels(story, result.run)
     assert [each.name for each in again.entries] == ["A", "AB", "B1", "B2"] * 2
-    assert story.task is not None
-    assert story.settings is not None
-    audited = audit_story(result.run, story, story.task, story.settings, {})
-    assert "6 challengers" in leaks([audited]).statement
+    assert "6 challengers" in leaks(read_run(result.run, journal)).statement
     export(result.run, tmp_path / "out", journal=journal)
     assert list((tmp_path / "out").rglob("B2.md"))
     plot = plot_passes(passes_of(story))

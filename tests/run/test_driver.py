@@ -35,10 +35,8 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.journal import Journal
-from autoreason.models.circuit_breaker import CircuitBreaker
-from autoreason.models.concurrency import ConcurrencyLimiter
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.models.stack import stack
+from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
 from autoreason.prompts import PromptSet
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
@@ -54,7 +52,6 @@ async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -
     result = await start_run(journal, model)
     assert result.status in ("converged", "capped")
     assert result.text
-    assert result.evidence is not None
     assert journal.find(result.run).status == result.status
     spent = journal.spent(result.run)
     assert (result.calls, result.tokens, result.cost) == (spent.calls, spent.tokens, Decimal(0))
@@ -221,7 +218,7 @@ async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
 ) -> None:
     failed = await start_run(journal, scripted({"author": cut_off()}))
     assert failed.status == "provider_failed"
-    assert failed.text is None
+    assert failed.story.text is None
     result = await go_on(journal, failed.run, scripted())
     assert result.status == "converged"
 
@@ -304,7 +301,7 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
 ) -> None:
     switch = StopSwitch()
     down = ScriptedModel(lambda _: CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119))
-    patient = stack(down, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
+    patient = RetryingModel(down, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
 
     def hear(signal: Signal) -> None:
         if isinstance(signal, CallRetried):
@@ -325,7 +322,9 @@ async def test_a_stop_ends_such_a_wait_without_a_listener(journal: Journal, plac
         return CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119)
 
     down = scripted({"judge": balk})
-    patient = stack(down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted"))
+    patient = RetryingModel(
+        down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted")
+    )
     started = time.monotonic()
     result = await start_run(journal, patient, switch=switch)
     assert result.status == "stopped"
@@ -339,7 +338,7 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
         switch.stop()
         return "Too late to stop this one."
 
-    slow = stack(
+    slow = RetryingModel(
         scripted({"author": stop}, latency=1.2),
         limiter=ConcurrencyLimiter(),
         breaker=CircuitBreaker("scripted"),

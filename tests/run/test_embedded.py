@@ -14,10 +14,10 @@ from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.models import local
 from autoreason.models.weights import pull, weights_path
-from autoreason.run.advice import advise_async
-from autoreason.run.knowledge_study import measure_knowledge_async
-from autoreason.run.refine import refine_async
-from autoreason.run.replay import replay_async
+from autoreason.run.advice import advise
+from autoreason.run.knowledge import measure_knowledge
+from autoreason.run.recorded import replay
+from autoreason.run.refine import refine
 from autoreason.studies.advise import judge_check
 
 BRIEF = "Write one sentence about rain."
@@ -90,7 +90,7 @@ def _skip_unless_all(config: pytest.Config) -> None:
 async def test_a_whole_run_with_records_on_the_embedded_model(
     journal: Journal, embedded: str, records: Path
 ) -> None:
-    result = await refine_async(
+    result = await refine.aio(
         BRIEF,
         embedded,
         draft=DRAFT,
@@ -130,12 +130,12 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
         assert outcomes.all
         assert all(record.id in text for text in sent for record in outcomes.all)
         assert all("170 days" in text for text in sent)
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 @pytest.mark.slow
 async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_server: str) -> None:
-    result = await refine_async(
+    result = await refine.aio(
         BRIEF,
         "llamacpp/smollm2",
         base_url=llama_server,
@@ -159,14 +159,14 @@ async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_se
         "reviser",
         "judge",
     }
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def test_a_whole_test_of_records_on_the_embedded_model(
     journal: Journal, embedded: str, records: Path, pytestconfig: pytest.Config
 ) -> None:
     _skip_unless_all(pytestconfig)
-    result = await measure_knowledge_async(
+    result = await measure_knowledge.aio(
         records, embedded, pairs=1, seed=1, max_tokens=64, journal=journal
     )
     assert result.status == "done"
@@ -174,7 +174,7 @@ async def test_a_whole_test_of_records_on_the_embedded_model(
     assert judge.verdict == "too few"
     assert len(list(journal.calls(result.run))) >= 6
     assert (records / ".tests.jsonl").exists()
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def test_advice_on_the_embedded_model(
@@ -182,9 +182,9 @@ async def test_advice_on_the_embedded_model(
 ) -> None:
     _skip_unless_all(pytestconfig)
     monkeypatch.setattr(judge_check, "PAIRS", 1)
-    result = await advise_async(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
+    result = await advise.aio(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
     assert result.status == "done"
     assert result.report.judge is not None
     # Two ballots, however good, are no certificate.
     assert result.report.advice == "another judge"
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same

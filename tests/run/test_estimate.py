@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,16 +17,14 @@ from tests.run.runs import TASK, scripted, settings, start_run
 from tests.studies.lab.rivals import OWN, plug_in
 
 from autoreason import (
-    InvalidInput,
     PreparedRun,
     Report,
-    StrategyError,
-    estimate,
-    prepare_compare,
-    prepare_judge,
-    prepare_refine,
-    prepare_rejudge,
+    compare,
+    judge,
+    refine,
+    rejudge,
 )
+from autoreason.errors import StrategyError
 from autoreason.exchange import Model
 from autoreason.journal import Journal
 from autoreason.report.numbers import money
@@ -130,7 +129,7 @@ async def test_drafts_that_are_all_the_same_take_the_fewest_calls(journal: Journ
 async def test_one_judge_without_a_price_leaves_the_cost_of_a_mixed_panel_unknown() -> None:
     judges = ("openai/gpt-4.1", "acme/unheard-of")
     texts = {"a": "The moon.", "b": "The wind."}
-    mixed = await prepare_judge("Tides.", texts, judge_models=judges).estimate_async()
+    mixed = judge.prepare("Tides.", texts, judge_models=judges).estimate()
     assert mixed.cost is None
     assert "the price of acme/unheard-of is not known" in str(mixed)
 
@@ -142,11 +141,11 @@ def test_a_panel_takes_the_calls_that_its_estimate_names(
 ) -> None:
     named = {str(number): f"Text number {number}." for number in range(texts)}
     options: JudgeOptions = {"pairwise": pairwise, "judges": judges, "seed": 1}
-    span = prepare_judge("Tides.", named, "echo/echo", **options).estimate().calls
+    span = judge.prepare("Tides.", named, "echo/echo", **options).estimate().calls
     assert span is not None
     with TemporaryDirectory() as folder:
         calls = [
-            prepare_judge("Tides.", named, model, **options).run(journal=f"{folder}/j.db").calls
+            judge.prepare("Tides.", named, model, **options).run(journal=f"{folder}/j.db").calls
             for model in (EchoModel(), DEAF)
         ]
     assert calls == [span.low, span.high]
@@ -155,10 +154,10 @@ def test_a_panel_takes_the_calls_that_its_estimate_names(
 async def test_judging_a_run_again_takes_a_panel_for_each_recorded_one(journal: Journal) -> None:
     recorded = await start_run(journal, scripted())
 
-    def prepare(model: Model) -> PreparedRun:
-        return prepare_rejudge(recorded.run, model, journal=journal, judges=3, seed=1)
+    def prepare(model: Model) -> PreparedRun[Any]:
+        return rejudge.prepare(recorded.run, model, journal=journal, judges=3, seed=1)
 
-    span = (await prepare(EchoModel()).estimate_async()).calls
+    span = prepare(EchoModel()).estimate().calls
     assert span is not None
     calls = [(await prepare(model).run_async()).calls for model in (EchoModel(), DEAF)]
     assert calls == [span.low, span.high]
@@ -174,7 +173,7 @@ async def test_a_comparison_takes_what_its_allowance_permits(
     journal: Journal, first: str, allowance: int
 ) -> None:
     strategies = (first, *(name for name in STRATEGIES if name != first))
-    prepared = prepare_compare(
+    prepared = compare.prepare(
         *("Tides.", "echo/echo"),
         strategies=strategies,
         repeats=2,
@@ -184,7 +183,7 @@ async def test_a_comparison_takes_what_its_allowance_permits(
         playoff=2,
         seed=1,
     )
-    span = (await prepared.plan_async()).calls
+    span = prepared.plan().calls
     assert span is not None
     assert span.low <= (await prepared.run_async(journal=journal)).calls <= span.high
 
@@ -192,7 +191,7 @@ async def test_a_comparison_takes_what_its_allowance_permits(
 @pytest.mark.parametrize("repeats", [1, 3])
 async def test_a_given_draft_saves_one_in_every_repeat(journal: Journal, repeats: int) -> None:
     def prepare(draft: str | None) -> PreparedLab:
-        return prepare_compare(
+        return compare.prepare(
             *("Tides.", "echo/echo"),
             strategies=("improve", "single"),
             draft=draft,
@@ -201,9 +200,7 @@ async def test_a_given_draft_saves_one_in_every_repeat(journal: Journal, repeats
             seed=1,
         )
 
-    drafting, given_one = [
-        (await prepare(draft).plan_async()).calls for draft in (None, "A draft.")
-    ]
+    drafting, given_one = [prepare(draft).plan().calls for draft in (None, "A draft.")]
     assert drafting is not None
     assert given_one is not None
     assert drafting.likely - given_one.likely == repeats
@@ -228,8 +225,8 @@ def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
     body = f"    @classmethod\n    def plans(cls, settings):\n        return {plans}\n"
     mine = plug_in(tmp_path, "mine", body + OWN)
     for plan in (
-        prepare_refine("Tides.", "echo/echo", strategy=mine).estimate,
-        prepare_compare("Tides.", "echo/echo", strategies=(mine, "improve")).plan,
+        refine.prepare("Tides.", "echo/echo", strategy=mine).estimate,
+        compare.prepare("Tides.", "echo/echo", strategies=(mine, "improve")).plan,
     ):
         with pytest.raises(StrategyError) as refused:
             plan()
@@ -238,20 +235,8 @@ def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
         assert "\n" not in message
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("style", "nope"), ("voting", "nope"), ("stop_rules", ("nope",))]
-)
-async def test_what_a_run_would_refuse_is_not_estimated(name: str, value: object) -> None:
-    prepared = prepare_refine("Tides.", "echo/echo", **{name: value})  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="nope") as estimated:
-        await prepared.estimate_async()
-    with pytest.raises(InvalidInput) as refused:
-        await prepared.run_async()
-    assert str(estimated.value) == str(refused.value)
-
-
 def test_an_estimate_is_a_report() -> None:
-    known = estimate("Tides.", "openai/gpt-4.1", passes=2)
+    known = refine.prepare("Tides.", "openai/gpt-4.1", passes=2).estimate()
     assert isinstance(known, Report)
     assert str(known).startswith("A run takes about 27 calls")
     assert "calls      5 to 200, most likely about 27" in str(known)
@@ -263,19 +248,19 @@ def test_an_estimate_is_a_report() -> None:
 
 
 def test_what_costs_nothing_is_free_and_no_sum_of_zeros() -> None:
-    free = estimate("Tides.", "echo/echo")
+    free = refine.prepare("Tides.", "echo/echo").estimate()
     assert free.conclusion.endswith(" tokens, free of charge")
     assert "cost       free\n" in str(free)
     assert "$" not in str(free)
-    assert "free" not in str(estimate("Tides.", "openai/gpt-4.1"))
+    assert "free" not in str(refine.prepare("Tides.", "openai/gpt-4.1").estimate())
 
 
 def test_reasoning_is_in_the_headline_as_it_is_in_the_table() -> None:
-    known = estimate("Tides.", "openai/gpt-5", judge_effort="none", passes=2)
+    known = refine.prepare("Tides.", "openai/gpt-5", judge_effort="none", passes=2).estimate()
     assert known.reasoning_tokens is not None
     assert known.reasoning_cost is not None
     assert known.tokens is not None
-    judged = estimate("Tides.", "openai/gpt-5", passes=2).reasoning_tokens
+    judged = refine.prepare("Tides.", "openai/gpt-5", passes=2).estimate().reasoning_tokens
     assert judged is not None
     assert 0 < known.reasoning_tokens.likely < judged.likely
     extra = (
@@ -284,6 +269,6 @@ def test_reasoning_is_in_the_headline_as_it_is_in_the_table() -> None:
     assert f"and up to {extra} for reasoning" in known.conclusion
     assert f"reasoning  up to {extra}, which is charged as output" in str(known)
     assert known.spans()["reasoning_tokens"]["likely"] == known.reasoning_tokens.likely
-    unasked = estimate("Tides.", "openai/gpt-4.1", passes=2)
+    unasked = refine.prepare("Tides.", "openai/gpt-4.1", passes=2).estimate()
     assert unasked.spans()["reasoning_tokens"] is None
     assert "reasoning" not in str(unasked)

@@ -1,19 +1,25 @@
-"""An exported run is a folder a person can read."""
+"""A run as files, as a patch and as a branch."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
+from tests.artifacts.knob import START, Meter, research_settings, research_task, turning
 from tests.run.runs import Looping, scripted, start_run
 from tests.studies.lab.rivals import compared, comparing
 from tests.tournament.stage import document
 
+from autoreason.artifacts.research_history import deliverable
+from autoreason.artifacts.research_task import research_of
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.run.export import export
+from autoreason.run.export import commit_result, export, make_result_patch
+from autoreason.run.products import research_result
+from autoreason.run.record import recorded_result
 from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS
@@ -119,3 +125,193 @@ async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path)
     files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     texts = {"texts/a.md", "texts/.._b.md"}
     assert texts | {"panels/panel/ballot_2.md", "panels/panel/verdict.json"} <= files
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git prints."""
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    command = ["git", *who, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+async def run(journal: Journal) -> str:
+    """A run that kept three changes."""
+    task = research_task(target=3.0)
+    result = await start_run(
+        journal,
+        turning(lambda _: 1.0),
+        task=task,
+        settings=research_settings(),
+        service=Meter(),
+    )
+    return result.run
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with the start of the artifact in a folder of it; that folder."""
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "A")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@example.org")
+    folder = tmp_path / "repository" / "my task"
+    folder.mkdir(parents=True)
+    git(folder.parent, "init", "-q")
+    research = research_of(research_task())
+    assert research is not None
+    for path, text in research.files.items():
+        (folder / path).write_text(text)
+    git(folder.parent, "add", ".")
+    git(folder.parent, "commit", "-qm", "start")
+    return folder
+
+
+def result_of(journal: Journal, run: str) -> dict[str, str]:
+    """The files of the result."""
+    result = deliverable(journal.story(run))
+    assert result is not None
+    return result.files
+
+
+def test_the_result_is_the_fold_over_the_keeps(journal: Journal, run: str) -> None:
+    result = deliverable(journal.story(run))
+    assert result is not None
+    assert [each.number for each in result.trials] == [1, 2, 3]
+    assert result.files != result.start
+    assert "knob = 3" in "".join(result.files.values())
+
+
+def test_the_patch_applies_where_the_task_is(journal: Journal, run: str, repository: Path) -> None:
+    patch = make_result_patch(run, repository, journal=journal)
+    applied = ["git", "apply"]
+    subprocess.run(applied, cwd=repository.parent, input=patch.encode(), check=True)
+    for path, text in result_of(journal, run).items():
+        assert (repository / path).read_text() == text
+
+
+def test_a_patch_for_another_folder_of_a_repository_is_refused(
+    journal: Journal, run: str, repository: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="has no file of the artifact; name the task's FOLDER"):
+        make_result_patch(run, repository.parent, journal=journal)
+    assert make_result_patch(run, tmp_path, journal=journal).startswith("diff --git a/knob.txt")
+
+
+def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
+    journal: Journal, run: str, repository: Path
+) -> None:
+    (repository / "other.txt").write_text("mine")
+    git(repository, "add", "other.txt")
+    before = (git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD"))
+    commit = commit_result(run, "found/it", repository, journal=journal)
+    assert git(repository, "rev-parse", "found/it") == commit
+    assert git(repository, "rev-parse", "found/it^") == before[1]
+    assert (
+        git(repository, "status", "--porcelain"),
+        git(repository, "rev-parse", "HEAD"),
+    ) == before
+    for path, text in result_of(journal, run).items():
+        assert git(repository, "show", f"found/it:./{path}") == text.strip()
+    assert run in git(repository, "log", "-1", "--format=%B", "found/it")
+    with pytest.raises(InvalidInput, match="there is a branch found/it already"):
+        commit_result(run, "found/it", repository, journal=journal)
+    for name in ("no..name", "@", "refs/heads/x", "@{-1}", "-x", "HEAD"):
+        with pytest.raises(InvalidInput, match="cannot be the name of a branch"):
+            commit_result(run, name, repository, journal=journal)
+
+
+def test_without_an_identity_the_remedy_is_named(
+    journal: Journal, run: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(repository))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(repository))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.delenv(f"GIT_{role}_NAME")
+        monkeypatch.delenv(f"GIT_{role}_EMAIL")
+    git(repository, "config", "user.useConfigOnly", "true")
+    with pytest.raises(InvalidInput, match="git does not know who commits; say it with `git conf"):
+        commit_result(run, "found", repository, journal=journal)
+
+
+@pytest.fixture
+async def fork(journal: Journal, run: str) -> str:
+    """A run from the result of another, which kept changes too."""
+    result = await start_run(
+        journal,
+        turning(lambda _: 1.0),
+        task=research_task(files=result_of(journal, run), origin=START, target=5.0),
+        settings=research_settings(),
+        service=Meter(),
+        forked_from=run,
+    )
+    return result.run
+
+
+def test_what_a_fork_hands_over_leads_from_the_files_on_disk(
+    journal: Journal, run: str, fork: str, repository: Path
+) -> None:
+    patch = make_result_patch(fork, repository, journal=journal)
+    shown = research_result(recorded_result(journal.find(fork), journal.story(fork), journal))
+    assert shown.patch.partition("\n@@")[2] == patch.partition("\n@@")[2]
+    assert shown.changes == result_of(journal, fork)
+    assert (
+        f"of {run}; gains are against its result; the patch leads from the start of the first run"
+        in " ".join(str(shown).split())
+    )
+    subprocess.run(["git", "apply"], cwd=repository.parent, input=patch.encode(), check=True)
+    for path, text in result_of(journal, fork).items():
+        assert (repository / path).read_text() == text
+        assert text != result_of(journal, run)[path]
+
+
+def test_a_branch_is_refused_where_head_is_not_the_start(
+    journal: Journal, run: str, repository: Path, tmp_path: Path
+) -> None:
+    (path,) = result_of(journal, run)
+    (repository / path).write_text("knob = 9\n")
+    git(repository, "commit", "-qam", "moved on")
+    with pytest.raises(InvalidInput, match="differs at HEAD from the start of the run"):
+        commit_result(run, "found", repository, journal=journal)
+    git(repository, "rm", "-q", path)
+    git(repository, "commit", "-qm", "gone")
+    repository.mkdir(exist_ok=True)
+    with pytest.raises(InvalidInput, match="is not at HEAD"):
+        commit_result(run, "found", repository, journal=journal)
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(InvalidInput, match="is in no git repository"):
+        commit_result(run, "found", tmp_path / "elsewhere", journal=journal)
+    with pytest.raises(InvalidInput, match="there is no folder"):
+        commit_result(run, "found", tmp_path / "nowhere", journal=journal)
+    assert "found" not in git(repository.parent, "branch", "--list")
+
+
+def test_an_export_has_start_result_patch_and_trials(
+    journal: Journal, run: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    export(run, folder, journal=journal)
+    (path,) = result_of(journal, run)
+    assert "knob = 0" in (folder / "start" / path).read_text()
+    assert "knob = 3" in (folder / "result" / path).read_text()
+    assert "+knob = 3" in (folder / "result.patch").read_text()
+    trials = json.loads((folder / "trials.json").read_text())
+    assert [each["status"] for each in trials] == ["kept"] * 3
+
+
+async def test_other_runs_and_those_without_a_keep_have_nothing_to_hand_over(
+    journal: Journal,
+) -> None:
+    text = await start_run(journal)
+    with pytest.raises(InvalidInput, match="is no research run"):
+        make_result_patch(text.run, Path(), journal=journal)
+    kept_none = await start_run(
+        journal,
+        turning(lambda _: -1.0),
+        task=research_task(),
+        settings=research_settings(patience=2),
+        service=Meter(),
+    )
+    with pytest.raises(InvalidInput, match="has kept no change"):
+        make_result_patch(kept_none.run, Path(), journal=journal)

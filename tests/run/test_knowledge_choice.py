@@ -11,25 +11,18 @@ import pytest
 from tests.run.leaving import leave_when_asked
 from tests.run.runs import go_on, scripted
 
-from autoreason import (
-    prepare_judge,
-    prepare_knowledge_test,
-    prepare_refine,
-    prepare_rejudge,
-)
+from autoreason import judge, measure_knowledge, rejudge
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.knowledge.test_results import TestResult, Verdict, record_test
+from autoreason.knowledge.holdout import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
-from autoreason.run.fork import prepare_fork
 from autoreason.run.knowledge_choice import disclose, disclose_task
-from autoreason.run.refine import refine_async
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import fork, replay, resume
+from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import resume_async
 from autoreason.settings import Budget, Models
 
 BRIEF = "Write a subject line for a night by the sea."
@@ -92,7 +85,7 @@ def texts_in(prompts: list[str]) -> set[str]:
 
 def test_every_role_is_shown_its_own_part(folder: Path, journal: Journal) -> None:
     model = Watched()
-    prepare_refine(
+    refine.prepare(
         *(BRIEF, model), knowledge=folder, judge_outcomes="yes", passes=2, journal=journal
     ).run()
     for role in ("author", "critic", "reviser", "synthesizer"):
@@ -109,7 +102,7 @@ def test_every_role_is_shown_its_own_part(folder: Path, journal: Journal) -> Non
 
 def test_judges_are_shown_outcomes_only_where_a_test_says_that_helps(folder: Path) -> None:
     def shown(**options: str) -> bool:
-        prepared = prepare_refine(BRIEF, "echo/echo", knowledge=folder, **options)  # type: ignore[arg-type]
+        prepared = refine.prepare(BRIEF, "echo/echo", knowledge=folder, **options)  # type: ignore[arg-type]
         assert prepared.task.knowledge is not None
         return bool(prepared.task.knowledge.judges.all)
 
@@ -136,7 +129,7 @@ def test_judges_are_shown_outcomes_only_where_a_test_says_that_helps(folder: Pat
 
 
 async def test_a_folder_that_is_gone_changes_nothing(folder: Path, journal: Journal) -> None:
-    prepared = prepare_refine(
+    prepared = refine.prepare(
         *(BRIEF, "echo/echo"),
         knowledge=folder,
         budget={"calls": 4},
@@ -152,7 +145,7 @@ async def test_a_folder_that_is_gone_changes_nothing(folder: Path, journal: Jour
     ended = await go_on(journal, paused.run, model, changes={"budget": Budget()})
     assert ended.finished
     assert any("112 steps" in each for each in model.shown["judge"])
-    assert (await replay_async(ended.run, journal=journal)).same
+    assert (await replay.aio(ended.run, journal=journal)).same
 
 
 async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
@@ -160,9 +153,9 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
 ) -> None:
     weights = {"echo/echo": 0.5, "echo/other": 2.0}
     judges: list[str | Model] = ["echo/echo", Other()]
-    for judge, weight in weights.items():
+    for address, weight in weights.items():
         result = TestResult(
-            judge=judge,
+            judge=address,
             verdict="not shown",
             difference=0.0,
             low=None,
@@ -175,7 +168,7 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
         record_test(folder, result)
     switch = StopSwitch()
     switch.stop()
-    stopped = await refine_async(
+    stopped = await refine.aio(
         *(BRIEF, "echo/echo"),
         judge_models=judges,
         knowledge=folder,
@@ -187,18 +180,18 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
     )
     assert stopped.status == "stopped"
     shutil.rmtree(folder)
-    ended = await resume_async(stopped.run, journal=journal, judge_models=judges)
+    ended = await resume.aio(stopped.run, journal=journal, judge_models=judges)
     assert ended.finished
     assert ended.story.playoff is not None
     assert ended.story.playoff.weights == weights
     assert "echo/echo 0.5 and echo/other 2" in " ".join(str(ended).split())
-    assert (await replay_async(ended.run, journal=journal)).same
+    assert (await replay.aio(ended.run, journal=journal)).same
 
 
 async def test_a_criticism_that_makes_up_a_figure_is_left_out(
     folder: Path, journal: Journal
 ) -> None:
-    prepared = prepare_refine(
+    prepared = refine.prepare(
         *(BRIEF, scripted({"critic": lambda request: _criticise(request)})),
         knowledge=folder,
         passes=1,
@@ -229,7 +222,7 @@ def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None
     (folder / "kb.toml").write_text('private = ["style/*"]\n')
 
     def styles(model: str, **options: str) -> int:
-        prepared = prepare_refine(BRIEF, model, knowledge=folder, **options)  # type: ignore[arg-type]
+        prepared = refine.prepare(BRIEF, model, knowledge=folder, **options)  # type: ignore[arg-type]
         assert prepared.task.knowledge is not None
         return len(prepared.task.knowledge.style)
 
@@ -248,9 +241,9 @@ def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None
 def test_a_run_is_refused_where_what_is_private_may_be_mistyped(folder: Path) -> None:
     (folder / "kb.toml").write_text('private = ["stlye/*"]\n')
     with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
-        prepare_refine(BRIEF, "echo/echo", knowledge=folder)
+        refine.prepare(BRIEF, "echo/echo", knowledge=folder)
     with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
-        prepare_knowledge_test(folder, "echo/echo")
+        measure_knowledge.prepare(folder, "echo/echo")
 
 
 def test_what_is_sent_where_is_one_sentence() -> None:
@@ -285,7 +278,9 @@ def test_what_is_sent_where_is_one_sentence() -> None:
 def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:
     (folder / "kb.toml").write_text('private = ["style/*"]\n')
     add_mails(folder)
-    away, here = (prepare_knowledge_test(folder, model) for model in ("openai/gpt-5", "echo/echo"))
+    away, here = (
+        measure_knowledge.prepare(folder, model) for model in ("openai/gpt-5", "echo/echo")
+    )
     assert disclose_task(away.task, away.settings) == (
         f"24 texts, 50 words of {folder} go to openai; 1 private record stays here"
     )
@@ -296,14 +291,14 @@ def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:
 
 def test_a_folder_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="nowhere"):
-        prepare_refine(BRIEF, "echo/echo", knowledge=tmp_path / "nowhere")
+        refine.prepare(BRIEF, "echo/echo", knowledge=tmp_path / "nowhere")
 
 
 def test_a_pool_decides_what_its_servers_are_shown(folder: Path, journal: Journal) -> None:
     (folder / "kb.toml").write_text('private = ["style/*"]\n')
 
     def styles(model: str, pool: ModelPool) -> int:
-        prepared = prepare_refine(BRIEF, model, knowledge=folder, pool=pool)
+        prepared = refine.prepare(BRIEF, model, knowledge=folder, pool=pool)
         assert prepared.task.knowledge is not None
         return len(prepared.task.knowledge.style)
 
@@ -313,7 +308,7 @@ def test_a_pool_decides_what_its_servers_are_shown(folder: Path, journal: Journa
     assert styles("ollama/qwen3", away) == 0
     assert styles("echo/echo", away) == 1
     assert styles("echo/echo", own) == 0
-    prepared = prepare_refine(BRIEF, "ollama/qwen3", knowledge=folder, pool=here, journal=journal)
+    prepared = refine.prepare(BRIEF, "ollama/qwen3", knowledge=folder, pool=here, journal=journal)
     with pytest.raises(
         InvalidInput, match=r"private records.* to the server at models.example.org"
     ):
@@ -324,7 +319,7 @@ def test_a_pool_decides_what_its_servers_are_shown(folder: Path, journal: Journa
 def test_private_pairs_go_nowhere_with_another_pool(folder: Path, journal: Journal) -> None:
     (folder / "kb.toml").write_text('private = ["mails.csv"]\n')
     add_mails(folder)
-    prepared = prepare_knowledge_test(folder, "ollama/qwen3", journal=journal)
+    prepared = measure_knowledge.prepare(folder, "ollama/qwen3", journal=journal)
     with pytest.raises(InvalidInput, match="private records"):
         prepared.run(pool=ModelPool("https://models.example.org"))
 
@@ -336,10 +331,10 @@ async def test_what_is_private_is_checked_after_another_process_has_left_the_run
     switch = StopSwitch()
     switch.stop()
     options = {"knowledge": folder, "passes": 1, "journal": journal}
-    stopped = await refine_async(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
+    stopped = await refine.aio(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
     model = Watched()
     with leave_when_asked(journal, stopped.run), pytest.raises(InvalidInput, match="private"):
-        await resume_async(stopped.run, model=model, journal=journal)
+        await resume.aio(stopped.run, model=model, journal=journal)
     assert not model.shown
 
 
@@ -350,15 +345,15 @@ async def test_private_records_of_a_run_go_nowhere_with_other_models(
     switch = StopSwitch()
     switch.stop()
     options = {"knowledge": folder, "passes": 1, "journal": journal}
-    stopped = await refine_async(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
+    stopped = await refine.aio(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
     away = {"model": "openai/gpt-5", "journal": journal}
     with pytest.raises(InvalidInput, match=r"private records.*fork"):
-        await resume_async(stopped.run, **away)  # type: ignore[arg-type]
+        await resume.aio(stopped.run, **away)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="private records"):
-        await resume_async(stopped.run, model=Watched(), journal=journal)
-    ended = await resume_async(stopped.run, journal=journal)
+        await resume.aio(stopped.run, model=Watched(), journal=journal)
+    ended = await resume.aio(stopped.run, journal=journal)
     assert ended.finished
-    prepared = prepare_fork(ended.run, **away)  # type: ignore[arg-type]
+    prepared = fork.prepare(ended.run, **away)  # type: ignore[arg-type]
     knowledge = prepared.task.knowledge
     assert knowledge is not None
     assert knowledge.shown
@@ -367,22 +362,22 @@ async def test_private_records_of_a_run_go_nowhere_with_other_models(
     assert "2 private records stay here" in said
     assert f"its texts were written with 2 private records of {folder} at hand" in said
     texts = f"the texts go to openai; they were written with 2 private records of {folder} at hand"
-    again = prepare_rejudge(ended.run, **away)  # type: ignore[arg-type]
+    again = rejudge.prepare(ended.run, **away)  # type: ignore[arg-type]
     assert texts in disclose_task(again.task, again.settings)
     files = {"a": f"{ended.text}\n", "b": "Another text."}
-    judged = prepare_judge(BRIEF, files, **away)  # type: ignore[arg-type]
+    judged = judge.prepare(BRIEF, files, **away)  # type: ignore[arg-type]
     assert texts in disclose_task(judged.task, judged.settings)
     strangers = {"a": "A third text.", "b": "Another text."}
-    judged = prepare_judge(BRIEF, strangers, **away)  # type: ignore[arg-type]
+    judged = judge.prepare(BRIEF, strangers, **away)  # type: ignore[arg-type]
     assert not disclose_task(judged.task, judged.settings)
     for here in (
-        prepare_rejudge(ended.run, "echo/echo", journal=journal),
-        prepare_judge(BRIEF, files, "echo/echo", journal=journal),
+        rejudge.prepare(ended.run, "echo/echo", journal=journal),
+        judge.prepare(BRIEF, files, "echo/echo", journal=journal),
     ):
         assert not disclose_task(here.task, here.settings)
-    known = prepare_fork(ended.run, journal=journal).task.knowledge
+    known = fork.prepare(ended.run, journal=journal).task.knowledge
     assert known is not None
     assert len(known.facts) == len(known.style) == 1
     model = Watched()
-    await prepare_fork(ended.run, model=model, journal=journal).run_async()
+    await fork.prepare(ended.run, model=model, journal=journal).run_async()
     assert not any("112 steps" in each for shown in model.shown.values() for each in shown)

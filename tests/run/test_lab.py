@@ -16,8 +16,8 @@ from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
-from autoreason.cli.commands.watch import _look
 from autoreason.cli.runner import recorded_live
+from autoreason.cli.views.follow import read_new
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.view import View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, UnknownRun
@@ -25,13 +25,12 @@ from autoreason.exchange import OnSignal, QueryStarted, Reply, Request
 from autoreason.journal import Journal
 from autoreason.journal.run_names import cell_name
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.run.lab import NothingToAdd, lab_async, prepare_add, prepare_lab
+from autoreason.run.lab import NothingToAdd, lab, prepare_add
 from autoreason.run.lab_status import lab_status, report_of
-from autoreason.run.replay import replay_async
+from autoreason.run.record import recorded_result, working_time
+from autoreason.run.recorded import replay, resume
 from autoreason.run.reports import StudyResult
-from autoreason.run.result import StopSwitch, recorded_result
-from autoreason.run.resume import resume_async
-from autoreason.run.working_time import working_time
+from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -61,9 +60,9 @@ async def test_what_cells_share_is_asked_once(tmp_path: Path, journal: Journal) 
 
 async def test_cells_and_suite_replay_for_nothing(tmp_path: Path, journal: Journal) -> None:
     result = await run_suite(tmp_path, journal)
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
     for row in journal.cells(result.run):
-        assert (await replay_async(row.id, journal=journal)).same
+        assert (await replay.aio(row.id, journal=journal)).same
 
 
 async def test_the_same_seed_gives_the_same_report(tmp_path: Path, journal: Journal) -> None:
@@ -90,7 +89,7 @@ async def test_a_limit_holds_over_all_cells_together_and_the_rest_follows(
 
 
 async def _resume(journal: Journal, run: str, model: EchoModel) -> StudyResult[LabReport]:
-    result = await resume_async(run, journal=journal, pool=lend(model), budget=Budget(calls=10_000))
+    result = await resume.aio(run, journal=journal, pool=lend(model), budget=Budget(calls=10_000))
     assert isinstance(result, StudyResult)
     return result
 
@@ -166,7 +165,7 @@ async def test_a_tournament_at_the_limit_of_its_cell_is_left_out_as_planned(
         "repeats", "  contest: {passes: 5, k: 5, judges: 3}\nmeasures: [converged]\nrepeats"
     )
     text = text.replace("[revised, single]", "[contest, single]") + "budget: {cell: {calls: 20}}\n"
-    plan = await (await prepare_lab(write_suite(tmp_path, text), "echo/echo")).plan_async()
+    plan = lab.prepare(write_suite(tmp_path, text), "echo/echo").plan()
     assert {each.name: each.over_limit for each in plan.arms}["contest"] == 1
     assert plan.tests[0].units == 0
     result = await run_suite(tmp_path, journal, text)
@@ -187,7 +186,7 @@ async def test_a_second_scheduler_is_refused(tmp_path: Path, journal: Journal) -
             if started and not refused:
                 refused.append("")
                 with pytest.raises(RunLocked) as caught:
-                    await resume_async(started[0], journal=journal)
+                    await resume.aio(started[0], journal=journal)
                 refused[0] = str(caught.value)
             return await super().ask(request, on_signal)
 
@@ -204,10 +203,10 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
         await run_suite(tmp_path, journal, text, model=model, anyway=False)
     assert not model.asked
     assert not journal.runs()
-    prepared = await prepare_lab(write_suite(tmp_path), "echo/echo", repeats=9)
-    assert not (await prepared.plan_async()).refusal
-    poor = await prepare_lab(write_suite(tmp_path), "echo/echo", repeats=9, budget=Budget(calls=30))
-    plan = await poor.plan_async()
+    prepared = lab.prepare(write_suite(tmp_path), "echo/echo", repeats=9)
+    assert not prepared.plan().refusal
+    poor = lab.prepare(write_suite(tmp_path), "echo/echo", repeats=9, budget=Budget(calls=30))
+    plan = poor.plan()
     assert plan.refusal
     assert plan.share_paid < 0.2
 
@@ -226,7 +225,7 @@ async def test_a_plan_says_what_each_limit_allows(
     tmp_path: Path, limits: str, budget: Budget, said: str
 ) -> None:
     path = write_suite(tmp_path, SUITE + limits)
-    plan = await (await prepare_lab(path, "echo/echo", repeats=9, budget=budget)).plan_async()
+    plan = lab.prepare(path, "echo/echo", repeats=9, budget=budget).plan()
     assert said in " ".join(plan.to_text().split())
     assert bool(plan.refusal) == ("tokens" in limits or budget.tokens is not None)
     if "calls" in limits:
@@ -237,8 +236,8 @@ async def test_a_plan_says_what_each_limit_allows(
 
 
 async def test_a_plan_counts_every_call_that_is_made(tmp_path: Path, journal: Journal) -> None:
-    prepared = await prepare_lab(write_suite(tmp_path), "echo/echo")
-    plan = await prepared.plan_async()
+    prepared = lab.prepare(write_suite(tmp_path), "echo/echo")
+    plan = prepared.plan()
     assert plan.cells == CELLS
     assert plan.calls is not None
     result = await run_suite(tmp_path, journal)
@@ -323,7 +322,7 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 assert live.lab.spent == replace(status.spent, seconds=live.lab.spent.seconds)
                 assert live.lab.spent.calls > 0
                 watched = View(Live())
-                _look(journal, status.run, watched, working_time(status.run, journal=journal), 0)
+                read_new(journal, status.run, watched, working_time(status.run, journal=journal), 0)
                 assert watched.live.lab is not None
                 assert watched.live.lab[:4] == live.lab[:4]
                 assert watched.live.steps()[1].name == live.steps()[1].name
@@ -377,7 +376,7 @@ async def test_a_suite_that_goes_on_counts_what_was_done_before(
     for event in journal.events(stopped.run):
         recorded.on_event(event.event)
     watched = View(recorded_live(stopped.run, journal))
-    _look(journal, stopped.run, watched, working_time(stopped.run, journal=journal), 0)
+    read_new(journal, stopped.run, watched, working_time(stopped.run, journal=journal), 0)
     for view in (recorded, watched.live):
         assert view.lab is not None
         assert view.lab.spent == status.spent
@@ -387,7 +386,7 @@ async def test_a_suite_that_goes_on_counts_what_was_done_before(
     assert recorded.age(recorded.calls["1/revised/1/cell"]) >= worked > 0
     live = recorded_live(stopped.run, journal)
     options: Any = {"on_event": live.on_event, "on_signal": live.on_signal}
-    ended = await resume_async(stopped.run, journal=journal, pool=lend(model), **options)
+    ended = await resume.aio(stopped.run, journal=journal, pool=lend(model), **options)
     status = lab_status(stopped.run, journal=journal)
     assert live.lab is not None
     assert live.lab.spent.calls == status.spent.calls == len(model.asked) == ended.calls
@@ -429,17 +428,16 @@ async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
     tmp_path: Path, journal: Journal
 ) -> None:
     paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
-    with pytest.raises(InvalidInput, match="goes on with its own models"):
-        await resume_async(paused.run, journal=journal, model="echo/other")
-    with pytest.raises(InvalidInput, match="arms of a suite have their own `passes`; leave it out"):
-        await resume_async(paused.run, journal=journal, passes=1)
+    for changes in ({"model": "echo/other"}, {"passes": 1}, {"batch": True}):
+        with pytest.raises(InvalidInput, match="goes on as it was begun"):
+            await resume.aio(paused.run, journal=journal, **changes)
 
 
 async def test_a_cell_is_left_to_its_suite(tmp_path: Path, journal: Journal) -> None:
     paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=3))
     (cell,) = (each.id for each in journal.cells(paused.run) if not each.finished)
     with pytest.raises(InvalidInput, match=f"suite: `autoreason resume {paused.run}`"):
-        await resume_async(cell, journal=journal, model="echo/other", budget=Budget(calls=99))
+        await resume.aio(cell, journal=journal, model="echo/other", budget=Budget(calls=99))
     with pytest.raises(InvalidInput, match=f"suite: `autoreason stop {paused.run}`"):
         journal.command(cell, "stop")
     for command in ("accept", "guide"):
@@ -487,7 +485,7 @@ async def test_what_a_tree_and_a_diagnosis_need_is_in_the_record_of_each_cell(
 def test_an_unknown_strategy_is_refused_at_its_place(tmp_path: Path) -> None:
     path = write_suite(tmp_path, SUITE.replace("strategy: single", "strategy: sinlge"))
     with pytest.raises(InvalidInput, match=r"suite\.yaml, line 7, column"):
-        asyncio.run(lab_async(path, "echo/echo"))
+        asyncio.run(lab.aio(path, "echo/echo"))
 
 
 @pytest.mark.parametrize("flag", ["pairwise", "equal_length"])

@@ -18,11 +18,10 @@ from tests.run.suites import SMALL, write_suite
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.journal.databases import open_store
-from autoreason.journal.location import locate
+from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
-from autoreason.run.lab import lab_async
-from autoreason.run.resume import resume_async
+from autoreason.run.lab import lab
+from autoreason.run.recorded import resume
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
 
@@ -62,7 +61,7 @@ def run(
         rows = journal.runs()
         pool = lend(model or SlowEcho())
         if not rows:
-            work = lab_async(
+            work = lab.aio(
                 folder / "suite.yaml",
                 "echo/echo",
                 journal=journal,
@@ -73,7 +72,7 @@ def run(
             )
             asyncio.run(work)
         elif rows[0].status not in FINISHED:
-            asyncio.run(resume_async(rows[0].id, journal=journal, pool=pool))
+            asyncio.run(resume.aio(rows[0].id, journal=journal, pool=pool))
     return url
 
 

@@ -21,9 +21,8 @@ from autoreason.errors import RunLocked, WritingFailed
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.run.lab_status import lab_status
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay, resume
 from autoreason.run.reports import StudyResult
-from autoreason.run.resume import resume_async
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 
@@ -63,13 +62,13 @@ async def break_and_go_on(tmp_path: Path, url: str, happen: Callable[[Journal], 
             status.conclusion
         )
         again = CountedModel()
-        result = await resume_async(run, journal=journal, pool=lend(again))
+        result = await resume.aio(run, journal=journal, pool=lend(again))
         assert isinstance(result, StudyResult)
         assert result.report.pairs == expected.report.pairs
         assert result.calls == expected.calls
         in_flight = len(model.asked) + len(again.asked) - expected.calls
         assert 0 <= in_flight <= 3
-        assert (await replay_async(run, journal=journal)).same
+        assert (await replay.aio(run, journal=journal)).same
     return str(caught.value)
 
 
@@ -111,7 +110,7 @@ async def test_a_suite_in_several_processes_outlives_a_restart_of_its_server(
             assert result.status == "done"
             assert result.report.pairs == whole.report.pairs
             assert server.asked == asked
-            assert (await replay_async(result.run, journal=journal)).same
+            assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def test_a_second_scheduler_on_another_host_is_refused(
@@ -127,7 +126,7 @@ async def test_a_second_scheduler_on_another_host_is_refused(
                     Journal.open(postgres_url, create=False) as other,
                     pytest.raises(RunLocked, match="is locked by process"),
                 ):
-                    await resume_async("last", journal=other, pool=lend(refused))
+                    await resume.aio("last", journal=other, pool=lend(refused))
             return await super().ask(request, on_signal)
 
     with Journal.open(postgres_url, create=True) as journal:
@@ -143,13 +142,13 @@ async def test_a_host_whose_clock_differs_goes_on_as_any_other(tmp_path: Path, h
     with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
         paused = await run_suite(tmp_path, journal, SMALL, model=model, budget=Budget(calls=3))
         clock = time.time_ns
-        with patch("autoreason.journal.rows.time_ns", lambda: clock() + hours * 3_600_000_000_000):
+        with patch("autoreason.journal.codec.time_ns", lambda: clock() + hours * 3_600_000_000_000):
             more = Budget(calls=99)
-            result = await resume_async(paused.run, journal=journal, pool=lend(model), budget=more)
+            result = await resume.aio(paused.run, journal=journal, pool=lend(model), budget=more)
         assert isinstance(result, StudyResult)
         assert result.report.pairs == expected.report.pairs
         assert len(model.asked) == expected.calls
-        assert (await replay_async(paused.run, journal=journal)).same
+        assert (await replay.aio(paused.run, journal=journal)).same
         status = lab_status(paused.run, journal=journal)
         assert (status.done, status.left) == (status.cells, 0)
         assert 0 <= status.seconds < 60

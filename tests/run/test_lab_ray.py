@@ -32,9 +32,9 @@ from autoreason.journal import Journal
 from autoreason.run import ray_cells
 from autoreason.run.lab_status import lab_status
 from autoreason.run.ray_gate import GateActor
+from autoreason.run.recorded import resume
 from autoreason.run.reports import StudyResult
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import resume_async
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 
@@ -367,7 +367,7 @@ async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(
             stopped = await running
             assert stopped.status == "stopped"
             assert stopped.calls == server.asked.total()
-            ended = await resume_async(stopped.run, journal=journal)
+            ended = await resume.aio(stopped.run, journal=journal)
             assert ended.status == "done"
         assert results(postgres_url) == whole.results
         assert server.asked == whole.asked

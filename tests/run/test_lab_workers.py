@@ -18,11 +18,11 @@ from tests.run.suites import SMALL, run_suite
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
-from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.layers import ConcurrencyLimiter
 from autoreason.run import cell_workers
 from autoreason.run.call_gate import CallGate
 from autoreason.run.cell_messages import read_from_worker
-from autoreason.run.resume import resume_async
+from autoreason.run.recorded import resume
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
 
@@ -130,7 +130,7 @@ async def test_a_limit_holds_over_all_processes_and_the_rest_follows(
     paused = await run_suite(tmp_path, journal, **options, budget=Budget(calls=calls))
     assert paused.status == "budget"
     assert paused.calls <= calls
-    ended = await resume_async(paused.run, journal=journal, budget=Budget(calls=5000))
+    ended = await resume.aio(paused.run, journal=journal, budget=Budget(calls=5000))
     assert ended.status == "done"
     assert ended.calls == (await run_suite(tmp_path, journal, **options)).calls
 

@@ -14,10 +14,10 @@ import pytest
 import autoreason
 from autoreason import errors
 from autoreason.run import parameters
-from autoreason.run.option_docs import read_options
-from autoreason.run.parameters import RefineOptions, check_arguments
-from autoreason.run.resume import resumed_settings
-from autoreason.settings import PANEL_JUDGES, Budget, Models, Settings
+from autoreason.run.door import check_arguments
+from autoreason.run.parameters import RefineOptions
+from autoreason.run.recorded import resumed_settings
+from autoreason.settings import Budget, Models, Settings
 from autoreason.testing import EchoModel
 
 BESIDES = {
@@ -62,60 +62,38 @@ def test_a_setting_has_the_same_type_wherever_it_can_be_given(dictionary: Any) -
             assert kind == fields[name], name
 
 
-@pytest.mark.parametrize("dictionary", DICTIONARIES, ids=lambda each: each.__name__)
-def test_every_option_says_its_type_and_what_it_means(dictionary: Any) -> None:
-    docs = read_options(dictionary)
-    assert set(docs) == set(dictionary.__annotations__)
-    assert [name for name, doc in docs.items() if not (doc.type and doc.text)] == []
-
-
-def test_help_shows_every_option_with_its_default() -> None:
-    text = " ".join((autoreason.RefineOptions.__doc__ or "").split())
-    assert text.startswith("Keyword arguments of `refine` and `estimate`. Options: journal: ")
-    assert "passes: int The most passes. [default: 15" in text
-    assert text == " ".join((autoreason.RefineOptions.__doc__ or "").split()), "added once"
-
-
-def test_options_name_the_defaults_of_their_own_function() -> None:
-    refined, judged = read_options(RefineOptions), read_options(parameters.JudgeOptions)
-    assert (refined["judges"].default, judged["judges"].default) == ("3", str(PANEL_JUDGES))
-    assert refined["early_stop"].default == "True; paper: False"
-    assert read_options(parameters.SolveOptions)["calls"].default == "6"
-    assert read_options(parameters.ResumeOptions)["passes"].default == "", "that of the run"
-
-
 def test_an_unknown_name_is_refused_with_the_one_that_was_meant_or_all_there_are() -> None:
     with pytest.raises(
         errors.InvalidInput, match=r"^unknown option `pases`; did you mean `passes`\?$"
     ):
-        check_arguments(autoreason.refine, {"pases": 3})
+        check_arguments(inspect.unwrap(autoreason.refine), {"pases": 3})
     with pytest.raises(errors.InvalidInput, match=r"^unknown option `zzz`; known are journal, "):
-        check_arguments(autoreason.refine, {"zzz": 3})
+        check_arguments(inspect.unwrap(autoreason.refine), {"zzz": 3})
 
 
 def test_a_budget_may_be_a_dict_and_a_judge_one_name() -> None:
     texts = {"a": "One.", "b": "Two."}
     limits = {"calls": 9, "cost": 0.5}
-    settings = autoreason.prepare_judge(
+    settings = autoreason.judge.prepare(
         "Write.", texts, judge_models="echo/echo", budget=limits
     ).settings
     assert settings.models.judges == ("echo/echo",)
     assert settings.budget == Budget(calls=9, cost=Decimal("0.5"))
-    one = autoreason.prepare_judge("Write.", texts, judge_models=EchoModel())
+    one = autoreason.judge.prepare("Write.", texts, judge_models=EchoModel())
     assert one.settings.models.judges == ("echo/echo",)
     assert resumed_settings(settings, {"budget": {"calls": 20}}).budget == Budget(
         calls=20, cost=Decimal("0.5")
     )
     with pytest.raises(errors.InvalidInput, match="`budget` has no limit `call`; known are cost, "):
-        autoreason.prepare_refine("Write.", budget={"call": 9})
+        autoreason.refine.prepare("Write.", budget={"call": 9})
     with pytest.raises(errors.InvalidInput, match="`calls` must be a whole number, not text"):
-        autoreason.prepare_refine("Write.", budget={"calls": "9"})
+        autoreason.refine.prepare("Write.", budget={"calls": "9"})
 
 
 def test_servers_are_not_given_next_to_a_pool() -> None:
     options = {"pool": autoreason.ModelPool(), "base_url": "http://here.example"}
     with pytest.raises(errors.InvalidInput, match="a pool has its own servers"):
-        check_arguments(autoreason.refine, options)
+        check_arguments(inspect.unwrap(autoreason.refine), options)
 
 
 FUNCTIONS = {
@@ -123,7 +101,7 @@ FUNCTIONS = {
     for name in autoreason.__all__
     if inspect.isfunction(each := getattr(autoreason, name))
 }
-PREPARING = {name: each for name, each in FUNCTIONS.items() if name.startswith("prepare_")}
+PREPARING = {name: each.prepare for name, each in FUNCTIONS.items() if hasattr(each, "prepare")}
 USUAL: dict[str, Any] = {
     "brief": "Write.",
     "task": "Write.",
@@ -145,7 +123,7 @@ USUAL: dict[str, Any] = {
 
 def _hints(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """Every parameter of a function, keyword arguments among them, with its type."""
-    for name, hint in get_type_hints(function).items():
+    for name, hint in get_type_hints(inspect.unwrap(function)).items():
         if get_origin(hint) is Unpack:
             yield from get_type_hints(get_args(hint)[0]).items()
         elif name != "return":
@@ -153,7 +131,8 @@ def _hints(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 
 
 async def _call(function: Callable[..., Any], **changes: Any) -> None:
-    usual = {name: USUAL[name] for name in inspect.signature(function).parameters if name in USUAL}
+    parameters = inspect.signature(inspect.unwrap(function)).parameters
+    usual = {name: USUAL[name] for name in parameters if name in USUAL}
     found = function(**(usual | changes))
     if inspect.isawaitable(found):
         await found
@@ -164,14 +143,12 @@ async def test_what_is_of_no_type_is_refused_with_the_name_of_its_parameter(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     function = FUNCTIONS[name]
-    if f"{name}_async" in FUNCTIONS:
-        # It cannot wait within the event loop of a test, and checks nothing of its own.
-        function = FUNCTIONS[f"{name}_async"]
     monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
     for parameter, _hint in _hints(function):
         for wrong in (object(), [object()], {object(): object()}):
             with pytest.raises(errors.InvalidInput, match=rf"`[a-z ]*{parameter}\b") as raised:
-                await _call(function, **{parameter: wrong})
+                # It could not wait within the event loop of a test.
+                await _call(getattr(function, "aio", function), **{parameter: wrong})
             assert "; give " in str(raised.value)
     assert not (tmp_path / "journal.db").exists()
 
@@ -189,7 +166,7 @@ async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
-    result = await autoreason.refine_async("Write.", "echo/echo", passes=1)
+    result = await autoreason.refine.aio("Write.", "echo/echo", passes=1)
     for parameter, _hint in _hints(PREPARING[name]):
         for wrong in NONSENSE:
             changes = (
@@ -203,10 +180,10 @@ async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
 @pytest.mark.parametrize(
     ("name", "parameter"),
     [
-        ("refine_async", "journal"),
-        ("refine_async", "prompts"),
-        ("replay_async", "journal"),
-        ("resume_async", "journal"),
+        ("refine", "journal"),
+        ("refine", "prompts"),
+        ("replay", "journal"),
+        ("resume", "journal"),
         ("export", "folder"),
     ],
 )
@@ -214,24 +191,24 @@ async def test_what_can_name_no_file_is_refused(
     name: str, parameter: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
-    result = await autoreason.refine_async("Write.", "echo/echo", passes=1)
-    changes = {parameter: wrong} if name == "refine_async" else {"run": result, parameter: wrong}
+    result = await autoreason.refine.aio("Write.", "echo/echo", passes=1)
+    changes = {parameter: wrong} if name == "refine" else {"run": result, parameter: wrong}
     with pytest.raises(errors.AutoreasonError):
-        await _call(FUNCTIONS[name], **changes)
+        await _call(getattr(FUNCTIONS[name], "aio", FUNCTIONS[name]), **changes)
 
 
 async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: Path) -> None:
     file = tmp_path / "journal.db"
     small = autoreason.Budget(calls=2)
-    result = await autoreason.refine_async(
+    result = await autoreason.refine.aio(
         "Write.", "echo/echo", passes=1, playoff=0, confirmation=0, budget=small, journal=file
     )
-    result = await autoreason.resume_async(result, budget=autoreason.Budget(calls=99))
+    result = await autoreason.resume.aio(result, budget=autoreason.Budget(calls=99))
     assert result.finished
-    assert (await autoreason.replay_async(result)).same
+    assert (await autoreason.replay.aio(result)).same
     assert autoreason.export(result, tmp_path / "exported")
-    assert (await autoreason.fork_async(result)).journal == file
-    await autoreason.rejudge_async(result, "echo/echo", judges=2)
+    assert (await autoreason.fork.aio(result)).journal == file
+    await autoreason.rejudge.aio(result, "echo/echo", judges=2)
     with autoreason.Journal.open(str(file), create=False) as journal:
         assert len(journal.runs()) == 3
 

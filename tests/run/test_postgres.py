@@ -17,7 +17,7 @@ from autoreason.errors import WritingFailed
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.replay import replay, replay_async
+from autoreason.run.recorded import replay
 
 
 class Recorder:
@@ -109,7 +109,7 @@ async def test_a_run_goes_on_when_its_server_was_restarted_and_asks_nothing_agai
         assert (result.text, result.status) == (whole.text, whole.status)
         assert told(journal, result.run) == told(journal, whole.run)
         assert sorted(model.asked) == sorted(journal.replies(whole.run))
-        assert (await replay_async(result.run, journal=journal)).same
+        assert (await replay.aio(result.run, journal=journal)).same
         assert not journal.find(result.run).live
 
 

@@ -12,15 +12,15 @@ from tests.knowledge.test_holdout import BAD, FILLER, GOOD, make_records
 from tests.run.runs import go_on, scripted
 from tests.tournament.stage import document, vote
 
-from autoreason import evaluate_predictor, prepare_refine
+from autoreason import evaluate_predictor, refine
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.knowledge.outcome_file import encode_records
-from autoreason.knowledge.ridge import load_ridge
-from autoreason.knowledge.test_results import TestResult, Verdict, read_tests, record_test
+from autoreason.knowledge.folder import encode_records
+from autoreason.knowledge.holdout import TestResult, Verdict, read_tests, record_test
+from autoreason.knowledge.predictor import load_ridge
 from autoreason.knowledge_records import PredictorSeat, Record
 from autoreason.run.prepared import PreparedRun
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget
 from autoreason.stats.results import Estimate
 
@@ -84,10 +84,10 @@ def keep(folder: Path, verdict: Verdict, judge: str = "words", right: float = 0.
     )
 
 
-def prepared(folder: Path, **options: Any) -> PreparedRun:
+def prepared(folder: Path, **options: Any) -> PreparedRun[Any]:
     """A run that is not begun."""
     model = options.pop("model", "echo/echo")
-    return prepare_refine(BRIEF, model, **{"knowledge": folder, **options})
+    return refine.prepare(BRIEF, model, **{"knowledge": folder, **options})
 
 
 def seat_of(folder: Path, **options: Any) -> PredictorSeat | None:
@@ -133,7 +133,7 @@ def test_where_a_verdict_cannot_be_written_that_is_said(
     def refuse(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("autoreason.knowledge.test_results.record_test", refuse)
+    monkeypatch.setattr("autoreason.knowledge.holdout.record_test", refuse)
     write(folder, make_records(10))
     with pytest.warns(UserWarning, match=r"cannot be kept in .*Read-only file system"):
         evaluate_predictor(folder, "words")
@@ -236,7 +236,7 @@ async def test_its_ballot_moves_the_winner_and_the_run_says_so(
     ) in shown
     assert "and are no evidence" in shown
     assert "is a predictor" not in str(alone)
-    assert (await replay_async(beside.run, journal=journal)).same
+    assert (await replay.aio(beside.run, journal=journal)).same
 
 
 @pytest.mark.parametrize("calls", [3, 5, 6, 9, 12])
@@ -265,7 +265,7 @@ async def test_a_folder_that_changed_between_kill_and_resume_changes_nothing(
     assert [each.decided for each in ended.story.passes] == [
         each.decided for each in whole.story.passes
     ]
-    assert (await replay_async(ended.run, journal=journal)).same
+    assert (await replay.aio(ended.run, journal=journal)).same
 
 
 async def test_a_replay_needs_neither_folder_nor_saved_predictor(
@@ -276,7 +276,7 @@ async def test_a_replay_needs_neither_folder_nor_saved_predictor(
     load_ridge.cache_clear()
     for file in (tmp_path / "data" / "autoreason" / "predictors").iterdir():
         file.unlink()
-    assert (await replay_async(run.run, journal=journal)).same
+    assert (await replay.aio(run.run, journal=journal)).same
 
 
 async def test_a_run_that_goes_on_where_its_predictor_is_not_saved_says_so(

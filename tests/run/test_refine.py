@@ -10,7 +10,7 @@ import pytest
 from tests.run.runs import scripted
 
 import autoreason
-from autoreason import Budget, InvalidInput, refine, refine_async
+from autoreason import Budget, InvalidInput, refine
 from autoreason.events import AnyEvent, Delivered
 from autoreason.journal import Journal
 from autoreason.task import Task
@@ -25,7 +25,7 @@ def test_one_call_from_brief_to_text() -> None:
 
 async def test_it_can_be_awaited_and_followed() -> None:
     events: list[AnyEvent] = []
-    result = await refine_async("Write.", model=scripted(), on_event=events.append)
+    result = await refine.aio("Write.", model=scripted(), on_event=events.append)
     assert isinstance(events[-1], Delivered)
     assert events[-1].text == result.text
 
@@ -34,9 +34,7 @@ async def test_many_runs_share_a_journal_and_a_pool(tmp_path: Path) -> None:
     pool = autoreason.ModelPool()
     with Journal.open(str(tmp_path / "many.db"), create=True) as journal:
         runs = [
-            refine_async(
-                "Write.", model="echo/echo", seed=seed, passes=2, journal=journal, pool=pool
-            )
+            refine.aio("Write.", model="echo/echo", seed=seed, passes=2, journal=journal, pool=pool)
             for seed in range(20)
         ]
         results = await asyncio.gather(*runs)
@@ -47,7 +45,7 @@ async def test_many_runs_share_a_journal_and_a_pool(tmp_path: Path) -> None:
 
 async def test_a_contract_draft_and_facts_can_be_given_as_they_are() -> None:
     model = scripted()
-    result = await refine_async(
+    result = await refine.aio(
         "Write.",
         model=model,
         draft="First text.",
@@ -62,7 +60,7 @@ async def test_a_contract_draft_and_facts_can_be_given_as_they_are() -> None:
 
 async def test_roles_can_have_models_of_their_own() -> None:
     author, judge = scripted(), ScriptedModel(lambda _: "no comment", address="scripted/judge")
-    result = await refine_async("Write.", model=author, judge_models=[judge, judge])
+    result = await refine.aio("Write.", model=author, judge_models=[judge, judge])
     assert result.status == "panel_failed"
     assert {r.role for r in judge.requests} == {"judge"}
 
@@ -83,13 +81,13 @@ async def test_bad_input_is_refused_before_anything_is_written(
     tmp_path: Path, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        await refine_async("Write.", journal=tmp_path / "none.db", **options)  # type: ignore[arg-type]
+        await refine.aio("Write.", journal=tmp_path / "none.db", **options)  # type: ignore[arg-type]
     assert not (tmp_path / "none.db").exists()
 
 
 async def test_an_empty_brief_is_refused() -> None:
     with pytest.raises(InvalidInput, match="brief is empty"):
-        await refine_async("  ", model=EchoModel())
+        await refine.aio("  ", model=EchoModel())
 
 
 @pytest.mark.parametrize(
@@ -115,12 +113,12 @@ async def test_a_task_that_cannot_be_used_is_refused_before_anything_is_written(
     tmp_path: Path, brief: Any, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        await refine_async(brief, model="echo/echo", journal=tmp_path / "none.db", **options)
+        await refine.aio(brief, model="echo/echo", journal=tmp_path / "none.db", **options)
     assert not (tmp_path / "none.db").exists()
 
 
 async def test_line_ends_of_a_brief_are_plain() -> None:
-    result = await refine_async("Write\r\nit.", model=scripted())
+    result = await refine.aio("Write\r\nit.", model=scripted())
     assert result.story.task
     assert result.story.task.brief == "Write\nit."
 
@@ -128,18 +126,18 @@ async def test_line_ends_of_a_brief_are_plain() -> None:
 async def test_prompts_can_be_named_by_a_string(tmp_path: Path) -> None:
     (tmp_path / "author.md").write_text("Write like Hemingway.")
     model = scripted()
-    await refine_async("Write.", model=model, prompts=str(tmp_path))
+    await refine.aio("Write.", model=model, prompts=str(tmp_path))
     assert model.requests[0].messages[-1].text == "Write like Hemingway."
 
 
 async def test_waiting_inside_a_running_loop_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"await refine_async\(...\)"):
+    with pytest.raises(InvalidInput, match=r"await refine.aio\(...\)"):
         refine("Write.", model="echo/echo")
 
 
 async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await refine_async(
+        await refine.aio(
             "Write.", "acme/model", base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.db"
         )
     assert str(refused.value) == (
@@ -154,9 +152,9 @@ async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> No
 )
 async def test_what_is_no_model_is_refused(model: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        await refine_async("Write.", model)
+        await refine.aio("Write.", model)
     with pytest.raises(InvalidInput, match=message):
-        await refine_async("Write.", EchoModel(), critic_model=model)
+        await refine.aio("Write.", EchoModel(), critic_model=model)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +171,7 @@ async def test_what_could_not_be_read_again_is_refused_before_anything_is_asked(
     with pytest.raises(
         InvalidInput, match=r"`budget.tokens` is 1000000.0; give a whole number|`max_words` must be"
     ):
-        await refine_async("Write.", model, journal=tmp_path / "journal.db", **wrong)
+        await refine.aio("Write.", model, journal=tmp_path / "journal.db", **wrong)
     with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
         assert journal.runs() == []
 
@@ -198,5 +196,5 @@ def test_the_name_of_a_file_is_not_taken_for_the_brief(
     for name in ("brief.md", str(tmp_path / "brief.md")):
         with pytest.raises(InvalidInput, match=r"brief.md is a file; give `read_task\("):
             refine(name, "echo/echo", journal=tmp_path / "journal.db")
-    assert autoreason.prepare_refine("Write other.md", "echo/echo").task.brief == "Write other.md"
-    assert autoreason.prepare_refine(autoreason.read_task("brief.md")).task.brief != "brief.md"
+    assert autoreason.refine.prepare("Write other.md", "echo/echo").task.brief == "Write other.md"
+    assert autoreason.refine.prepare(autoreason.read_task("brief.md")).task.brief != "brief.md"

@@ -24,14 +24,13 @@ from autoreason.paths import data_folder
 from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.levels import DetectedLevel
 from autoreason.run.dry_run import DryRun
-from autoreason.run.fork import fork, prepare_fork
-from autoreason.run.replay import replay
+from autoreason.run.products import ResearchResult
+from autoreason.run.record import recorded_result
+from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.reports import reported_result
-from autoreason.run.research import prepare_research, research, research_async
-from autoreason.run.research_result import ResearchResult
-from autoreason.run.research_rules import prepare_compare_rules
-from autoreason.run.result import StopSwitch, recorded_result
-from autoreason.run.resume import resume
+from autoreason.run.research import research
+from autoreason.run.research_rules import compare_rules
+from autoreason.run.result import StopSwitch
 
 EVALUATOR = """
 def score(artifact, seed, items):
@@ -84,7 +83,7 @@ async def test_in_an_event_loop_a_command_or_function_of_a_file_takes_the_place_
     task: Path,
 ) -> None:
     task.with_name("other.py").write_text(EVALUATOR.replace("float(", "10 * float("))
-    result = await research_async(
+    result = await research.aio(
         task, up(), evaluate="other.py:score", evaluations=30, patience=3, journal="other.db"
     )
     assert result.gain
@@ -92,7 +91,7 @@ async def test_in_an_event_loop_a_command_or_function_of_a_file_takes_the_place_
 
 
 def test_the_evaluator_is_saved_when_the_run_starts_and_not_before(task: Path) -> None:
-    prepared = prepare_research(task, up(), evaluations=30)
+    prepared = research.prepare(task, up(), evaluations=30)
     assert prepared.estimate().calls
     assert not saved()
     with pytest.raises(KeyboardInterrupt):
@@ -167,7 +166,7 @@ def test_sealed_items_are_counted_as_opened_and_a_second_run_says_so(task: Path)
     assert first.report.end.sealed
     assert "on sealed items" in first.conclusion
     assert "opened" not in first.conclusion
-    assert prepare_research(task, up(), evaluate=score).notes[0].endswith("opened once before")
+    assert research.prepare(task, up(), evaluate=score).notes[0].endswith("opened once before")
     second = research(task, up(), evaluate=score, evaluations=30, patience=3)
     assert "the sealed set has been opened 2 times" in second.conclusion
     with Journal.open(None, create=False) as journal:
@@ -177,7 +176,7 @@ def test_sealed_items_are_counted_as_opened_and_a_second_run_says_so(task: Path)
 def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> None:
     result = research(task, up(), evaluations=30, patience=3)
     task.unlink()
-    forked = prepare_fork(result.run, model=up(2))
+    forked = fork.prepare(result.run, model=up(2))
     work: Any = forked.task.work
     assert work.files == result.files
     again = forked.run()
@@ -186,12 +185,12 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     start = f"the start of this fork, which is the result of {result.run}"
     assert again.conclusion.startswith(f"result against {start}, on fresh evaluations +2")
     assert "+2" in again.report.test
-    unchanged = prepare_fork(result.run, model=up(0), evaluations=20, patience=1).run()
+    unchanged = fork.prepare(result.run, model=up(0), evaluations=20, patience=1).run()
     assert isinstance(unchanged, ResearchResult)
     assert unchanged.patch == result.patch
     assert f"no change was kept, so the result is {start};" in unchanged.conclusion
     with pytest.raises(InvalidInput, match="has no passes"):
-        prepare_fork(result.run, 2)
+        fork.prepare(result.run, 2)
 
 
 def test_a_run_that_a_function_measures_is_forked_with_that_function(task: Path) -> None:
@@ -217,10 +216,10 @@ def test_a_function_without_a_number_is_not_sent_to_a_check_that_cannot_take_it(
 
 def test_judge_models_that_the_task_has_no_use_for_are_named(task: Path) -> None:
     unused = "the judge models are not asked: the task has no `judge`"
-    assert unused in prepare_research(task, up(), judge_models=["echo/echo"]).notes
+    assert unused in research.prepare(task, up(), judge_models=["echo/echo"]).notes
     task.write_text(task.read_text().replace("---\nTurn", "judge: the shorter one\n---\nTurn"))
-    assert unused not in prepare_research(task, up(), judge_models=["echo/echo"]).notes
-    assert unused not in prepare_research(task, up()).notes
+    assert unused not in research.prepare(task, up(), judge_models=["echo/echo"]).notes
+    assert unused not in research.prepare(task, up()).notes
 
 
 def test_one_prepared_run_is_run_in_several_event_loops(task: Path) -> None:
@@ -228,7 +227,7 @@ def test_one_prepared_run_is_run_in_several_event_loops(task: Path) -> None:
         sleep(0.002)
         return measure(folder, seed, items)
 
-    prepared = prepare_research(
+    prepared = research.prepare(
         task, up(), evaluate=slow, evaluations=30, patience=3, parallel=2, seed=1
     )
     with ThreadPoolExecutor(2) as threads:
@@ -244,7 +243,7 @@ def test_a_person_accepts_the_incumbent_without_an_end_test(task: Path) -> None:
         sleep(0.1 if names and knob_of((folder / "knob.txt").read_text()) > 3 else 0)
         return measure(folder, seed, items)
 
-    prepared = prepare_research(task, up(20), evaluate=slow, evaluations=60)
+    prepared = research.prepare(task, up(20), evaluate=slow, evaluations=60)
     names: list[str] = []
 
     def accept(event: object) -> None:
@@ -338,7 +337,7 @@ async def test_a_metric_without_a_number_so_many_times_in_a_row_pauses_the_run()
 
 def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task: Path) -> None:
     task.write_text(task.read_text().replace("---\nTurn", 'guard: {size: "<= 5"}\n---\nTurn'))
-    prepared = prepare_research(task, "echo/echo", evaluations=200)
+    prepared = research.prepare(task, "echo/echo", evaluations=200)
     text = DryRun(prepared.task, prepared.settings, prepared.estimate()).to_text()
     assert (
         "200: 5 for the noise floor, 163 for proposals, 16 for the playoff, 16 for the end" in text
@@ -355,11 +354,11 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
 
 
 def test_the_judges_of_a_task_that_has_some_are_in_the_estimate(task: Path) -> None:
-    alone = prepare_research(task, "echo/echo").estimate().calls
+    alone = research.prepare(task, "echo/echo").estimate().calls
     task.write_text(task.read_text().replace("---\nTurn", "judge: the simpler one\n---\nTurn"))
-    judged = prepare_research(task, "echo/echo").estimate().calls
-    fewer = prepare_research(task, "echo/echo", judges=2).estimate().calls
-    rules = prepare_compare_rules(task, "echo/echo", rules=["race", "greedy"]).plan().calls
+    judged = research.prepare(task, "echo/echo").estimate().calls
+    fewer = research.prepare(task, "echo/echo", judges=2).estimate().calls
+    rules = compare_rules.prepare(task, "echo/echo", rules=["race", "greedy"]).plan().calls
     assert alone
     assert judged
     assert fewer
@@ -376,10 +375,10 @@ async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
         seeds.append(seed)
         return measure(folder, seed, items) + seed % 7
 
-    prepared = prepare_research(task, "echo/echo", evaluate=noisy, evaluations=100)
+    prepared = research.prepare(task, "echo/echo", evaluate=noisy, evaluations=100)
     noise, request = await prepared.measure_start_async()
     assert len(seeds) == 5
-    estimate = await prepared.estimate_async()
+    estimate = prepared.estimate()
     text = DryRun(prepared.task, prepared.settings, estimate, noise=noise).to_text()
     assert "5 evaluations of the start: score" in text
     assert "with 0 for what will be measured" not in text
@@ -401,7 +400,7 @@ def test_a_dry_run_promises_no_gain_of_items_that_it_has_not_seen(
     work = research_task(**items)
     drawn = "per_look" in items
     noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=1.0, drawn=drawn)
-    estimate = prepare_research(research_task(), "echo/echo", evaluate=measure).estimate()
+    estimate = research.prepare(research_task(), "echo/echo", evaluate=measure).estimate()
     text = DryRun(work, research_settings(), estimate, noise=noise).to_text()
     assert f"least gain {least}" in " ".join(text.split())
 

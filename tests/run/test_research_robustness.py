@@ -24,11 +24,10 @@ from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.paths import data_folder
 from autoreason.prompts import built_in
-from autoreason.run.replay import replay
-from autoreason.run.research import research, research_async
-from autoreason.run.research_result import ResearchResult
+from autoreason.run.products import ResearchResult
+from autoreason.run.recorded import replay, resume
+from autoreason.run.research import research
 from autoreason.run.result import StopSwitch
-from autoreason.run.resume import resume
 
 PROMPTS = built_in(writes="files")
 FRAGMENTS = (
@@ -54,7 +53,7 @@ def prepare(folder: Path, evaluator: str = EVALUATOR) -> Path:
 async def test_two_runs_on_one_task_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     task = prepare(tmp_path)
     both = await asyncio.gather(
-        *(research_async(task, up(), evaluations=30, patience=3, seed=seed) for seed in (1, 2))
+        *(research.aio(task, up(), evaluations=30, patience=3, seed=seed) for seed in (1, 2))
     )
     assert [each.status for each in both] == ["done", "done"]
     assert [each.gain.gain for each in both if each.gain] == [3.0, 3.0]

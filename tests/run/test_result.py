@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from tests.cli import made_up
 
 from autoreason.characters import in_markup
+from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
-from autoreason.report.layout import lay_out
-from autoreason.run.passes import passes_of, passes_table, plot_passes
-from autoreason.run.result import Result
+from autoreason.report.table import lay_out
+from autoreason.run.result import Result, passes_of, passes_table, plot_passes
 from autoreason.story import Story, build_story
 
 SLOTS = st.sampled_from(["A", "B", "AB", None])
@@ -21,7 +21,6 @@ SLOTS = st.sampled_from(["A", "B", "AB", None])
 
 def result(story: Story | None = None, **changes: object) -> Result:
     story = story or build_story(made_up.whole_run())
-    assert story.delivered is not None
     fields: dict[str, object] = {
         "run": "amber-fox",
         "status": story.status,
@@ -61,6 +60,22 @@ def test_a_run_that_paused_says_how_to_go_on() -> None:
     assert len(labels) == len(set(labels))
 
 
+def test_what_a_run_does_not_have_is_refused_by_what_ended_it() -> None:
+    opened = made_up.whole_run()[:1]
+    paused = RunPaused(status="budget", reason="$1 is spent", limit="cost")
+    story = build_story([*opened, paused])
+    found = result(story)
+    for read in (lambda: found.text, lambda: found.evidence):
+        with pytest.raises(
+            BudgetReached, match=r"has no (text|evidence) yet \(paused at"
+        ) as raised:
+            read()
+        assert raised.value.limit == "cost"
+    assert found.to_dict()["text"] is None
+    with pytest.raises(AutoreasonError, match="has no text"):
+        assert result(build_story(opened), status="running", reason="killed").text
+
+
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_no_word_is_broken_on_a_terminal(width: int) -> None:
     found = result()
@@ -78,7 +93,7 @@ def test_its_page_has_the_text_a_table_and_a_plot_and_neither_acts() -> None:
 
 def test_its_page_has_the_brief_and_says_once_what_the_run_took() -> None:
     found = result()
-    page = found.to_html(found.about())
+    page = found.to_html()
     assert page.count("40 calls, 12,000 tokens") == 1
     assert found.story.task is not None
     assert in_markup(found.story.task.brief) in page
@@ -88,11 +103,11 @@ def test_a_text_with_fences_stays_inside_its_fence() -> None:
     assert "````\na\n```\nb\n````" in result(story_with("a\n```\nb")).to_markdown()
 
 
-def test_programs_get_the_fields_they_always_got_and_the_conclusion() -> None:
+def test_programs_get_what_every_run_has_and_the_text_with_its_evidence() -> None:
     fields = result().to_dict()
     assert list(fields) == [
-        *("conclusion", "run", "status", "reason", "text", "origin", "passes"),
-        *("calls", "tokens", "cost", "seed", "evidence", "violations"),
+        *("conclusion", "run", "status", "reason", "calls", "tokens", "cost", "seed"),
+        *("ended_by", "text", "origin", "passes", "evidence", "violations"),
     ]
 
 

@@ -14,20 +14,18 @@ from tests.run.runs import lend, start_run
 from tests.run.solve_runs import NAMES, SCRIPT, number_of, problems, solve_set, task, terms
 from tests.tournament.stage import cut_off
 
-from autoreason.errors import InvalidInput, StrategyError
+from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Reply, Request, Signal
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.events import ProgramExamined, solved_in
 from autoreason.programs.report_files import programs
 from autoreason.prompts import built_in
-from autoreason.run.estimate import estimate_run
+from autoreason.run.estimate import check, estimate_run
 from autoreason.run.export import export
-from autoreason.run.fork import prepare_fork
 from autoreason.run.lab import PreparedLab
-from autoreason.run.preflight import check
-from autoreason.run.replay import replay_async
-from autoreason.run.solution import solution_of
+from autoreason.run.products import solution_of
+from autoreason.run.recorded import fork, replay
 from autoreason.run.solve import assign, open_problems, prepare_solve
 from autoreason.settings import Budget
 from autoreason.task import Task
@@ -51,7 +49,7 @@ async def test_strategies_draw_alike_on_a_problem_and_differ_only_in_what_they_d
 async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) -> None:
     result = await solve_set(journal, ScriptedModel(SCRIPT), repeats=2, width=4)
     assert result.status == "done"
-    assert result.text is None
+    assert result.story.text is None
     expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in NAMES]
     assert [unit.part for unit in result.solved] == expected
     assert [row.id for row in journal.runs()] == [result.run], "it is listed once"
@@ -117,7 +115,7 @@ async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: J
         examiner=MadeUpExaminer(),
     )
     with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
-        prepare_fork(result.run, journal=journal)
+        fork.prepare(result.run, journal=journal)
 
 
 async def test_tests_that_could_not_be_run_are_left_out_and_the_rest_goes_on(
@@ -153,6 +151,8 @@ async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
     result = await solve_set(journal, ScriptedModel({"author": author}), 2, ("single",))
     silent, cut = result.solved
     assert silent.program is None
+    with pytest.raises(AutoreasonError, match="has no program"):
+        assert solution_of(result).program
     assert silent.private
     assert (silent.private.verdict, silent.private.total, silent.status) == ("no_code", 4, "capped")
     assert silent.first
@@ -195,7 +195,7 @@ async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -
         repeats=2,
     )
     assert isinstance(prepared, PreparedLab)
-    calls = (await prepared.plan_async()).calls
+    calls = prepared.plan().calls
     assert calls
     assert calls.low == 2 * 2 * 3
     assert calls.high == 2 * 6 * 2 * 3
@@ -274,7 +274,7 @@ async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
 async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> None:
     file = journal.path.parent / "own.py"
     file.write_text(
-        "from autoreason import ProgramStrategy\n"
+        "from autoreason.extend import ProgramStrategy\n"
         "class Twice(ProgramStrategy):\n"
         "    async def run(self):\n"
         "        await self.author()\n"
@@ -289,13 +289,13 @@ async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> N
     )
     (unit,) = solved_in(result.story)
     assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: Journal) -> None:
     file = journal.path.parent / "greedy.py"
     file.write_text(
-        "from autoreason import ProgramStrategy\n"
+        "from autoreason.extend import ProgramStrategy\n"
         "class Greedy(ProgramStrategy):\n"
         "    async def run(self):\n"
         "        while True:\n"
@@ -349,10 +349,12 @@ def test_limits_that_no_problem_may_have_are_refused(chosen: Any, said: str) -> 
 
 
 def test_options_that_solve_would_override_are_refused_and_the_others_kept() -> None:
-    for name in ("passes", "playoff", "confirmation", "drafts", "max_inconclusive", "protocol"):
+    for name in ("passes", "playoff", "confirmation", "drafts", "protocol"):
         with pytest.raises(InvalidInput, match=f"`{name}`"):
             prepare_solve("echo/echo", **{name: 2})  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="`style` is lenses; programs are judged reasoned or"):
-        prepare_solve("echo/echo", style="lenses")
+    with pytest.raises(
+        InvalidInput, match="`style` is specialists; programs are judged reasoned or"
+    ):
+        prepare_solve("echo/echo", style="specialists")
     settings = prepare_solve("echo/echo", k=4, judges=5).settings
     assert (settings.strategy_options["k"], settings.judges) == (4, 5)

@@ -19,7 +19,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -126,7 +126,7 @@ async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(
 async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> None:
     result = await solve_set(journal, ScriptedModel(SCRIPT), 2)
     for run in (result.run, *(row.id for row in journal.cells(result.run))):
-        assert (await replay_async(run, journal=journal)).same
+        assert (await replay.aio(run, journal=journal)).same
 
 
 async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -> None:

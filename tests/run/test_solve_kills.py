@@ -17,7 +17,7 @@ from tests.run.solve_runs import SCRIPT, go_on_solving, solve_set
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult
 
 
@@ -91,5 +91,5 @@ def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
         run = journal.runs()[0].id
         cells = [row.id for row in journal.cells(run)]
         assert any("policy/" in key for cell in cells for key in journal.answers(cell))
-        retold = [asyncio.run(replay_async(cell, journal=journal)) for cell in cells]
+        retold = [asyncio.run(replay.aio(cell, journal=journal)) for cell in cells]
     assert [each.difference for each in retold] == [None] * 3

@@ -23,10 +23,9 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.models.weights import pull
 from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
-from autoreason.run.replay import replay_async
-from autoreason.run.resume import resume_async
-from autoreason.run.solution import Solution
-from autoreason.run.solve import solve, solve_async
+from autoreason.run.products import Solution
+from autoreason.run.recorded import replay, resume
+from autoreason.run.solve import solve
 
 _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}
 
@@ -60,7 +59,7 @@ class Opened:
         """Solve it with a scripted model."""
         model = ScriptedModel(self.script())
         options: dict[str, Any] = {"strategy": list(strategies), "seed": 7, **more}
-        return await solve_async(self.path, model, journal=journal, **options)
+        return await solve.aio(self.path, model, journal=journal, **options)
 
 
 def _told(record: dict[str, Any]) -> str:
@@ -133,7 +132,7 @@ async def test_ten_real_problems_by_every_strategy(
     runs = [result.run, *(row.id for row in journal.cells(result.run))]
     assert_nothing_private_is_recorded(journal, runs, given)
     for run in runs:
-        assert (await replay_async(run, journal=journal)).same
+        assert (await replay.aio(run, journal=journal)).same
 
 
 @pytest.mark.timeout(120)
@@ -224,7 +223,7 @@ def test_a_set_killed_while_programs_run_goes_on_where_it_was(shared: Path, tmp_
         before = sum(len(journal.replies(row.id)) for row in journal.cells(run))
         assert before
         model = ScriptedModel(given.script())
-        result = asyncio.run(resume_async(run, journal=journal, pool=lend(model)))
+        result = asyncio.run(resume.aio(run, journal=journal, pool=lend(model)))
         assert isinstance(result, Solution)
         assert result.status == "done"
         assert before + len(model.requests) == result.calls, "nothing is asked twice"
@@ -232,7 +231,7 @@ def test_a_set_killed_while_programs_run_goes_on_where_it_was(shared: Path, tmp_
             f"{n}/{name}/1" for n in range(1, 5) for name in ("tournament", "single")
         ]
         assert all(unit.private for unit in result.solved)
-        assert asyncio.run(replay_async(run, journal=journal)).same
+        assert asyncio.run(replay.aio(run, journal=journal)).same
 
 
 @pytest.mark.timeout(60)
@@ -255,7 +254,7 @@ def test_the_library_takes_a_problem_as_a_mapping_or_a_file(tmp_path: Path) -> N
 
 async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere\.json"):
-        await solve_async(tmp_path / "nowhere.json", ScriptedModel({}))
+        await solve.aio(tmp_path / "nowhere.json", ScriptedModel({}))
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -268,12 +267,12 @@ REFUSED: dict[str, tuple[Any, str]] = {
 async def test_a_mapping_that_is_no_problem_is_refused_without_naming_a_file(what: str) -> None:
     problem, said = REFUSED[what]
     with pytest.raises(InvalidInput, match=said):
-        await solve_async(problem, ScriptedModel({}))
+        await solve.aio(problem, ScriptedModel({}))
 
 
 async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InvalidInput, match=r"^unknown option `cals`; did you mean `calls`\?$"):
-        await solve_async(EASY[1], ScriptedModel({}), cals=3)  # type: ignore[call-arg]
+        await solve.aio(EASY[1], ScriptedModel({}), cals=3)  # type: ignore[call-arg]
 
 
 @pytest.mark.timeout(400)
@@ -290,11 +289,11 @@ async def test_easy_problems_on_the_embedded_model(
     easy = EASY[:2]
     path.write_text("\n".join(map(json.dumps, easy)), "utf-8")
     options: dict[str, Any] = {"strategy": "tournament", "calls": 1, "max_tokens": 48}
-    result = await solve_async(path, "local/smollm2", journal=journal, **options)
+    result = await solve.aio(path, "local/smollm2", journal=journal, **options)
     assert result.status == "done"
     assert [unit.problem for unit in result.solved] == [each["id"] for each in easy]
     assert all(unit.spent.calls == 1 for unit in result.solved)
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 EASY = [

@@ -10,20 +10,12 @@ from tests.run.runs import scripted, start_run
 from autoreason.errors import BudgetReached, Stopped
 from autoreason.journal import Journal
 from autoreason.run.export import export
-from autoreason.run.refine import refine_async
-from autoreason.run.replay import replay_async
-from autoreason.run.reports import StudyResult, reported_result
-from autoreason.run.result import StopSwitch, recorded_result
-from autoreason.run.resume import resume_async
-from autoreason.run.studies import (
-    certify_async,
-    compare_async,
-    judge_async,
-    prepare_certify,
-    prepare_judge,
-    rejudge_async,
-)
-from autoreason.run.verdict_storage import store_verdict
+from autoreason.run.record import recorded_result
+from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import refine
+from autoreason.run.reports import StudyResult, reported_result, store_verdict
+from autoreason.run.result import StopSwitch
+from autoreason.run.studies import certify, compare, judge, rejudge
 from autoreason.settings import Budget
 from autoreason.studies.certify.certificate_files import find_certificate
 from autoreason.testing import EchoModel
@@ -32,17 +24,17 @@ TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}
 
 
 async def test_judges_alone_are_asked_and_play_every_role(tmp_path: Path) -> None:
-    judge = EchoModel()
-    prepared = prepare_judge("Explain tides.", TEXTS, judge_models=[judge], judges=3)
+    model = EchoModel()
+    prepared = judge.prepare("Explain tides.", TEXTS, judge_models=[model], judges=3)
     assert prepared.settings.models.all() == ("echo/echo",)
-    result = await judge_async(
-        "Explain tides.", TEXTS, judge_models=[judge], journal=tmp_path / "j.db", seed=1
+    result = await judge.aio(
+        "Explain tides.", TEXTS, judge_models=[model], journal=tmp_path / "j.db", seed=1
     )
     assert {each.name for each in result.report.standings} == set(TEXTS)
 
 
 async def test_a_comparison_has_what_each_strategy_took(tmp_path: Path) -> None:
-    result = await compare_async(
+    result = await compare.aio(
         "Explain tides.",
         "echo/echo",
         strategies=("critique_revise", "single"),
@@ -60,7 +52,7 @@ async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
     journal: Journal,
 ) -> None:
     result = await start_run(journal, scripted(), changes={"voting": "majority"})
-    again = await rejudge_async(result.run, "echo/echo", journal=journal, judges=2, seed=1)
+    again = await rejudge.aio(result.run, "echo/echo", journal=journal, judges=2, seed=1)
     assert again.report.rejudged_run == result.run
     settings = journal.settings(journal.runs()[0].id)
     assert settings
@@ -68,7 +60,7 @@ async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
 
 
 async def test_a_certificate_is_stored_by_the_library(tmp_path: Path) -> None:
-    certified = await certify_async("echo/echo", seed=1, journal=tmp_path / "j.db")
+    certified = await certify.aio("echo/echo", seed=1, journal=tmp_path / "j.db")
     stored = find_certificate("echo/echo")
     assert stored
     assert stored.certificate == certified.report
@@ -82,7 +74,7 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
 
     monkeypatch.setattr("autoreason.studies.certify.certificate_files.write_certificate", refuse)
     warnings: list[str] = []
-    prepared = prepare_certify("echo/echo", seed=1, journal=tmp_path / "j.db")
+    prepared = certify.prepare("echo/echo", seed=1, journal=tmp_path / "j.db")
     result = await prepared.run_async(on_warning=warnings.append)
     assert warnings == [
         "the certificate cannot be kept (No space left on device); the run has it: "
@@ -94,8 +86,8 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
 
 async def test_a_study_knows_its_run_and_prints_what_its_command_prints(tmp_path: Path) -> None:
     place = tmp_path / "j.db"
-    result = await judge_async("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
-    assert (await replay_async(result)).same
+    result = await judge.aio("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
+    assert (await replay.aio(result)).same
     export(result, tmp_path / "out")
     with Journal.open(str(place), create=False) as journal:
         row = journal.find(result.run)
@@ -107,16 +99,16 @@ async def test_a_study_knows_its_run_and_prints_what_its_command_prints(tmp_path
 
 async def test_a_result_is_short_where_it_is_typed_and_so_is_its_report(tmp_path: Path) -> None:
     place = tmp_path / "j.db"
-    result = await judge_async("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
+    result = await judge.aio("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
     assert repr(result) == f"<StudyResult {result.run}, done: {result.sentence}>"
     assert repr(result.report) == f"<PanelReport: {result.sentence}>"
-    written = await refine_async("Explain tides.", "echo/echo", passes=1, journal=place)
+    written = await refine.aio("Explain tides.", "echo/echo", passes=1, journal=place)
     assert repr(written) == f"<Result {written.run}, {written.status}: {written.sentence}>"
 
 
 async def test_a_study_that_paused_is_a_paused_result_that_can_be_resumed(tmp_path: Path) -> None:
     switch = StopSwitch()
-    paused = await judge_async(
+    paused = await judge.aio(
         "Explain tides.",
         TEXTS,
         "echo/echo",
@@ -130,13 +122,13 @@ async def test_a_study_that_paused_is_a_paused_result_that_can_be_resumed(tmp_pa
     assert paused.to_dict()["reason"] == paused.reason
     with pytest.raises(Stopped, match=rf"run {paused.run} has no report yet .*autoreason resume"):
         _ = paused.report
-    resumed = await resume_async(paused)
+    resumed = await resume.aio(paused)
     assert isinstance(resumed, StudyResult)
     assert {each.name for each in resumed.report.standings} == set(TEXTS)
 
 
 async def test_a_study_at_its_limit_names_the_limit(tmp_path: Path) -> None:
-    paused = await judge_async(
+    paused = await judge.aio(
         "Explain tides.",
         TEXTS,
         "echo/echo",
@@ -154,5 +146,5 @@ def test_a_judge_in_a_file_is_certified_under_its_whole_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("")
-    options = prepare_certify("mine.py:Judge/x").settings.strategy_options
+    options = certify.prepare("mine.py:Judge/x").settings.strategy_options
     assert options["model"] == f"{tmp_path / 'mine.py'}:Judge/x"

@@ -22,10 +22,9 @@ from tests.stats.recordings import (
     winners,
 )
 
-from autoreason.stats.elections import condorcet_winner, cycles
-from autoreason.stats.length import longer_preferred
-from autoreason.stats.position import position_effect
-from autoreason.stats.ranks import agreement
+from autoreason.stats.ranks import agreement, condorcet_winner, cycles
+from autoreason.stats.resampling import position_effect
+from autoreason.stats.shares import longer_preferred
 
 
 class Figure(NamedTuple):

@@ -1,6 +1,9 @@
-"""What can be seen, against counting every outcome and against statsmodels."""
+"""What so many can show, and intervals that are always valid or helped by predictions."""
 
 from __future__ import annotations
+
+import random
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,10 +13,16 @@ from scipy.stats import binom, chi2
 from statsmodels.stats.power import NormalIndPower
 
 from autoreason.stats.power import (
+    MIN_EVENTS,
+    MIN_MEASURED,
+    always_valid_difference,
     detectable_difference,
     detectable_gain,
     detectable_share,
     least_gain,
+    prediction_powered_mean,
+    sample_size,
+    unequal_split,
 )
 from autoreason.stats.shares import sign_test
 
@@ -87,3 +96,127 @@ def test_pairs_are_counted_as_statsmodels_counts_them() -> None:
 def test_impossible_wishes_are_refused() -> None:
     with pytest.raises(ValueError, match="share of tasks that differ"):
         detectable_gain(10, 0)
+
+
+def test_a_split_that_stays_uneven_is_noticed_as_readers_come() -> None:
+    seen = [
+        unequal_split([5900 * part // 4, 6217 * part // 4, 6217 * part // 4], 18_000)
+        for part in range(1, 13)
+    ]
+    assert seen == sorted(seen, reverse=True)
+    assert seen[3] == pytest.approx(0.10, abs=0.01)
+    assert seen[7] < 0.001
+    assert unequal_split([1000, 1000, 800], 3000) < 0.001
+    assert unequal_split([0, 0], 100) == unequal_split([50, 50], 100) == 1.0
+
+
+@pytest.mark.parametrize("readers", [10, 40, 200])
+def test_evidence_against_an_equal_split_is_at_most_one_on_average(readers: int) -> None:
+    # So a thousand is reached in one test of a thousand, whatever the looks.
+    found = (
+        (comb(readers, one) / 2**readers, unequal_split([one, readers - one], 40))
+        for one in range(readers + 1)
+    )
+    assert 0 < sum(likely / p for likely, p in found if p < 1) <= 1
+
+
+def test_an_interval_needs_enough_of_both_kinds() -> None:
+    few = always_valid_difference((MIN_EVENTS - 1, 400), (60, 400), 4000)
+    assert few.low is None
+    assert "needs 20" in (few.reason or "")
+    assert always_valid_difference((0, 0), (0, 0), 100).value is None
+
+
+def test_a_large_difference_is_found() -> None:
+    found = always_valid_difference((300, 1000), (200, 1000), 2000)
+    assert found.low is not None
+    assert found.low > 0
+    assert found.value == pytest.approx(0.1)
+
+
+def test_the_sample_is_larger_than_for_one_look_and_grows_with_comparisons() -> None:
+    # 0.20 against 0.22 at 5 % with 80 %, looked at once: 6,507 in each arm (Fleiss, without correction).
+    assert 1.8 * 6507 < sample_size(0.2, 0.1) < 2 * 6507
+    assert sample_size(0.2, 0.1, comparisons=2) > sample_size(0.2, 0.1)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        sample_size(0.9, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("base", "lift"), [(0.2, 1e-300), (1e-300, 0.1), (0.2, 1e-17), (5e-324, 1e-5), (0.2, 0)]
+)
+def test_a_sample_of_more_than_there_are_people_is_none(base: float, lift: float) -> None:
+    with pytest.raises(ValueError, match="more than 10,000,000,000"):
+        sample_size(base, lift)
+
+
+numbers = st.floats(-100, 100)
+measured = st.lists(st.tuples(numbers, numbers), max_size=80)
+
+
+def width(low: float | None, high: float | None) -> float:
+    assert low is not None
+    assert high is not None
+    return high - low
+
+
+@given(measured, st.lists(numbers, max_size=60))
+def test_the_interval_is_never_longer_than_that_of_the_measurements(
+    measured: list[tuple[float, float]], predicted: list[float]
+) -> None:
+    found = prediction_powered_mean(measured, predicted)
+    if len(measured) < MIN_MEASURED:
+        assert found.joined == found.alone
+        assert found.alone.low is None
+        assert found.alone.reason
+        return
+    alone = width(found.alone.low, found.alone.high)
+    assert width(found.joined.low, found.joined.high) <= alone
+    assert (found.weight == 0) == (found.joined == found.alone)
+
+
+def draw(rng: random.Random, n: int, more: int) -> tuple[list[tuple[float, float]], list[float]]:
+    """Predictions that say half of what will be measured, and lie 3 too high."""
+    truths = [rng.gauss(1, 1) for _ in range(n + more)]
+    forecasts = [0.5 * truth + 3 + rng.gauss(0, 0.2) for truth in truths]
+    return list(zip(truths[:n], forecasts[:n], strict=True)), forecasts[n:]
+
+
+def test_good_predictions_shorten_it_much_and_their_bias_does_not_matter() -> None:
+    few, many = draw(random.Random(1), 65, 800)
+    found = prediction_powered_mean(few, many)
+    assert found.weight == pytest.approx(1.6, abs=0.3)
+    joined, alone = (width(each.low, each.high) for each in (found.joined, found.alone))
+    assert joined < 0.6 * alone
+    assert found.joined.value == pytest.approx(1, abs=0.3)
+    moved = prediction_powered_mean([(y, f + 50) for y, f in few], [f + 50 for f in many])
+    assert moved.joined.value == pytest.approx(found.joined.value)
+    assert moved.joined.low == pytest.approx(found.joined.low)
+
+
+def test_few_measurements_have_a_mean_and_no_interval() -> None:
+    few, many = draw(random.Random(2), MIN_MEASURED - 1, 400)
+    found = prediction_powered_mean(few, many)
+    assert (found.weight, found.alone.low) == (0, None)
+    assert found.alone.value == pytest.approx(1, abs=0.5)
+    few, many = draw(random.Random(2), MIN_MEASURED, 400)
+    assert prediction_powered_mean(few, many).weight > 0
+
+
+def test_the_interval_reaches_further_to_the_side_of_few_large_values() -> None:
+    few = [(10.0 if at % 12 == 0 else 0.0, 0.5) for at in range(72)]
+    found = prediction_powered_mean(few, []).alone
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value is not None
+    assert found.high - found.value > 1.5 * (found.value - found.low)
+    turned = prediction_powered_mean([(-value, each) for value, each in few], []).alone
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
+
+
+@pytest.mark.parametrize("predicted", [[], [0.5], [0.5, 0.5, 0.5]])
+def test_predictions_that_are_all_alike_or_none_change_nothing(predicted: list[float]) -> None:
+    few = [(float(at % 3), 0.5) for at in range(72)]
+    found = prediction_powered_mean(few, predicted)
+    assert found.joined == found.alone
+    assert prediction_powered_mean([(1.0, 0.1 * at) for at in range(72)], [0.2, 0.4]).weight == 0

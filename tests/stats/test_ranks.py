@@ -1,15 +1,34 @@
-"""How far rankings agree, against SciPy."""
+"""How far rankings and ratings agree, and who wins their duels."""
 
 from __future__ import annotations
 
 from itertools import combinations, permutations, product
 
+import krippendorff
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare, kendalltau, rankdata
 
-from autoreason.stats.ranks import agreement, kendall_tau, kendalls_w, midranks, places, tau_b
+from autoreason.stats.ranks import (
+    Ranking,
+    agreement,
+    borda,
+    condorcet_winner,
+    cycles,
+    first_places,
+    games,
+    kendall_tau,
+    kendalls_w,
+    krippendorff_alpha,
+    midranks,
+    names_in,
+    places,
+    tau_b,
+    win_matrix,
+)
+from autoreason.tournament.voting import count_votes
 
 steady = settings(derandomize=True)
 ORDERS = list(permutations(range(3)))
@@ -118,3 +137,148 @@ def test_a_score_that_is_not_known_is_refused() -> None:
         tau_b([1.0, float("nan")], [1.0, 2.0])
     with pytest.raises(ValueError, match="leave out what is not known"):
         kendalls_w([[1.0, 2.0], [float("nan"), 2.0]])
+
+
+elections = st.lists(st.permutations("ABCD"), min_size=1, max_size=6)
+
+CONDORCET = ["ABC", "BCA", "CAB"]
+
+
+def beats(rankings: list[list[str]], one: str, other: str) -> bool:
+    above = sum(ranking.index(one) < ranking.index(other) for ranking in rankings)
+    return 2 * above > len(rankings)
+
+
+def test_condorcets_own_paradox_is_a_circle_without_a_winner() -> None:
+    assert cycles(CONDORCET) == [("A", "B", "C")]
+    assert condorcet_winner(CONDORCET) is None
+
+
+def test_a_circle_below_the_winner_is_a_circle_too() -> None:
+    rankings = [f"W{ranking}" for ranking in CONDORCET]
+    assert condorcet_winner(rankings) == "W"
+    assert cycles(rankings) == [("A", "B", "C")]
+
+
+def test_a_drawn_duel_makes_no_circle_and_no_winner() -> None:
+    assert cycles(["AB", "BA"]) == []
+    assert condorcet_winner(["AB", "BA"]) is None
+
+
+@given(elections)
+@steady
+def test_the_winner_beats_everyone(rankings: list[list[str]]) -> None:
+    winners = [
+        one
+        for one in "ABCD"
+        if all(beats(rankings, one, other) for other in "ABCD" if other != one)
+    ]
+    assert condorcet_winner(rankings) == (winners[0] if winners else None)
+
+
+@given(elections)
+@steady
+def test_there_is_a_circle_exactly_if_majorities_can_be_walked_round(
+    rankings: list[list[str]],
+) -> None:
+    walks = [walk for size in (3, 4) for walk in permutations("ABCD", size)]
+    round_trips = [
+        set(walk)
+        for walk in walks
+        if all(
+            beats(rankings, one, other)
+            for one, other in zip(walk, walk[1:] + walk[:1], strict=True)
+        )
+    ]
+    found = cycles(rankings)
+    assert bool(found) == bool(round_trips)
+    assert all(any(trip <= set(group) for group in found) for trip in round_trips)
+
+
+@given(elections)
+@steady
+def test_borda_points_are_those_of_a_panel(rankings: list[list[str]]) -> None:
+    assert borda(rankings) == pytest.approx(count_votes("borda", rankings, "ABCD").scores)
+    assert sum(first_places(rankings).values()) == len(rankings)
+
+
+@given(elections)
+@steady
+def test_every_pair_of_every_ranking_is_one_duel(rankings: list[list[str]]) -> None:
+    wins = win_matrix(rankings)
+    assert all(
+        wins[one][other] + wins[other][one] == len(rankings)
+        for one, other in combinations("ABCD", 2)
+    )
+    assert len(games(rankings)) == 6 * len(rankings)
+
+
+def test_who_shares_a_place_shares_its_points_and_draws_the_duel() -> None:
+    shared: list[Ranking] = [[("A", "B"), "C"]]
+    assert borda(shared) == {"A": 2.5, "B": 2.5, "C": 1}
+    assert first_places(shared) == {"A": 0.5, "B": 0.5, "C": 0}
+    assert games(shared) == [("A", "B", 0.5), ("A", "C", 1.0), ("B", "C", 1.0)]
+    assert win_matrix(shared)["A"] == {"B": 0, "C": 1}
+
+
+def test_names_left_out_are_not_compared() -> None:
+    partial = ["AB", "BC"]
+    assert names_in(partial) == ["A", "B", "C"]
+    assert win_matrix(partial)["A"] == {"B": 1, "C": 0}
+    assert condorcet_winner(partial) is None
+
+
+def test_a_name_given_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="contains every name once"):
+        borda(["ABA"])
+
+
+KRIPPENDORFF_2011: list[list[int | None]] = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+"""Four observers and twelve units, example D of Krippendorff (2011)."""
+
+ratings = st.lists(
+    st.lists(st.one_of(st.none(), st.integers(1, 4)), min_size=5, max_size=5),
+    min_size=2,
+    max_size=4,
+)
+
+
+def test_alpha_is_the_published_one() -> None:
+    found = krippendorff_alpha(KRIPPENDORFF_2011)
+    assert found.value == pytest.approx(0.815, abs=5e-4)
+    assert found.n == 11, "the unit rated once says nothing"
+
+
+@given(ratings)
+@steady
+def test_alpha_is_that_of_the_krippendorff_package(rows: list[list[int | None]]) -> None:
+    found = krippendorff_alpha(rows)
+    assume(found.value is not None)
+    table = np.array([[np.nan if r is None else r for r in row] for row in rows], dtype=float)
+    assert found.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="ordinal"))
+
+
+@given(ratings)
+@steady
+def test_who_rated_does_not_matter_to_alpha(rows: list[list[int | None]]) -> None:
+    found = [krippendorff_alpha(order).value for order in permutations(rows)]
+    assert all(value == pytest.approx(found[0]) for value in found)
+
+
+def test_ordinal_alpha_sees_only_the_order() -> None:
+    stretched = [[r and r**3 for r in row] for row in KRIPPENDORFF_2011]
+    assert krippendorff_alpha(stretched).value == krippendorff_alpha(KRIPPENDORFF_2011).value
+
+
+def test_where_no_one_can_agree_there_is_a_reason() -> None:
+    assert krippendorff_alpha([[1, 2]]).reason == "needs two raters or more, there is one rater"
+    assert krippendorff_alpha([[1, None], [None, 2]]).reason == "no thing was rated by two raters"
+    assert krippendorff_alpha([[3, 3], [3, 3]]).value is None
+    assert krippendorff_alpha([]).value is None
+    with pytest.raises(ValueError, match="an entry for every thing"):
+        krippendorff_alpha([[1, 2], [1]])

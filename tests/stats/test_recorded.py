@@ -22,8 +22,8 @@ from tests.stats.recordings import (
     winners,
 )
 
-from autoreason.stats.elections import borda, condorcet_winner, cycles, first_places
-from autoreason.stats.position import equal_shares, position_effect
+from autoreason.stats.ranks import borda, condorcet_winner, cycles, first_places
+from autoreason.stats.resampling import equal_shares, position_effect
 from autoreason.stats.shares import cohens_h, mcnemar, paired_gain, share, sign_test, wilson
 from autoreason.tournament.voting import from_scores
 

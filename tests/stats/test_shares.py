@@ -1,4 +1,4 @@
-"""Shares and tests on counts, against the textbooks and against statsmodels."""
+"""Shares, their intervals, and the exact tests on counts."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from autoreason.stats.shares import (
     even_share_test,
     exact_share,
     holm,
+    longer_preferred,
     mcnemar,
     paired_gain,
     share,
@@ -340,3 +341,19 @@ def test_an_even_share_is_rejected_exactly_where_its_interval_leaves_it_out(
 def test_an_even_share_of_one_task_is_never_rejected_and_of_none_unknown() -> None:
     assert even_share_test([[1.0] * 9], 0.05).p_value == 1
     assert even_share_test([[]], 0.05).p_value is None
+
+
+def test_the_longer_text_is_counted_from_either_side() -> None:
+    found = longer_preferred([1, 0, 0, 1, 0.5, 1], [10, -10, 10, -10, 10, 0])
+    assert (found.value, found.n) == (0.5, 4)
+    assert longer_preferred([], []).value is None
+
+
+def test_comparisons_of_a_ballot_count_once() -> None:
+    found = longer_preferred([1, 1, 1, 0], [5, 5, 5, 5], clusters=["one", "one", "one", "other"])
+    assert (found.value, found.n) == (0.75, 2)
+
+
+def test_every_outcome_needs_its_difference_in_length() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        longer_preferred([1, 0], [3])

@@ -14,7 +14,7 @@ from autoreason.errors import ProviderFailed
 from autoreason.events import FINISHED
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.strategies.registry import BUILT_IN
@@ -77,9 +77,8 @@ async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_
             left = calls - 1 - passes * a_pass
             short = f"{left} of {calls} calls were left before playoff and confirmation"
             assert (short in ended.reason) == (passes < 6)
-            assert ended.evidence is not None
             assert ended.evidence.preference is not None
-            assert (await replay_async(ended.run, journal=journal)).same
+            assert (await replay.aio(ended.run, journal=journal)).same
 
 
 async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lower_one(
@@ -99,7 +98,7 @@ async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lo
     higher = {"budget": Budget(calls=100)}
     result = await go_on(journal, paused.run, scripted({"judge": NEWEST}), changes=higher)
     assert (result.status, result.passes) == ("capped", 2)
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 @pytest.mark.parametrize("unit", ["calls", "tokens"])
@@ -148,7 +147,7 @@ async def test_a_person_can_stop_a_strategy_before_it_asks_anything(
     assert (stopped.status, model.asked) == ("stopped", [])
     result = await go_on(journal, stopped.run, model)
     assert result.text
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 @pytest.mark.parametrize("strategy", BUILT_IN)

@@ -10,15 +10,14 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
-from autoreason.jobs.job import read_options
-from autoreason.jobs.runner import check_job
+from autoreason.jobs.job import check_job, read_options
 from autoreason.plugins import absolute
-from autoreason.strategies.registry import BUILT_IN, find_strategy, installed_strategies
+from autoreason.strategies.registry import BUILT_IN, find_strategy
 from autoreason.task import Task
 from autoreason.tournament.strategy import Strategy
 
 MINE = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     summary = "mine"
@@ -124,7 +123,7 @@ def test_a_file_mended_meanwhile_is_loaded_anew(mine: Path) -> None:
 OPTIONS = """
 from __future__ import annotations
 from msgspec import Struct
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 Size = {size}
 
@@ -161,15 +160,8 @@ def test_a_name_means_the_same_in_another_folder(
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An installed package that announces two strategies, one of which is not there."""
+    """An installed package with a strategy in it."""
     (tmp_path / "their_package.py").write_text(MINE)
-    info = tmp_path / "their_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[autoreason.strategies]\n"
-        "theirs = their_package:Mine\nabsent = their_package:Absent\nthing = their_package:Other\n"
-    )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "their_package", raising=False)
     return tmp_path
@@ -177,15 +169,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("package")
 def test_a_package_brings_strategies_of_its_own() -> None:
-    assert installed_strategies() == ["absent", "theirs", "thing"]
-    assert find_strategy("theirs").summary == "mine"
-    assert "theirs" in refusal("nobody")
+    assert find_strategy("their_package:Mine").summary == "mine"
 
 
 @pytest.mark.usefixtures("package")
 def test_a_package_that_is_broken_is_named() -> None:
-    assert "absent of an installed package cannot be loaded" in refusal("absent")
-    assert "is no strategy" in refusal("thing")
+    assert "their_package has no Absent" in refusal("their_package:Absent")
+    assert "is no strategy" in refusal("their_package:Other")
+    assert "nowhere:Mine cannot be loaded: ModuleNotFoundError" in refusal("nowhere:Mine")
 
 
 def test_finished_texts_are_refused_by_strategies_that_have_no_use_for_them() -> None:

@@ -12,11 +12,10 @@ from tests.strategies.test_leaving import SCRIPT
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run.estimate import estimate_run
-from autoreason.run.preflight import check
+from autoreason.run.estimate import check, estimate_run
 
 BODY = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ()
@@ -138,9 +137,9 @@ async def test_a_text_that_was_never_emitted_is_not_delivered(
         tmp_path,
         """
     async def run(self):
-        from autoreason.tournament.delivery import deliver
+        from autoreason import JobFinished
         await self.write_draft()
-        return deliver(self.story, "done", "in secret", self.incumbent, ())
+        return JobFinished(reason="in secret", text=self.incumbent.text)
 """,
     )
     with pytest.raises(StrategyError, match=r"self\.deliver"):

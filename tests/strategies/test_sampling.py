@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, PlayoffDecided
 from autoreason.exchange import OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.strategies.registry import find_strategy
 
 
@@ -125,7 +125,7 @@ async def test_a_panel_that_decides_nothing_chooses_nothing(journal: Journal) ->
     assert (result.status, result.text) == ("done", "Draft number 2 of them.")
     assert {request.role for request in model.requests} == {"judge"}
     assert len(model.requests) == 3
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 REFUSED = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")
@@ -164,9 +164,9 @@ async def test_drafts_on_their_way_are_recorded_though_two_authors_declined(
     assert len(set(asked)) == len(asked)
 
 
-async def test_a_run_that_failed_at_its_first_pass_goes_on_when_resumed(journal: Journal) -> None:
-    declined: dict[str, Answer] = {"pass/2/*": REFUSED, "author": drafted}
-    paused = await start_run(journal, scripted(declined), changes=best_of(3, max_inconclusive=1))
+async def test_a_run_that_failed_at_its_first_passes_goes_on_when_resumed(journal: Journal) -> None:
+    declined: dict[str, Answer] = {"pass/2/*": REFUSED, "pass/3/*": REFUSED, "author": drafted}
+    paused = await start_run(journal, scripted(declined), changes=best_of(3))
     assert paused.status == "panel_failed"
     result = await go_on(journal, paused.run, scripted({"author": drafted}))
     assert result.status == "done"

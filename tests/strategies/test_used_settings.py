@@ -20,8 +20,6 @@ OTHER: dict[str, Any] = {
     "drafts": 2,
     "max_drafts": 3,
     "rivals": False,
-    "strict_length": False,
-    "strict_echo": False,
     "candidates": "B",
     "blind_revision": True,
     "subtractive_synthesis": True,
@@ -40,26 +38,24 @@ OTHER: dict[str, Any] = {
     "required_lead": 2,
     "plateau": 1,
     "plateau_change": 0.9,
-    "stop_rules": ("nowhere.py:rule",),
     "tie_order": ("A", "B", "AB"),
     "quoted_critique": False,
     "playoff": 2,
     "playoff_texts": 2,
     "confirmation": 2,
-    "max_inconclusive": 1,
     "critic_temperature": 0.1,
     "judge_temperature": 0.1,
     "critic_effort": "low",
     "judge_effort": "low",
-    **dict.fromkeys(ROLE_MODELS[1:], "other/other"),
+    **dict.fromkeys(list(ROLE_MODELS)[1:], "other/other"),
 }
 """Every setting that not all strategies use, with a value that is not the default."""
 ALWAYS = (
     *("strategy", "strategy_options", "models", "seed", "max_tokens", "author_temperature"),
     *("author_effort", "budget", "base_url", "allow_http", "batch", "author_model"),
 )
-SELDOM = ("strict_length", "strict_echo", "max_inconclusive", "voting", "balanced_orders")
-"""Used where a text breaks its contract, an answer cannot be read, or by the order of equals."""
+SELDOM = ("voting", "balanced_orders")
+"""Used by the order of equals."""
 
 
 def numbered(request: Request) -> str:

@@ -20,8 +20,7 @@ from autoreason.tournament.evidence import (
     chance_of_streak,
     survival_chances,
 )
-from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.voting import VoteResult, count_votes
+from autoreason.tournament.voting import PanelSize, VoteResult, count_votes
 
 steady = settings(derandomize=True)
 

@@ -1,21 +1,145 @@
-"""How judges are asked: every style changes what it says it changes, on the wire, and nothing else."""
+"""How judges are asked: orders, labels, styles, and once more where an answer cannot be read."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import random
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from dataclasses import replace
+from itertools import pairwise, permutations
+from typing import Any, get_args
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.models.fake_provider import Answer, FakeProvider, provider
 from tests.tournament.stage import Played, document, play, shown_texts, vote
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, JobFinished, PassDecided
-from autoreason.exchange import Request
-from autoreason.settings import STYLES, Models, make_settings
+from autoreason.events import BallotCast, CritiqueWritten, JobFinished, PassDecided
+from autoreason.exchange import Outcome, Reply, Request
+from autoreason.jobs.context import JobContext
+from autoreason.models.providers import PROVIDERS
+from autoreason.models.wire import WireModel
+from autoreason.prompts import PromptSet, load
+from autoreason.settings import Models, Style, make_settings
 from autoreason.studies.panels.ranked import RankedPanel
-from autoreason.task import Entry
-from autoreason.tournament.plan import likely_plan
+from autoreason.task import Entry, Task
+from autoreason.tournament.judges import balanced_orders, cast_ballot, neutral_labels, random_orders
+from autoreason.tournament.loop import likely_plan
 from autoreason.tournament.statements import ballot
+from autoreason.tournament.writing import criticise
+
+steady = settings(derandomize=True)
+seeds = st.integers(0, 2**64 - 1)
+fields = st.integers(2, 8).map(lambda n: tuple("ABCDEFGH"[:n]))
+
+
+def in_position(orders: Sequence[Sequence[str]]) -> Counter[tuple[int, str]]:
+    """How often each candidate stands in each position."""
+    return Counter((place, name) for order in orders for place, name in enumerate(order))
+
+
+def neighbours(orders: Sequence[Sequence[str]]) -> Counter[tuple[str, str]]:
+    """How often each candidate stands right behind each other one."""
+    return Counter(pair for order in orders for pair in pairwise(order))
+
+
+@given(seeds)
+@steady
+def test_three_judges_see_each_of_three_candidates_once_in_each_position(seed: int) -> None:
+    orders = balanced_orders(("A", "B", "AB"), 9, seed)
+    for block in (orders[:3], orders[3:6], orders[6:]):
+        assert set(in_position(block).values()) == {1}
+        assert len(in_position(block)) == 9
+
+
+@given(seeds)
+@steady
+def test_six_judges_see_every_order_of_three_candidates_once(seed: int) -> None:
+    orders = balanced_orders(("A", "B", "AB"), 12, seed)
+    for block in (orders[:6], orders[6:]):
+        assert sorted(block) == sorted(permutations(("A", "B", "AB")))
+
+
+@given(fields, st.integers(1, 25), seeds)
+@steady
+def test_positions_are_shared_as_evenly_as_the_number_of_judges_allows(
+    candidates: tuple[str, ...], judges: int, seed: int
+) -> None:
+    orders = balanced_orders(candidates, judges, seed)
+    assert len(orders) == judges
+    assert all(sorted(order) == sorted(candidates) for order in orders)
+    counts = in_position(orders)
+    every = [counts[place, name] for place in range(len(candidates)) for name in candidates]
+    assert max(every) - min(every) <= 1
+
+
+@given(fields, seeds)
+@steady
+def test_everybody_follows_everybody_else_equally_often(
+    candidates: tuple[str, ...], seed: int
+) -> None:
+    rounds = 1 + len(candidates) % 2
+    counts = neighbours(balanced_orders(candidates, rounds * len(candidates), seed))
+    assert counts == Counter(dict.fromkeys(permutations(candidates, 2), rounds))
+
+
+@given(fields, st.integers(1, 12), st.integers(0, 12), seeds)
+@steady
+def test_a_panel_that_grows_keeps_the_orders_it_has(
+    candidates: tuple[str, ...], judges: int, more: int, seed: int
+) -> None:
+    grown = balanced_orders(candidates, judges + more, seed)
+    assert grown[:judges] == balanced_orders(candidates, judges, seed)
+
+
+@pytest.mark.parametrize("spread", [balanced_orders, random_orders])
+def test_orders_come_from_the_seed_and_from_nothing_else(
+    spread: Callable[[str, int, int], Hashable],
+) -> None:
+    several = [spread("ABC", 6, seed) for seed in range(20)]
+    assert several == [spread("ABC", 6, seed) for seed in range(20)]
+    assert len(set(several)) > 10
+
+
+def test_random_orders_are_drawn_independently() -> None:
+    orders = random_orders(("A", "B", "AB"), 6000, seed=1)
+    counts = Counter(orders)
+    assert sorted(counts) == sorted(permutations(("A", "B", "AB")))
+    assert all(900 < count < 1100 for count in counts.values())
+
+
+@pytest.mark.parametrize("candidates", [(), ("A", "A")])
+def test_candidates_are_named_once_each(candidates: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="named once each"):
+        balanced_orders(candidates, 3, 0)
+    with pytest.raises(ValueError, match="named once each"):
+        random_orders(candidates, 3, 0)
+
+
+@given(st.integers(1, 40), seeds)
+@steady
+def test_labels_are_different_pairs_of_different_consonants(count: int, seed: int) -> None:
+    labels = neutral_labels(count, random.Random(seed))
+    assert len(set(labels)) == count
+    for label in labels:
+        assert len(set(label)) == 2
+        assert set(label) <= set("BCDFGHJKLMNPQRSTVWXZ")
+
+
+def test_labels_mean_nothing() -> None:
+    drawn = {label for seed in range(500) for label in neutral_labels(6, random.Random(seed))}
+    assert len(drawn) > 200
+    assert not drawn & {"TV", "PC", "KG", "DB", "VS", "PR", "MR", "DR", "QR", "CV", "HR", "PS"}
+
+
+def test_labels_come_from_the_source_they_are_given() -> None:
+    assert neutral_labels(3, random.Random(7)) == neutral_labels(3, random.Random(7))
+    assert len({neutral_labels(3, random.Random(seed)) for seed in range(50)}) == 50
+
 
 SHORT: dict[str, Any] = {
     "passes": 1,
@@ -60,7 +184,7 @@ def ballots(played: Played) -> list[BallotCast]:
     return played.of(BallotCast)
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", get_args(Style))
 async def test_a_style_changes_what_judges_are_asked_and_nothing_else(style: str) -> None:
     usual, changed = await judged("reasoned"), await judged(style)
     others = [[each for each in run.requests if each.role != "judge"] for run in (usual, changed)]
@@ -186,3 +310,118 @@ async def test_finished_texts_can_be_judged_by_verified_judges_at_the_price_that
 def test_where_there_is_no_first_draft_no_judge_can_be_anchored() -> None:
     with pytest.raises(InvalidInput, match="shows judges a run's first draft, and there is none"):
         make_settings(Models.judging("x/y"), 1, style="anchored")
+
+
+__all__ = ["provider"]
+
+TEXT = "The tide rises twice a day."
+PROBLEM = (
+    '{"problems": [{"severity": "major", "kind": "quote", "quote": "twice a day", '
+    '"problem": "not everywhere"}]}'
+)
+
+
+def unbound(body: Any) -> Answer:
+    """Who keeps to a form only where it is told one in words."""
+    assert "response_format" in body
+    last = body["messages"][-1]["content"]
+    if "RANKING: " in last:
+        shown = re.findall(r"^## (\S+)", body["messages"][1]["content"], re.MULTILINE)
+        assert f"RANKING: {' > '.join(shown)}" in last.splitlines()
+        return Answer(text=f"RANKING: {' > '.join(shown)}")
+    if '{"problems": [' in last:
+        return Answer(text=PROBLEM)
+    return Answer(text="I like how all of this was done, most of it anyway.")
+
+
+@pytest.fixture
+def told() -> list[Any]:
+    """What the tournament tells."""
+    return []
+
+
+@pytest.fixture
+async def context(provider: FakeProvider, told: list[Any]) -> AsyncIterator[JobContext]:
+    """One whose only model never heard of the schema."""
+    provider.minded = unbound
+    model = WireModel("vllm/small", PROVIDERS["vllm"], base=provider.openai)
+
+    async def ask(request: Any) -> Any:
+        return await model.ask(request)
+
+    settings = make_settings(Models.everywhere("vllm/small"), 7)
+    yield JobContext(Task(brief="Write about tides."), settings, load(None), ask, told.append)
+    await model.close()
+
+
+async def test_a_judge_gives_its_ballot_once_it_is_shown_the_form(
+    context: JobContext, provider: FakeProvider
+) -> None:
+    texts = {"A": TEXT, "B": TEXT + " Mostly.", "AB": "Tides come and go."}
+    ballot = await cast_ballot(context, "pass/1", 0, ("B", "A", "AB"), texts)
+    assert (ballot.ranking, ballot.asked) == (("B", "A", "AB"), 2)
+    assert len(provider.requests) == 2
+
+
+async def test_a_judge_without_schemas_is_asked_for_reasons_first(
+    context: JobContext, provider: FakeProvider
+) -> None:
+    provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
+    provider.minded = lambda _: Answer(text="RANKING: ? > ?")
+    ballot = await cast_ballot(
+        context, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."}, max_requests=2
+    )
+    assert ballot.ranking is None
+    _, first, second = (body["messages"][-1]["content"] for body in provider.bodies)
+    names = ", ".join(sorted(ballot.labels))
+    assert first.index(f"REASONS: and below it write, for each of {names},") < first.index(
+        "RANKING:"
+    )
+    assert "REASONS" not in second
+    for one, other in (ballot.labels, ballot.labels[::-1]):
+        assert second.count(f"RANKING: {one} > {other}") == 1
+
+
+async def test_what_a_judge_copies_beside_a_label_is_no_boundary(
+    context: JobContext, provider: FakeProvider
+) -> None:
+    ballot = await cast_ballot(context, "pass/1", 0, ("B", "A"), {"A": TEXT, "B": "Tides."})
+    shown = provider.bodies[0]["messages"][-1]["content"]
+    for label in ballot.labels:
+        assert [line for line in shown.splitlines() if label in line] == [f"## {label}"]
+    boundaries = re.findall(r"<<<(?:END )?TEXT ([0-9a-f]{16})>>>", shown)
+    assert len(boundaries) == 4
+    assert len(set(boundaries)) == 1
+
+
+async def test_a_critic_gives_its_problems_once_it_is_shown_the_form(
+    context: JobContext, provider: FakeProvider, told: list[Any]
+) -> None:
+    findings = await criticise(context, 1, TEXT, "")
+    assert findings.outcome == "problems"
+    (made,) = told
+    assert isinstance(made, CritiqueWritten)
+    assert [each.quote for each in made.problems] == ["twice a day"]
+    assert len(provider.requests) == 2
+
+
+async def test_a_form_is_stated_once_where_no_schema_can_be_sent(
+    context: JobContext, provider: FakeProvider
+) -> None:
+    provider.will(Answer(status=400, body={"error": {"message": "no", "param": "response_format"}}))
+    provider.minded = None
+    await criticise(context, 1, TEXT, "")
+    said = [body["messages"][-1]["content"] for body in provider.bodies[1:]]
+    assert [each.count("Answer with one JSON object") for each in said] == [1] * len(said)
+
+
+async def test_the_prompts_of_an_older_run_render_as_before(context: JobContext) -> None:
+    older = PromptSet(
+        load(None).sources | {"critique_again": "{#- variables: none -#}\nGive them again."}
+    )
+    request = context.request("critic", "key", "vllm/small", "Criticise.")
+    reply = Reply(outcome=Outcome.OK, text="Fine.", model="vllm/small")
+    again = replace(context, prompts=older).second_request(
+        request, "again", reply, "critique_again"
+    )
+    assert [each.text for each in again.messages[-2:]] == ["Fine.", "Give them again."]

@@ -12,7 +12,7 @@ from tests.run.runs import settings
 
 from autoreason.settings import MAX_PASSES
 from autoreason.tournament.evidence import survival_chances
-from autoreason.tournament.plan import likely_plan, max_plan, min_plan
+from autoreason.tournament.loop import likely_plan, max_plan, min_plan
 
 
 @given(k=st.integers(1, MAX_PASSES), passes=st.integers(1, MAX_PASSES), judges=st.integers(2, 9))

@@ -16,7 +16,7 @@ from autoreason.events import (
     Preference,
     Survival,
 )
-from autoreason.report import sentences as shared
+from autoreason.report import numbers as shared
 from autoreason.story import Story, build_story
 from autoreason.tournament import statements
 

@@ -11,9 +11,8 @@ from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
-from autoreason.studies.audit.audited_record import AuditedRun
-from autoreason.studies.audit.own_runs import audit_story
-from autoreason.studies.simulate.cast import PROMPTS
+from autoreason.studies.audit.audited_run import AuditedRun
+from autoreason.studies.simulate.play import PROMPTS
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament
 
@@ -62,4 +61,5 @@ def random_story(settings: Settings) -> Story:
 def random_run(seed: int, **changes: Any) -> AuditedRun:
     """One run as the audit reads it."""
     settings = make_settings(Models.everywhere("random/judge"), seed, **changes)
-    return audit_story(f"run {seed}", random_story(settings), TASK, settings, {})
+    story = random_story(settings)
+    return AuditedRun(name=f"run {seed}", story=story, task=TASK, settings=settings)

@@ -6,19 +6,19 @@ from math import sqrt
 from random import Random
 
 import pytest
+from benchmarks.advice import (
+    WORLDS,
+    AdviceWorld,
+    play_judge,
+    play_pilots,
+    study_advice,
+)
 
 from autoreason.studies.advise.judge_check import (
     chance_to_fail,
     find_fault,
     judge_findings,
     may_fail,
-)
-from autoreason.studies.advise.operating import (
-    WORLDS,
-    AdviceWorld,
-    play_judge,
-    play_pilots,
-    study_advice,
 )
 from autoreason.studies.advise.pilots import operating_line, weigh_pilots
 from autoreason.studies.certify.properties import FLOOR, READABLE

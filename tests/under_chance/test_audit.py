@@ -13,13 +13,14 @@ from scipy.stats import binomtest
 from tests.programs.stage import critique, fenced, program
 from tests.run.runs import open_journal
 from tests.run.solve_runs import solve_set
-from tests.studies.audit.example_runs import audited_pass, panel, run, vote
+from tests.studies.audit.example_runs import SLOTS, judged, run, vote
 from tests.under_chance.random_runs import random_run
 
+from autoreason.events import BallotCast
 from autoreason.exchange import Request
 from autoreason.models.doubles import ScriptedModel
-from autoreason.studies.audit.audit import CHECKS, audit_runs
-from autoreason.studies.audit.audited_record import SLOTS, AuditedRun, AuditedVote
+from autoreason.studies.audit.audit import OF_PANELS, OF_TEXTS, audit_runs
+from autoreason.studies.audit.audited_run import AuditedRun, read_run
 from autoreason.studies.audit.findings import (
     LEVEL,
     AuditFinding,
@@ -27,7 +28,6 @@ from autoreason.studies.audit.findings import (
     PendingFinding,
     settle,
 )
-from autoreason.studies.audit.own_runs import read_run
 
 SINGLE, LARGE = 120, 30
 PROTOCOLS: tuple[dict[str, Any], ...] = (
@@ -37,7 +37,8 @@ PROTOCOLS: tuple[dict[str, Any], ...] = (
     {"judges": 5, "voting": "majority"},
 )
 pytestmark = pytest.mark.timeout(600)
-ABOUT_CHANCE = [check for check in CHECKS if check.__module__.endswith(("_judges", "_stopping"))]
+ABOUT_CHANCE = [*OF_PANELS[5:], *OF_TEXTS[:8]]
+"""The checks of judges and of stopping."""
 
 
 @pytest.fixture(scope="module")
@@ -124,12 +125,12 @@ def test_in_a_large_record_the_alarm_says_that_judges_do_not_agree(runs: list[Au
 def test_fifteen_thousand_panels_raise_it_and_nothing_else() -> None:
     rng = random.Random(2)
 
-    def ballot() -> AuditedVote:
+    def ballot() -> BallotCast:
         return vote(*rng.sample(SLOTS, 3), order=rng.sample(SLOTS, 3))
 
-    passes = [audited_pass(panel(ballot(), ballot(), ballot()), n) for n in range(15_093)]
+    passes = [judged(ballot(), ballot(), ballot(), number=n) for n in range(15_093)]
     record = [
-        run(*passes[at : at + 100], name=str(at), k=None) for at in range(0, len(passes), 100)
+        run(*passes[at : at + 100], name=str(at), k=1000) for at in range(0, len(passes), 100)
     ]
     found = findings(record)
     assert named(found, "agreement").level == "alarm"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "evidence.md"
-SOURCE = HERE.parents[1] / "src" / "autoreason"
+SOURCES = [HERE.parents[1] / name for name in ("src", "paper", "benchmarks")]
 
 
 def named() -> set[str]:
@@ -37,7 +37,7 @@ def test_the_page_names_every_test() -> None:
 
 def sentences() -> str:
     """The source with strings joined; of a value in a sentence, the last wording it may have."""
-    code = "\n".join(file.read_text("utf-8") for file in SOURCE.rglob("*.py"))
+    code = "\n".join(file.read_text("utf-8") for folder in SOURCES for file in folder.rglob("*.py"))
     joined = re.sub(r'"\s*\n\s*f?"', "", code)
     return re.sub(r"\{(?:[^{}]*'([^{}']*)')?[^{}]*\}", r"\1", joined)
 

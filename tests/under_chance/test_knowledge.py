@@ -12,20 +12,20 @@ import pytest
 from tests.knowledge.test_holdout import make_records
 from tests.under_chance.luck import misses, most_often
 
+from autoreason.knowledge.folder import encode_records
 from autoreason.knowledge.folder_report import _DIFFER as DIFFER
 from autoreason.knowledge.folder_report import check_knowledge
 from autoreason.knowledge.holdout import (
     SHOWN,
     Answer,
     PredictorTest,
+    choose_fitted,
     evaluate_predictor,
     measure_predictor,
     summarize,
 )
-from autoreason.knowledge.outcome_file import encode_records
 from autoreason.knowledge.predictor import Use
 from autoreason.knowledge.standing import FoundPairs, Pair
-from autoreason.knowledge.test_results import choose_fitted
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.studies.knowledge_test.knowledge_report import (
     JudgeAnswers,

@@ -18,7 +18,7 @@ from tests.under_chance.luck import (
     verdict_of,
 )
 
-from autoreason.stats.position import position_effect
+from autoreason.stats.resampling import position_effect
 from autoreason.studies.panels.panel_report import PanelReport
 
 COUNTED = [(2, 2), (3, 2), (4, 2), (5, 2), (7, 2), (12, 2), (2, 3), (3, 3), (4, 3), (5, 3), (7, 3)]

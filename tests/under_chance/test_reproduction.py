@@ -6,13 +6,12 @@ from math import comb
 from random import Random
 
 import pytest
-from tests.studies.reproduce.example_recordings import random_part, random_recording
+from paper.recording import Recording
+from paper.reproduce import Claim, judge_claim, read_claims
+from tests.paper.example_recordings import random_part, random_recording
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.stats.shares import share_of_whole
-from autoreason.studies.reproduce.claims import Claim, read_claims
-from autoreason.studies.reproduce.recording import Recording
-from autoreason.studies.reproduce.reproduction import judge_claim
 
 PARTS = 20
 ALL = ("wins of A with", "panels over the pitch", "panels whose judges")

@@ -10,6 +10,8 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from benchmarks.keep_rules.simulation import ResearchWorld, simulate
+from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import misses, most_often
 
@@ -20,8 +22,6 @@ from autoreason.artifacts.research_job import Research
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.research_terms import RuleName
-from autoreason.artifacts.rule_study import WAYS, WORLDS, RuleReport, StudyCell
-from autoreason.artifacts.simulation import ResearchWorld, simulate
 from autoreason.artifacts.trial_events import Effect
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
@@ -33,7 +33,7 @@ from autoreason.story import build_story
 from autoreason.studies.lab.lab_results import ArmValues, compare_arms
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult, groups
 from autoreason.studies.lab.made_suites import compare_rules
-from autoreason.studies.simulate.outcomes import mean
+from autoreason.studies.simulate.play import mean
 from autoreason.task import Task
 
 RUNS = 10_000

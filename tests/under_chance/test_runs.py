@@ -15,26 +15,23 @@ import pytest
 from msgspec.structs import replace
 from tests.under_chance.random_runs import random_story
 
-pytest.importorskip("numpy")
-
 from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
-from autoreason.report import sentences
+from autoreason.report import numbers
 from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
-from autoreason.studies.simulate.cast import PROMPTS, Cast
-from autoreason.studies.simulate.play import tournament_of
-from autoreason.studies.simulate.protocols import named_protocol
-from autoreason.studies.simulate.random_draws import RandomDraws
+from autoreason.studies.simulate.play import PROMPTS, Cast, tournament_of
+from autoreason.studies.simulate.study import named_protocol
+from autoreason.studies.simulate.texts import RandomDraws
 from autoreason.studies.simulate.world import Judges, Revision, Synthesis, World
 from autoreason.task import Task
 from autoreason.tournament import statements
-from autoreason.tournament.code_judges import Prediction, PredictionQuery
-from autoreason.tournament.delivery import longer_preferred_in
+from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.metric import Metric
+from autoreason.tournament.panel import Prediction, PredictionQuery
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)
@@ -292,7 +289,7 @@ def test_of_a_mixed_jury_it_is_said_that_only_other_models_do_not_share_its_tast
     twin = copy(story)
     twin.settings = replace(story.settings, models=mixed)
     assert "of the same models share what all of them like" in said(twin)["Length"]
-    assert sentences.jury(mixed.judges) == "random/one and random/other"
+    assert numbers.jury(mixed.judges) == "random/one and random/other"
 
 
 def said(story: Story) -> dict[str, str]:

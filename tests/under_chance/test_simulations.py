@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from paper.fit import SLOTS, PanelVotes, RankedVote, fit_judges
 from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
-from autoreason.studies.simulate.fit import fit_judges
-from autoreason.studies.simulate.outcomes import Interval, Outcomes, Summary, mean, summarise
-from autoreason.studies.simulate.recorded_ballots import SLOTS, PanelVotes, RankedVote
+from autoreason.studies.simulate.play import Interval, Outcomes, Summary, mean, summarise
 from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
 
 TIMES = 1000

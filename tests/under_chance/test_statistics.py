@@ -13,10 +13,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.stats.length import longer_preferred
-from autoreason.stats.position import equal_shares
-from autoreason.stats.prediction_powered import prediction_powered_mean
-from autoreason.stats.shares import exact_share, pooled_share, sign_test
+from autoreason.stats.power import prediction_powered_mean
+from autoreason.stats.resampling import equal_shares
+from autoreason.stats.shares import exact_share, longer_preferred, pooled_share, sign_test
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3, 5, 7, 16, 24, 60])

@@ -25,11 +25,11 @@ from autoreason.artifacts.trial_events import TrialDecided, TrialStatus
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, PanelDecided
 from autoreason.exchange import Query
-from autoreason.jobs.tasks import cancel
+from autoreason.jobs.context import cancel
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.voting import PanelSize
 
 A = TypeVar("A")
 _REMEMBERED = 4

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from autoreason.artifacts.measurement import clip
 from autoreason.errors import InvalidInput
 from autoreason.stats.shares import student_t
 
@@ -76,7 +75,7 @@ def end_test(
     `items` is how many sealed items each pair has, by which it counts; flipped signs must show the same then,
     because numbers of single items may be too coarse for Student. Fewer than six pairs show nothing.
     """
-    differences = [clip(one - other) for one, other in zip(result, start, strict=True)]
+    differences = [one - other for one, other in zip(result, start, strict=True)]
     n = len(differences)
     weights = [each * n / sum(items) for each in items] or [1.0] * n
     gain = fmean(differences, weights)
@@ -99,7 +98,7 @@ def end_test(
 
 
 def _is_beyond_flips(differences: Sequence[float]) -> bool:
-    from autoreason.stats.paired import permutation_test
+    from autoreason.stats.resampling import permutation_test
 
     p_value = permutation_test(differences).p_value
     return p_value is not None and p_value <= 2 * _TAIL

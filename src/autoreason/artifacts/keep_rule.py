@@ -10,7 +10,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts.measurement import clip
 from autoreason.artifacts.trial_events import Effect
 
 Looks = Mapping[int, float]
@@ -115,7 +114,6 @@ class NoiseSums(Struct, frozen=True, kw_only=True):
         """With a trial's pairs of looks: what both differ by on average says nothing about their seeds."""
         if len(pairs) < _REPEATED:
             return self
-        pairs = [(clip(a), clip(b)) for a, b in pairs]
         first, second = (mean_of(column) for column in zip(*pairs, strict=True))
         return replace(
             self,
@@ -152,11 +150,10 @@ def measure_noise(
 def mean_of(values: Iterable[float]) -> float:
     """The mean; of equal numbers that number itself, because rounding is not noise."""
     values = list(values)
-    return values[0] if min(values) == max(values) else fmean(map(clip, values))
+    return values[0] if min(values) == max(values) else fmean(values)
 
 
 def _squares(values: Collection[float]) -> float:
-    values = [clip(value) for value in values]
     mean = mean_of(values)
     return sum((value - mean) ** 2 for value in values)
 

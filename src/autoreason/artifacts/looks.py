@@ -17,9 +17,7 @@ from autoreason.artifacts.measurement import (
     Measurement,
 )
 from autoreason.artifacts.research_task import ResearchTask
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.randomness import draw
-from autoreason.jobs.tasks import cancel, use_in_order
+from autoreason.jobs.context import JobContext, cancel, draw, use_in_order
 from autoreason.keys import sub_key
 
 Taken = dict[int, asyncio.Task[Measurement]]

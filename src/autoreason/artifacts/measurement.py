@@ -69,11 +69,6 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Known from an earlier look at the same artifact with the same seed and items, and not charged again."""
 
 
-def clip(value: float) -> float:
-    """A number to compute with; only records from before there was a limit have larger ones."""
-    return max(-MAX_VALUE, min(MAX_VALUE, value))
-
-
 def refuse_huge(found: Measurement) -> Measurement:
     """A measurement without numbers that are too large to compute with; where one decides, it is invalid."""
     metrics = {name: each for name, each in found.metrics.items() if abs(each) <= MAX_VALUE}

@@ -11,7 +11,7 @@ from autoreason.artifacts.artifact_paths import path_fault
 from autoreason.artifacts.measurement import Files
 from autoreason.characters import without_controls
 from autoreason.programs.source import without_reasoning
-from autoreason.report.sentences import shorten
+from autoreason.report.numbers import shorten
 
 _FIELD = re.compile(
     r"^[\s#>*_-]*(?P<name>hypothesis|expected(?: effect| gain| change)?)[*_ ]*(?::[*_ ]*|$)(?P<rest>.*)",

@@ -17,11 +17,9 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import Effect, ProposalSource, TrialDecided
 from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
 from autoreason.exchange import GuidanceQuery, Outcome, Reply
-from autoreason.jobs.context import JobContext, follow_up, repeat_request
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import JobContext, draw, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
-from autoreason.report.numbers import count
-from autoreason.report.sentences import shorten
+from autoreason.report.numbers import count, shorten
 
 _TUNED = 3
 """Every so many proposals one is the optimiser's, where constants are marked."""
@@ -84,7 +82,6 @@ class Proposer:
         prompt = self._context.prompt(
             "proposer",
             key,
-            (*view.files.values(), ledger, guidance),
             files=[{"path": path, "text": text} for path, text in view.files.items()],
             ledger=ledger,
             summary=view.summary,
@@ -95,7 +92,6 @@ class Proposer:
             try_key(sub_key(key, "proposer"), 0),
             self._context.settings.models.author,
             prompt,
-            temperature=self._context.settings.author_temperature,
         )
         reply = await self._context.ask(request)
         made, fault = self._read(reply, view, guidance)

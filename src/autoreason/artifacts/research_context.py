@@ -33,7 +33,6 @@ class ResearchContext(JobContext):
         text = self.prompt(
             "task",
             "task",
-            (brief, research.evaluator_source),
             brief=brief,
             metric=research.metric,
             better=research.better,

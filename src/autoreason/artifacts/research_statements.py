@@ -7,8 +7,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from autoreason.artifacts.end_test import MIN_PAIRS
-from autoreason.report.numbers import count, duration
-from autoreason.report.sentences import shorten
+from autoreason.report.numbers import count, duration, shorten
 
 if TYPE_CHECKING:
     from autoreason.artifacts.end_test import EndResult

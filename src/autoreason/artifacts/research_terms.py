@@ -17,20 +17,26 @@ RuleName = Literal["race", "greedy", "independent"]
 class ResearchTerms(Struct, frozen=True, kw_only=True):
     """How a research run works."""
 
-    evaluations: Annotated[int, Meta(ge=MIN_EVALUATIONS, le=100_000)] = 200
-    """Evaluations in all: noise floor, races, playoff and end test."""
-    rule: RuleName = "race"
-    """`race`; or a rival: `greedy` keeps what beats the record in one look, `independent` proposes from the start."""
-    parallel: Annotated[int, Meta(ge=1, le=64)] = 1
-    """Proposals and looks under way at once."""
-    patience: Annotated[int, Meta(ge=1, le=10_000)] = 25
-    """Proposals in a row without a keep that end the search."""
-    unsafe: bool = False
-    """Evaluators may be run without a jail where there is none."""
-    unchecked: bool = False
-    """Begin even where the artifact could write its own score."""
-    output: str = ""
-    """The folder that the command line writes changed files to, also after a pause; empty is a patch."""
+    evaluations: Annotated[
+        int,
+        Meta(ge=MIN_EVALUATIONS, le=100_000),
+        "Evaluations in all: noise floor, races, playoff and end test.",
+    ] = 200
+    rule: Annotated[
+        RuleName,
+        "`race`; or a rival: `greedy` keeps what beats the record in one look, `independent` proposes from the "
+        "start.",
+    ] = "race"
+    parallel: Annotated[int, Meta(ge=1, le=64), "Proposals and looks under way at once."] = 1
+    patience: Annotated[
+        int, Meta(ge=1, le=10_000), "Proposals in a row without a keep that end the search."
+    ] = 25
+    unsafe: Annotated[bool, "Evaluators may be run without a jail where there is none."] = False
+    unchecked: Annotated[bool, "Begin even where the artifact could write its own score."] = False
+    output: Annotated[
+        str,
+        "The folder that the command line writes changed files to, also after a pause; empty is a patch.",
+    ] = ""
 
     @property
     def plan(self) -> BudgetPlan:

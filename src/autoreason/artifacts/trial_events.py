@@ -52,6 +52,7 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
 class TrialDecided(Event, frozen=True, kw_only=True):
     """A proposal was measured, or refused, and is decided."""
 
+    sentences = ("reason",)
     number: int
     """From 1."""
     incumbent: int

@@ -24,7 +24,6 @@ UNUSABLE_START = 6
 NOT_WRITTEN = 7
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-_FOR_TABLES = ("numpy", "scipy")
 _COLLECT_EVERY = 100_000
 """Objects. A start keeps nearly all it creates: at Python's 700, garbage is looked for ninety times in vain."""
 
@@ -84,8 +83,6 @@ def run_cli(arguments: list[str]) -> int:
         return _print_error(str(error), status)
     except AutoreasonError as error:
         return _print_error(str(error), 1)
-    except ModuleNotFoundError as missing:
-        return _name_missing(missing)
     except OSError as error:
         return _explain(error)
     return status if isinstance(status, int) else 0
@@ -132,15 +129,6 @@ def _explain(error: OSError) -> int:
     if error.filename:
         return _print_error(f"cannot use {error.filename}: {error.strerror}; name another", 2)
     return _print_error(f"cannot write to standard output: {error.strerror or error}", 1)
-
-
-def _name_missing(missing: ModuleNotFoundError) -> int:
-    """What only the tables need may be absent; no record suffers."""
-    if (missing.name or "").partition(".")[0] not in _FOR_TABLES:
-        raise missing
-    return _print_error(
-        "intervals and tests need NumPy and SciPy; run `pip install numpy scipy`", 2
-    )
 
 
 def _print_error(sentence: str, status: int) -> int:

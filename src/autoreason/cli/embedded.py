@@ -13,8 +13,7 @@ from autoreason.models import examples
 from autoreason.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from autoreason.models.catalog import ModelFile
-    from autoreason.models.weights import DownloadProgress
+    from autoreason.models.weights import DownloadProgress, ModelFile
     from autoreason.settings import Settings
 
 NOTE = (

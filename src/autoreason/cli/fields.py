@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import Field
+from autoreason.field_docs import FieldDoc
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -53,7 +52,7 @@ class Figure(click.ParamType[float]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Read it as a cell of its own."""
-        from autoreason.knowledge.values import guess_number_format
+        from autoreason.knowledge.columns import guess_number_format
 
         try:
             return float(value)
@@ -108,36 +107,21 @@ class Number(click.ParamType[float]):
         return number
 
 
-class FieldType(click.ParamType[Any]):
-    """The type of a field, which is looked up when there is a value to be read."""
-
-    name = "field"
-
-    def __init__(self, field: Field) -> None:
-        self.field = field
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As the field's own type does it."""
-        types = _parameter_types(self.field.module, self.field.owner)
-        return types[self.field.name].convert(value, param, ctx)
-
-
-@cache
-def _parameter_types(module: str, owner: str) -> dict[str, click.ParamType[Any]]:
-    from importlib import import_module
-
-    from msgspec.structs import fields
-
-    struct = getattr(import_module(module), owner)
-    return {field.name: _parameter_type(field.type) for field in fields(struct)}
-
-
-def _parameter_type(annotation: Any) -> click.ParamType[Any]:
-    """The click type of a field's type; of a union or a list the first member's."""
+def parameter_type(doc: FieldDoc) -> click.ParamType[Any]:
+    """The click type of a field; of a union or a list the first member's."""
     from decimal import Decimal
 
-    if get_origin(annotation) is Literal:
-        return click.Choice(get_args(annotation))
-    if get_args(annotation):
-        return _parameter_type(get_args(annotation)[0])
-    return Money() if annotation is Decimal else click.types.convert_type(annotation)
+    kind = doc.alternatives[0]
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if kind is Decimal:
+        return Money()
+    return click.types.convert_type(kind if kind in (int, float) else str)
+
+
+def show_value(value: Any) -> str:
+    """A value as it is typed; empty where there is none to be named."""
+    if value is None or value is False or value in ((), {}):
+        return ""
+    # In quotes, because a shell would write files.
+    return repr(">".join(value)) if isinstance(value, tuple) else str(value)

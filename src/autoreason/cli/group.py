@@ -6,34 +6,45 @@ import importlib
 
 import click
 
+from autoreason.cli.shared import gather_shared, shared_options
 from autoreason.models.examples import with_examples
 
 SECTIONS = {
-    "Write": ("run", "resume", "fork"),
-    "Write programs": ("solve", "check", "problems"),
-    "Improve what has a number": ("research",),
-    "Look": ("runs", "show", "watch", "export", "replay"),
-    "Compare and study": (
-        *("advise", "judge", "compare", "rejudge", "certify"),
-        *("audit", "pairs", "rate", "simulate", "lab"),
-    ),
-    "Learn from outcomes": ("knowledge", "outcome", "ab"),
-    "Steer from another terminal": ("guide", "accept", "stop"),
-    "Set up": ("models", "prompts", "journal", "doctor"),
+    "Write": {
+        "run": "Write a text and refine it until no revision beats it.",
+        "resume": "Go on with a run that paused or was killed.",
+        "fork": "Start a new run from a text of an old one.",
+        "tell": "Guide, accept or stop a run from another terminal.",
+    },
+    "Write programs": {
+        "solve": "Write programs for problems with tests, and score them.",
+        "problems": "Show, convert and check sets of problems.",
+    },
+    "Research": {"research": "Improve a program, config or prompt against a score."},
+    "See what happened": {
+        "runs": "List runs and take care of the journal they are in.",
+        "show": "Show what happened in a run, or follow it live.",
+        "export": "Write a run into files: a folder, a patch, pairs.",
+    },
+    "Compare and study": {
+        "advise": "Should a brief be run at all, and how?",
+        "judge": "Run a blind panel over texts, or over a run again.",
+        "compare": "Compare strategies from one draft: does refining help?",
+        "certify": "Measure a judge before it is trusted.",
+        "audit": "Say what a record is worth, without calling a model.",
+        "rate": "Let people rate texts blind, and count what they say.",
+        "simulate": "Try protocols in worlds where the truth is known.",
+        "lab": "Run experiments: tasks by arms, planned and reported.",
+    },
+    "Learn from outcomes": {"knowledge": "Check, search, test and add to records of your own."},
+    "Set up": {
+        "models": "Show providers, keys and local models; list and pull.",
+        "prompts": "Show the prompts and their variables, or export them.",
+        "doctor": "Check this machine and say how to fix it.",
+    },
 }
-_MODULES = {"guide": "steer", "accept": "steer", "stop": "steer"}
-"""Commands that are not in a module of their own name."""
+"""Every command and the first sentence of its help, so that a list of them loads none."""
 _NAMES = [name for section in SECTIONS.values() for name in section]
-_FOLDER = __file__.removesuffix("group.py") + "commands/"
-
-
-def short_help(command: str) -> str:
-    """The first line of a command's docstring, without importing its module."""
-    # Importing pathlib would make help slower by a tenth.
-    with open(f"{_FOLDER}{_MODULES.get(command, command)}.py", encoding="utf-8") as file:  # noqa: PTH123
-        source = file.read()
-    docstring = source.partition(f"\ndef {command}(")[2].partition('"""')[2]
-    return docstring.partition("\n")[0].removesuffix('"""')
 
 
 class LazyGroup(click.Group):
@@ -42,6 +53,10 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """All commands, in the order they are taught."""
         return list(_NAMES)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options that all commands share, which may stand anywhere."""
+        return super().parse_args(ctx, gather_shared(ctx, args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -63,9 +78,7 @@ class LazyGroup(click.Group):
         """Import the module a command lives in."""
         if cmd_name not in _NAMES:
             return None
-        module = importlib.import_module(
-            f"autoreason.cli.commands.{_MODULES.get(cmd_name, cmd_name)}"
-        )
+        module = importlib.import_module(f"autoreason.cli.commands.{cmd_name}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command
@@ -74,7 +87,7 @@ class LazyGroup(click.Group):
         """List the commands without loading them."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, short_help(name)) for name in commands])
+                formatter.write_dl(list(commands.items()))
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -98,8 +111,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     callback=_print_version,
     help="Print the version.",
 )
+@shared_options
 @with_examples
-def cli() -> None:
+def cli(**_: object) -> None:
     """Make a draft as good as a model can make it, and know when to stop.
 
     In each pass the text as it stands (A) meets a revision made against a critique (B) and a

@@ -1,65 +1,66 @@
-"""How commands explain themselves: options by heading, documented by their fields, and errors that name them."""
+"""How commands explain themselves: options by heading, in brief or all of them, and errors that name them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoreason.cli.fields import LIMITS
+from autoreason.cli.shared import SHARED, describe_shared, pass_shared
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.field_docs import Field
 from autoreason.paths import config_file
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
 _ADDRESSES = (
-    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models"),
-    *("reviser_models", "addresses"),
+    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
 )
 
 
 class GroupedOption(click.Option):
     """An option that knows under which heading help shows it."""
 
-    def __init__(self, *args: Any, heading: str = "Options", **attrs: Any) -> None:
-        super().__init__(*args, **attrs)
-        self.heading = heading
-
-
-class FieldOption(GroupedOption):
-    """An option for a field, which says in help what the field says of itself."""
-
     def __init__(
         self,
         *args: Any,
-        field: Field,
-        hint: str = "",
-        usual: Callable[[], str] | None = None,
+        heading: str = "Options",
+        usual: str = "",
+        brief: str = "",
+        rare: bool = False,
         **attrs: Any,
     ) -> None:
         super().__init__(*args, **attrs)
-        self.field = field
-        self.hint = hint
-        own = attrs.get("default")
-        self.usual = usual or (field.default_text if own is None else lambda: str(own))
-        self.own_help, self.own_metavar = self.help, self.metavar
+        self.heading = heading
+        self.usual = usual
+        """The default as help shows it, unless the command changes a recorded run."""
+        self.brief = brief
+        """What `--help` says where that is less than `--help-all` does."""
+        self.rare = rare
+        """Whether only `--help-all` shows it."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """What help shows; the field is read only now, so that a run does not pay for it."""
-        doc = self.field.read_doc()
-        default = "" if isinstance(ctx.command, InheritingCommand) else self.usual()
-        sentences = (
-            self.own_help or doc.description,
-            self.hint,
-            "Repeatable." if self.multiple else "",
-            f"[default: {default}]" if default else "",
+        """What help shows."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        in_brief = self.brief and not ctx.meta.get(_ALL)
+        usual = "" if isinstance(ctx.command, InheritingCommand) else self.usual
+        return record[0], " ".join(
+            filter(
+                None,
+                (
+                    self.brief if in_brief else record[1],
+                    "Repeatable." if self.multiple and not in_brief else "",
+                    f"[default: {usual}]" if usual else "",
+                ),
+            )
         )
-        self.help = " ".join(filter(None, sentences))
-        self.metavar = self.own_metavar or self.field.read_metavar()
-        return super().get_help_record(ctx)
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def with_flags(command: click.Command, sentence: str, besides: Sequence[str] = (
     keys = FRONT_MATTER if given else (*FRONT_MATTER, "evaluate")
     longest = {
         param.name: max(param.opts, key=len)
-        for param in command.params
+        for param in (*command.params, *SHARED)
         if isinstance(param, click.Option) and param.name not in keys
     }
     # An option may have a name of its own in the code.
@@ -104,8 +105,28 @@ def with_own_flags(sentence: str) -> str:
     return with_flags(context.command, sentence) if context else sentence
 
 
+_ALL = "autoreason.all_options"
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
 class HelpfulCommand(click.Command):
     """A command whose help shows its options by heading, and whose errors name them."""
+
+    def __init__(
+        self, *args: Any, shares: str = "", examples: str = "", details: str = "", **attrs: Any
+    ) -> None:
+        super().__init__(*args, **attrs)
+        self.shares = tuple(shares.split())
+        """Options of all commands that mean something here."""
+        self.examples = examples
+        self.details = details
+        """What only `--help-all` says."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; those not given come from the user's `config.toml`."""
@@ -126,26 +147,108 @@ class HelpfulCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; an error in a setting names the option it came from."""
         with _flags_in_errors(self):
+            pass_shared(ctx, self.shares)
             _check_server(ctx.params)
             return super().invoke(ctx)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Its own options, and those of all commands."""
+        from click.shell_completion import CompletionItem
+
+        shared = [
+            CompletionItem(each.opts[0], help=each.help)
+            for each in SHARED
+            if each.name in self.shares and each.opts[0].startswith(incomplete or " ")
+        ]
+        return [*super().shell_complete(ctx, incomplete), *shared]
+
+    @property
+    def _rare(self) -> list[click.Parameter]:
+        return [each for each in self.params if getattr(each, "rare", False)]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """With `--help-all`, as `--help` is, where that says more."""
+        found = super().get_params(ctx)
+        if not (self._rare or self.details):
+            return found
+        *others, last = found
+        everything = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show every option and setting.",
+            hidden=True,
+        )
+        return [*others, everything, last]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Options by heading."""
-        format_options(self, ctx, formatter)
+        """Options by heading, the rare ones and every setting with `--help-all`."""
+        whole = bool(ctx.meta.get(_ALL))
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            hidden = not isinstance(param, click.Option) or "--help" in param.opts
+            hidden |= getattr(param, "rare", False) and not whole
+            if not hidden and (record := param.get_help_record(ctx)):
+                sections.setdefault(getattr(param, "heading", "Options"), []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+        if whole and self.takes_settings:
+            with formatter.section("Settings, for --set NAME=VALUE"):
+                formatter.write_dl(list(_settings(self)))
+        notes = [describe_shared(self.shares)]
+        if not whole and (self._rare or self.details):
+            others = f"{len(self._rare)} more options" if self._rare else "more"
+            others += ", and every setting for --set NAME=VALUE" if self.takes_settings else ""
+            notes.append(f"All: --help-all ({others})")
+        if any(notes):
+            formatter.write_paragraph()
+            for note in filter(None, notes):
+                formatter.write_text(note)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Examples; with `--help-all` the rest, too."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples.strip().splitlines():
+                    formatter.write(f"  {line}\n")
+        if ctx.meta.get(_ALL) and self.details:
+            formatter.write_paragraph()
+            formatter.write(f"{self.details.strip()}\n")
+        super().format_epilog(ctx, formatter)
+
+    @property
+    def takes_settings(self) -> bool:
+        """Whether it has `--set`."""
+        return any(each.name == "changes" for each in self.params)
+
+
+def _settings(command: click.Command) -> Iterator[tuple[str, str]]:
+    """Every setting that has no option of its own: its value, what it means, its default."""
+    from autoreason.cli.settings import settings_of
+
+    named = {each.name for each in command.params}
+    for name, (doc, default) in settings_of(command.name or "").items():
+        if name not in named:
+            shown = f" [default: {default}]" if default else ""
+            yield f"{name} {doc.metavar}".strip(), doc.sentence.replace("`", "") + shown
 
 
 class HelpfulGroup(click.Group):
-    """A group whose help shows its options by heading, then its commands in the order declared."""
+    """A group whose commands are in the order declared; `default` is the one that needs no name."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run it; an error in a setting names the option it came from."""
-        with _flags_in_errors(self):
-            return super().invoke(ctx)
+    def __init__(self, *args: Any, default: str = "", **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.default = default
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Options by heading, then the commands."""
-        format_options(self, ctx, formatter)
-        self.format_commands(ctx, formatter)
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With the default command where none is named."""
+        named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        if self.default and not named and not (args and ctx.resilient_parsing):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """As declared."""
@@ -154,20 +257,6 @@ class HelpfulGroup(click.Group):
 
 class InheritingCommand(HelpfulCommand):
     """A command whose options change what an older run had, so that our defaults do not count."""
-
-
-def format_options(
-    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
-) -> None:
-    """Headings in the order in which the options were declared."""
-    sections: dict[str, list[tuple[str, str]]] = {}
-    for param in command.get_params(ctx):
-        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-        if record:
-            sections.setdefault(getattr(param, "heading", "Options"), []).append(record)
-    for heading, records in sections.items():
-        with formatter.section(heading):
-            formatter.write_dl(records)
 
 
 def _check_server(values: dict[str, Any]) -> None:

@@ -1,24 +1,32 @@
-"""The options of a run, in the groups in which help teaches them."""
+"""The options of commands, in the groups in which help teaches them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
-from autoreason.cli.fields import LIMITS, Duration, FieldType
-from autoreason.cli.help import FieldOption, GroupedOption
-from autoreason.field_docs import Field, read_constant
+from autoreason.cli.fields import LIMITS, Duration, parameter_type, show_value
+from autoreason.cli.help import GroupedOption
+from autoreason.cli.shared import FILE as FILE
+from autoreason.contract import Contract
+from autoreason.field_docs import read_docs
+from autoreason.settings import (
+    DEFAULT_MODEL,
+    PANEL_JUDGES,
+    Budget,
+    Models,
+    Settings,
+    describe_default,
+)
 
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""
 Spec = tuple[tuple[str, ...], dict[str, Any]]
 """The names and attributes of an option."""
-FILE = click.Path(path_type=Path)
-FILE.name = "file"
 _NAMED = re.compile(r"([^=:/?]+)=(.*)")
 
 
@@ -35,15 +43,11 @@ def group(heading: str, *options: Spec) -> Wrap:
 
 
 def option(*names: str, **attrs: Any) -> Spec:
-    """One option, to be put under a heading.
-
-    `--to FOLDER` says the word for its value, too; help that does not say its default gets it.
-    """
+    """One option, to be put under a heading; `--to FOLDER` says the word for its value, too."""
     flags, _, words = zip(*(name.partition(" ") for name in names), strict=True)
     word = "".join(words)
-    default, is_shown = attrs.get("default"), "[default" in attrs.get("help", "")
-    if default and not is_shown and "show_default" not in attrs:
-        attrs["help"] += f" [default: {default}]"
+    if (default := attrs.get("default")) and "[default" not in attrs.get("help", ""):
+        attrs.setdefault("usual", str(default))
     return flags, {"metavar": word} | attrs if word else attrs
 
 
@@ -57,40 +61,36 @@ def file(*names: str, **attrs: Any) -> Spec:
     return option(*names, type=FILE, **attrs)
 
 
-def field_option(field: Field, *names: str, **attrs: Any) -> Spec:
+def field_option(owner: type[Struct], name: str, *names: str, **attrs: Any) -> Spec:
     """An option for a field, named after it unless other names are given."""
-    names = names or (f"--{field.name.replace('_', '-')}",)
-    if not attrs.get("is_flag"):
-        attrs.setdefault("type", FieldType(field))
-    return option(*names, cls=FieldOption, field=field, **attrs)
+    doc = read_docs(owner)[name]
+    attrs.setdefault("help", doc.sentence.replace("`", ""))
+    if doc.type is bool:
+        attrs |= {"is_flag": True, "default": None}
+    else:
+        attrs.setdefault("type", parameter_type(doc))
+        if not any(" " in each for each in names):
+            attrs.setdefault("metavar", doc.metavar or None)
+        default = describe_default(name, show_value) if owner is Settings else None
+        attrs.setdefault("usual", show_value(doc.default) if default is None else default)
+    return option(*(names or (f"--{name.replace('_', '-')}",)), **attrs)
 
 
 def setting(name: str, *names: str, **attrs: Any) -> Spec:
     """An option for a field of `Settings`."""
-    return field_option(Field("autoreason.settings", "Settings", name), *names, **attrs)
+    return field_option(Settings, name, *names, **attrs)
 
 
 def _contract(name: str, *names: str, **attrs: Any) -> Spec:
-    return field_option(Field("autoreason.contract", "Contract", name), *names, **attrs)
+    return field_option(Contract, name, *names, **attrs)
 
 
 def _model(role: str, *names: str, **attrs: Any) -> Spec:
-    field = Field("autoreason.settings", "Models", role)
-    return field_option(field, *names, metavar="ADDRESS", **attrs)
+    return field_option(Models, role, *names, **{"metavar": "MODEL", **attrs})
 
 
 def _limit(name: str, **attrs: Any) -> Spec:
-    flag = f"--{LIMITS[name].replace('_', '-')}"
-    return field_option(Field("autoreason.settings", "Budget", name), flag, **attrs)
-
-
-def _default_model() -> str:
-    return str(read_constant("autoreason.settings", "DEFAULT_MODEL"))
-
-
-def default_panel_judges() -> str:
-    """How many judges vote over finished texts, as help shows it."""
-    return str(read_constant("autoreason.settings", "PANEL_JUDGES"))
+    return field_option(Budget, name, f"--{LIMITS[name].replace('_', '-')}", **attrs)
 
 
 def _read_servers(
@@ -115,212 +115,129 @@ def _read_servers(
     return named
 
 
-effort_option = setting(
-    "author_effort",
-    "--effort LEVEL",
-    help="How much models reason: none, minimal, low, medium, high, xhigh, max.",
-    usual=lambda: "the model's own",
+server_option = setting(
+    "base_url",
+    metavar="[PROVIDER=]URL",
+    multiple=True,
+    callback=_read_servers,
+    brief="A server to ask instead of the provider's own.",
 )
-max_tokens_option = setting("max_tokens", metavar="TOKENS")
-judge_temperature_option = setting("judge_temperature", metavar="T")
-seed_option = setting("seed", hint="[default: drawn]")
-panel_judges_option = setting("judges", help="How many judges vote.", usual=default_panel_judges)
-JUDGE = (judge_temperature_option, effort_option, max_tokens_option)
-"""How judges are asked."""
-style_option = setting("style", metavar="NAME")
-batch_option = setting("batch", is_flag=True)
-SERVERS = (
-    setting("base_url", metavar="[PROVIDER=]URL", multiple=True, callback=_read_servers),
-    setting("allow_http", is_flag=True),
-)
+batch_option = setting("batch", rare=True)
+
+
+def _who(**attrs: Any) -> Spec:
+    return _model("author", "-m", "--model", usual=DEFAULT_MODEL, **attrs)
+
+
+def _judges(**attrs: Any) -> Spec:
+    return _model("judges", "--judge-model", "judge_models", multiple=True, **attrs)
+
+
 models_options = group(
     "Models",
-    _model(
-        "author",
-        "-m",
-        "--model",
-        help="Who plays every role, as provider/model.",
-        usual=_default_model,
-    ),
-    *(_model(role, f"--{role}-model") for role in ("author", "critic", "synthesizer")),
-    _model("judges", "--judge-model", "judge_models", multiple=True),
-    *SERVERS,
+    _who(help="Who plays every role, as provider/model.", brief="Who plays every role."),
+    _judges(brief="Who judges instead; several make a mixed panel."),
+    server_option,
+    batch_option,
+)
+role_models_options = group(
+    "Models",
+    *(_model(role, f"--{role}-model", rare=True) for role in ("author", "critic", "synthesizer")),
+)
+judges_options = group(
+    "Models",
+    _who(help="Who judges, as provider/model."),
+    _judges(help="Several of these make a mixed panel."),
+    server_option,
     batch_option,
 )
 research_models_options = group(
     "Models",
-    _model(
-        "author",
-        "-m",
-        "--model",
-        help="Who proposes changes, as provider/model.",
-        usual=_default_model,
-    ),
-    _model(
-        "judges",
-        "--judge-model",
-        "judge_models",
-        multiple=True,
-        help="Who decides where the task has `judge` and the number cannot tell.",
-    ),
-    *SERVERS,
-    max_tokens_option,
-    effort_option,
-    setting("author_temperature", "--temperature T", "author_temperature"),
-    file("--prompts DIR", help="Your own prompts in place of ours."),
-    seed_option,
+    _who(help="Who proposes changes, as provider/model."),
+    _judges(help="Judges to ask where the task has `judge` and the score does not decide."),
+    server_option,
 )
+facts_option = file("--facts", help="What is true: writers and judges rely on it.")
 text_options = group(
-    "What to start from",
-    file("--draft", help="A text to improve; without it the author writes one."),
-    file("--facts", help="Ground truth for critic, authors and judges."),
+    "Start from",
+    file("--draft", help="A text of yours to improve."),
+    facts_option,
 )
 contract_options = group(
-    "Contract, checked by code in every text (also as front matter of the brief)",
-    _contract("min_words"),
-    _contract("max_words"),
+    "Contract, checked by code in every text (or at the top of the brief)",
+    _contract("min_words", brief="The fewest words."),
+    _contract("max_words", brief="The most words."),
     _contract("sections", "--section", "sections", multiple=True, metavar="HEADING"),
-    _contract("must_include", multiple=True, metavar="TEXT"),
-    _contract("must_not_include", multiple=True, metavar="TEXT"),
-    _contract("format"),
-    _contract("checks", "--check", "checks", multiple=True, metavar="FILE.py:NAME"),
+    _contract("must_include", multiple=True, metavar="TEXT", brief="A text, or /regex/."),
+    _contract("must_not_include", multiple=True, metavar="TEXT", brief="A text, or /regex/."),
+    _contract("format", rare=True),
+    _contract("checks", "--check", "checks", multiple=True, metavar="FILE.py:NAME", rare=True),
 )
+_LIMITS = "Limits over the whole run, resumes included"
 limit_options = group(
-    "Limits over the whole run, resumes included",
-    _limit("cost", metavar="USD"),
-    _limit("tokens"),
-    _limit("calls"),
-    _limit("seconds", type=Duration(), metavar="TIME", hint="Write 90s, 30m or 2h."),
-)
-strategy_options = group(
-    "Strategy",
-    setting("strategy", metavar="NAME"),
-    setting("strategy_options", "--option NAME=VALUE", "strategy_options", multiple=True),
-)
-draft_options = group("The drafts", setting("drafts"), setting("max_drafts"))
-candidate_options = group(
-    "The candidates",
-    setting("candidates"),
-    _model("revisers", "--reviser-model", "reviser_models", multiple=True),
-    setting("blind_revision", is_flag=True, default=None),
-    setting("subtractive_synthesis", is_flag=True, default=None),
-    setting("critic_facts", "--critic-facts/--no-critic-facts", is_flag=True, default=None),
-)
-stop_options = group(
-    "When to stop",
-    setting("k", "-k", "k"),
-    setting("passes"),
-    setting("playoff"),
-    flag("--no-playoff", help="Deliver the last A as it stands."),
-    setting("confirmation"),
-    setting("plateau", metavar="PASSES"),
-    setting("plateau_change", metavar="SHARE"),
-    setting("stop_rules", "--stop-rule FILE.py:NAME", "stop_rules", multiple=True),
-)
-panel_options = group(
-    "The panel",
-    setting("protocol"),
-    setting("judges"),
-    setting("single_judge", is_flag=True, default=None),
-    setting("extra_judges"),
-    setting("max_judges"),
-    setting("close_margin", metavar="POINTS"),
-    style_option,
-    setting("voting", metavar="NAME"),
-    setting("required_lead", metavar="POINTS"),
-    setting("tie_order", metavar="ORDER"),
-)
-own_prompts_option = file("--prompts DIR", help="Your own prompts in place of ours, by file name.")
-_prompts_option = file(
-    "--prompts DIR|small",
-    help="Your own prompts in place of ours, by file name; or ours in few words, for small models.",
-)
-
-
-def _asking_options(prompts: Spec) -> Wrap:
-    return group(
-        "How models are asked",
-        max_tokens_option,
-        effort_option,
-        *(setting(f"{role}_effort", metavar="LEVEL") for role in ("author", "critic", "judge")),
-        setting("author_temperature", metavar="T"),
-        setting("critic_temperature", metavar="T"),
-        judge_temperature_option,
-        prompts,
-        seed_option,
-    )
-
-
-model_options = _asking_options(_prompts_option)
-journal_option = group(
-    "Record",
-    option(
-        "--journal URL",
-        help="The journal to use: a file, or postgresql://user@host/database."
-        " [default: AUTOREASON_JOURNAL or your data folder]",
+    _LIMITS,
+    _limit("cost", metavar="USD", brief="Stop before more is spent."),
+    _limit("tokens", rare=True),
+    _limit("calls", rare=True),
+    _limit(
+        "seconds",
+        type=Duration(),
+        metavar="TIME",
+        help=f"{read_docs(Budget)['seconds'].sentence} Write 90s, 30m or 2h.",
+        brief="Such as 90s, 30m or 2h; waiting counts.",
     ),
 )
-
-
-def _check_page(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse a file that cannot be written before anything is spent."""
-    if path is not None:
-        from autoreason.files import check_output
-
-        check_output(path, "--html")
-    return path
-
-
-html_option = file(
-    "--html", callback=_check_page, help="Also write the report there, as a page for a browser."
+set_option = option(
+    "--set NAME=VALUE",
+    "changes",
+    multiple=True,
+    rare=True,
+    help="Change any setting of the method, such as k=2 or style=holistic; listed below.",
 )
-quiet_option = flag("-q", "--quiet", help="No progress.")
-live_option = flag("--no-live", help="One line per step instead of the live view.")
-view_options = group(
-    "Output",
-    file("-o", "--output", help="Write the text there instead of to standard output."),
-    flag("--json", "as_json", help="Print one JSON object instead of the text."),
-    html_option,
+effort_option = setting(
+    "author_effort",
+    "--effort LEVEL",
+    help="How much models reason: none, minimal, low, medium, high, xhigh, max.",
+    usual="the model's own",
+    rare=True,
+)
+seed_option = setting("seed", usual="drawn", rare=True)
+_OWN_PROMPTS = "Your own prompts in place of ours, by file name"
+_prompts = file("--prompts DIR|small", help=f"{_OWN_PROMPTS}; or ours in few words.", rare=True)
+own_prompts_option = file("--prompts DIR", help=f"{_OWN_PROMPTS}.", rare=True)
+_ASKED = "How models are asked"
+asking_options = group(_ASKED, effort_option, _prompts, seed_option, set_option)
+"""Where texts are written."""
+asking_judges_options = group(_ASKED, effort_option, own_prompts_option, seed_option, set_option)
+"""Where they are not: judges, programs and artifacts have no prompts in few words."""
+passes_option = group(_LIMITS, setting("passes"))
+run_options = group(
+    "The method",
+    setting("k", "-k", "k", rare=True),
+    setting("judges", rare=True),
+    setting("protocol", rare=True),
+    setting("strategy", metavar="NAME", rare=True),
+)
+panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))
+output_options = group(
+    "Result",
+    file("-o", "--output", help="Write the text there, not to standard output."),
     flag(
         "--fail-on-contract",
+        rare=True,
         help="Exit status 6 where the text breaks its contract; it is written all the same.",
     ),
-    flag("-q", "--quiet", help="No progress and no summary."),
-    live_option,
 )
-_json = flag("--json", "as_json", help="Print JSON.")
-json_option = group("Output", _json)
-report_options = group("Output", _json, html_option)
-
-
-judges_options = group(
-    "Models",
-    _model("judges", "-m", "--model", help="Who judges, as provider/model.", usual=_default_model),
-    _model(
-        "judges",
-        "--judge-model",
-        "judge_models",
-        multiple=True,
-        help="Several of these make a mixed panel.",
-    ),
-    *SERVERS,
-    batch_option,
-    *JUDGE,
-    file("--facts", help="Ground truth that judges are shown."),
-    own_prompts_option,
-    seed_option,
+dry_run_option = group(
+    "Result", flag("--dry-run", help="Only say what it would do, cost and take.")
 )
-table_options = group(
-    "Output",
-    flag("--json", "as_json", help="Print one JSON object instead of the table."),
-    html_option,
-    quiet_option,
-    live_option,
-    flag("--dry-run", help="Show what it would take; call nothing."),
-)
+RECORDED = "as_json html progress journal"
+"""What every command that records a run shares with all others."""
+REPORT = "as_json html"
+"""What every command that prints a report does."""
 
 
-def _together(*groups: Wrap) -> Wrap:
+def together(*groups: Wrap) -> Wrap:
     """Several groups of options as one decorator, in this order."""
 
     def wrap(command: Any) -> Any:
@@ -331,28 +248,7 @@ def _together(*groups: Wrap) -> Wrap:
     return wrap
 
 
-_shape = (
-    models_options,
-    contract_options,
-    limit_options,
-    draft_options,
-    candidate_options,
-    stop_options,
-    panel_options,
-    model_options,
+studying_options = together(
+    text_options, models_options, limit_options, passes_option, asking_options, dry_run_option
 )
-run_options = _together(models_options, strategy_options, *_shape[1:], journal_option, view_options)
-"""Everything that shapes a run, apart from its text."""
-writing_options = _together(*_shape, journal_option, table_options)
-"""Everything that shapes the runs of a comparison."""
-ASKED = (
-    *("max_tokens", "author_temperature", "critic_temperature", "judge_temperature"),
-    *("base_url", "allow_http"),
-)
-"""How models are asked, by the names that settings have for it."""
-solving_options = _together(
-    models_options, limit_options, _asking_options(own_prompts_option), journal_option
-)
-"""Everything that shapes how models write programs."""
-judging_options = _together(judges_options, limit_options, journal_option, table_options)
-"""Everything that shapes a panel over finished texts."""
+"""Everything that shapes the runs of a study."""

@@ -18,8 +18,8 @@ class OutputOptions(Struct, frozen=True):
 
     output: Path | None = None
     as_json: bool = False
-    quiet: bool = False
-    live: bool = True
+    progress: str | None = None
+    """`live`, `lines` or `none`; None is live on a terminal."""
     report: Path | None = None
     """The folder for a report on programs."""
     html: Path | None = None
@@ -27,14 +27,18 @@ class OutputOptions(Struct, frozen=True):
     strict: bool = False
     """A text that breaks its contract is a failure."""
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is shown meanwhile, and no summary at the end."""
+        return self.progress == "none"
+
     @classmethod
     def of(cls, values: dict[str, Any]) -> OutputOptions:
         """As the options of a command say."""
         return cls(
             values.get("output"),
             values["as_json"],
-            values["quiet"],
-            not values["no_live"],
+            values["progress"],
             values.get("report"),
             values.get("html"),
             values.get("fail_on_contract", False),
@@ -50,7 +54,7 @@ def check_artifact_folder(task: Task, folder: Path | None) -> None:
         check_folder(folder, research.files)
 
 
-def record_folder(prepared: PreparedRun, folder: Path | None) -> PreparedRun:
+def record_folder(prepared: PreparedRun[Any], folder: Path | None) -> PreparedRun[Any]:
     """Research with the folder for its files on record, so that `resume` writes there, too."""
     check_artifact_folder(prepared.task, folder)
     terms = {

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from autoreason.journal import Journal
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.research_result import ResearchResult
-    from autoreason.run.solution import Solution
+    from autoreason.run.products import ResearchResult, Solution
     from autoreason.settings import Settings
     from autoreason.task import Task
 
@@ -48,7 +47,7 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
     """The live view on a terminal that can redraw and shows no log, else a line per step."""
     if output.quiet:
         return View(live)
-    redrawn = output.live and not os.environ.get("AUTOREASON_LOG")
+    redrawn = output.progress != "lines" and not os.environ.get("AUTOREASON_LOG")
     if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
         from autoreason.cli.views.screen import Screen
 
@@ -61,7 +60,7 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
 def recorded_live(run: str, journal: Journal) -> Live:
     """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
     from autoreason.run.cell_budget import time_worked
-    from autoreason.run.working_time import working_time
+    from autoreason.run.record import working_time
 
     worked = working_time(run, journal=journal).seconds
     live, settings = Live(run, worked=worked), journal.settings(run)
@@ -81,22 +80,20 @@ Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
 
-def run_prepared(
-    prepared: PreparedRun, values: dict[str, Any], *, verbose: bool | None = None
-) -> int:
+def run_prepared(prepared: PreparedRun[Any], values: dict[str, Any]) -> int:
     """Drive a run to its end, or with --dry-run show what it would do."""
     if values.get("dry_run"):
         from autoreason.cli.views.preview import dry_run
 
         for line in _unused(prepared.settings):
             print_message(f"autoreason: {line}")
-        return dry_run(prepared, as_json=values["as_json"], html=values["html"], verbose=verbose)
+        return dry_run(prepared, as_json=values["as_json"], html=values["html"])
     return start_run(prepared.run_async, prepared, values)
 
 
 def start_run(
     drive: Drive,
-    prepared: PreparedRun,
+    prepared: PreparedRun[Any],
     values: dict[str, Any],
     notes: list[str] | None = None,
     live: Live | None = None,
@@ -125,6 +122,7 @@ def _unused(settings: Settings) -> list[str]:
         for name in context.params
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
+    given += [each.partition("=")[0].strip() for each in context.params.get("changes") or ()]
     sentence = unused_setting(settings, given, [job_class(settings).used_settings])
     return [with_own_flags(sentence)] if sentence else []
 

@@ -1,12 +1,16 @@
-"""What a job is given: the task, the settings, the prompts, `ask` for requests and `emit` for events."""
+"""What a job works with: its context, its randomness, and concurrent work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_fields
 from functools import cached_property
-from typing import Any
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,14 +28,134 @@ from autoreason.exchange import (
     seed_of,
 )
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.randomness import boundary, draw
 from autoreason.keys import sub_key
 from autoreason.prompts import PromptSet
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.settings import Settings
 from autoreason.task import Task
 
+BOUNDARY = r"(?<!\w)[0-9a-f]{16}(?!\w)"
+"""Matches every boundary, so that a copy of one is recognised in a model's text."""
+
+
+def draw(seed: int, purpose: str) -> random.Random:
+    """A fresh source of randomness for one purpose."""
+    return random.Random(f"{seed}/{purpose}")
+
+
+def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
+    """A mark that none of the texts contains and no author could have guessed."""
+    mark = blake2b(f"{seed}/{purpose}/{attempt}".encode(), digest_size=8).hexdigest()
+    if any(mark in text for text in texts):
+        return boundary(seed, purpose, *texts, attempt=attempt + 1)
+    return mark
+
+
+T = TypeVar("T")
 Emit = Callable[[AnyEvent], None]
+Work = Callable[[Emit], Coroutine[Any, Any, T]]
+
+
+async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
+    """Use results in the order of the work, as soon as those before are used; all ends before a failure is raised.
+
+    Calls next to the one that failed are paid for, so they are awaited and recorded.
+    """
+    tasks = [asyncio.ensure_future(item) for item in work]
+    failure: Exception | None = None
+    try:
+        for task in tasks:
+            try:
+                result = await task
+            except Exception as raised:
+                failure = failure or raised
+            else:
+                if not failure:
+                    use(result)
+        if failure:
+            raise failure
+    finally:
+        await cancel(tasks)
+
+
+async def cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait until they have ended: what they record later could conflict with other records."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _EventBuffer:
+    """Buffers events until everything before has been emitted."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._waiting: list[AnyEvent] | None = []
+
+    def emit(self, event: AnyEvent) -> None:
+        if self._waiting is None:
+            self._emit(event)
+        else:
+            self._waiting.append(event)
+
+    def open(self) -> None:
+        # Open only once all are emitted: where that fails, later events must not overtake them.
+        for event in self._waiting or ():
+            self._emit(event)
+        self._waiting = None
+
+
+async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
+    """All at once; their events come in the order of the works, whichever reply came first."""
+    buffers = [_EventBuffer(emit) for _ in works]
+    results: list[T] = []
+    if buffers:
+        buffers[0].open()
+
+    def take(result: T) -> None:
+        results.append(result)
+        if len(results) < len(buffers):
+            buffers[len(results)].open()
+
+    await use_in_order(
+        [work(buffer.emit) for work, buffer in zip(works, buffers, strict=True)], take
+    )
+    return results
+
+
+async def run_in_windows(
+    works: Iterable[Callable[[], Coroutine[Any, Any, None]]], width: int, ahead: int
+) -> None:
+    """Run any number: `width` at a time, none started more than `ahead` after the first unfinished one.
+
+    Their events come as they happen, so the works must be independent of each other. After a failure no new one is
+    started, and all that were started end before it is raised: a resumed run starts the same ones, so that none of
+    their records is left unused.
+    """
+    remaining = iter(works)
+    room = asyncio.Semaphore(width)
+    started: deque[asyncio.Task[None]] = deque()
+    failure: Exception | None = None
+
+    async def at_work(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        async with room:
+            await work()
+
+    try:
+        while True:
+            while failure is None and len(started) < ahead and (work := next(remaining, None)):
+                started.append(asyncio.create_task(at_work(work)))
+            if not started:
+                break
+            try:
+                await started[0]
+            except Exception as raised:
+                failure = failure or raised
+            started.popleft()
+        if failure:
+            raise failure
+    finally:
+        await cancel(started)
 
 
 @dataclass(frozen=True)
@@ -103,18 +227,19 @@ class JobContext:
         model: str,
         prompt: str,
         *,
-        temperature: float | None,
         schema: Schema | None = None,
+        history: Sequence[Message] = (),
     ) -> Request:
-        """A fresh conversation: the stable part first, then what this role is asked."""
+        """A conversation: the stable part first, then what came before, then what this role is asked."""
         effort = self.settings.effort(role)
+        opening = self.opening if self._knows_facts(role) else self._opening_without_facts
         return Request(
             role=role,
             key=key,
             model=model,
-            messages=(*self._opening_for(role), *self._records_for(role), Message("user", prompt)),
+            messages=(*opening, *self._records_for(role), *history, Message("user", prompt)),
             max_tokens=self.settings.max_tokens + reasoning_tokens_for(model, effort),
-            temperature=temperature,
+            temperature=self.settings.temperature(role),
             effort=effort,
             schema=schema,
             seed=seed_of(self.settings.seed, key),
@@ -134,9 +259,9 @@ class JobContext:
             request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
         )
 
-    def prompt(self, name: str, key: str, fenced: tuple[str, ...], /, **variables: Any) -> str:
+    def prompt(self, name: str, key: str, /, **variables: Any) -> str:
         """A rendered prompt, with a boundary around texts that none of them contains."""
-        mark = boundary(self.settings.seed, key, *fenced)
+        mark = boundary(self.settings.seed, key, repr(variables))
         return self.prompts.render(name, boundary=mark, **variables)
 
     @cached_property
@@ -148,9 +273,6 @@ class JobContext:
     def _opening_without_facts(self) -> tuple[Message, ...]:
         return self._open(None)
 
-    def _opening_for(self, role: Role) -> tuple[Message, ...]:
-        return self.opening if self._knows_facts(role) else self._opening_without_facts
-
     def _knows_facts(self, role: Role) -> bool:
         return role != "critic" or self.settings.critic_facts
 
@@ -159,7 +281,6 @@ class JobContext:
         text = self.prompt(
             "task",
             "task",
-            (task.brief, facts or ""),
             brief=task.brief,
             facts=facts,
             rules=task.contract.rules(),
@@ -190,7 +311,6 @@ class JobContext:
         text = self.prompt(
             "knowledge",
             "knowledge",
-            tuple(record.text for record in shown),
             known_facts=facts,
             house_style=style,
             reader_feedback=feedback,
@@ -223,9 +343,3 @@ def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:
 def repeat_request(request: Request, key: str, *, longer: bool) -> Request:
     """The same question once more; with twice the room where the answer was cut off."""
     return request.renamed(key, max_tokens=request.max_tokens * (2 if longer else 1))
-
-
-def with_history(request: Request, history: Sequence[Message]) -> Request:
-    """The same question after an earlier conversation."""
-    *opening, question = request.messages
-    return replace(request, messages=(*opening, *history, question))

@@ -1,8 +1,6 @@
 """What happened: the durable record of every run, in one SQLite file or on a PostgreSQL server."""
 
-from autoreason.journal.journal import Journal
-from autoreason.journal.locks import LockOwner
-from autoreason.journal.rows import (
+from autoreason.journal.codec import (
     Command,
     CommandKind,
     PendingRequest,
@@ -14,6 +12,8 @@ from autoreason.journal.rows import (
     ReplyText,
     RunRow,
 )
+from autoreason.journal.journal import Journal
+from autoreason.journal.store import LockOwner
 
 __all__ = [
     "Command",

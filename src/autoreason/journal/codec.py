@@ -1,30 +1,129 @@
-"""How events, requests and replies are encoded, and how older ones are decoded."""
+"""What is recorded, as typed values, and how it is encoded in the journal and decoded from it."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, get_args
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache, lru_cache
+from time import time_ns
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
+from msgspec import Struct
 
-from autoreason.errors import InvalidInput, JournalError, plainly
-from autoreason.events import EVENTS_VERSION, AnyEvent, CoreEvent
-from autoreason.exchange import Query, Reply, Request
+from autoreason.errors import InvalidInput, plainly
+from autoreason.events import FINISHED, AnyEvent, CoreEvent, Status
+from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
 from autoreason.extensions import find_class
-from autoreason.journal.connections import PackedJson
-from autoreason.journal.migrations import STEPS, Step, upgrade_answer
-from autoreason.journal.rows import RecordedAnswer, escape, now
-from autoreason.journal.shared_texts import pack, pack_value
+from autoreason.journal.texts import cut
 from autoreason.task import Work
 
-_SMALL = 400
-"""Characters."""
+CommandKind = Literal["stop", "accept", "guide"]
 _encoder = msgspec.json.Encoder()
 _request_decoder = msgspec.json.Decoder(Request)
 _reply_decoder = msgspec.json.Decoder(Reply)
 
 read_request = _request_decoder.decode
 read_reply = _reply_decoder.decode
+
+
+class RunRow(Struct, frozen=True, kw_only=True):
+    """One run as a list shows it."""
+
+    id: str
+    title: str
+    status: Status
+    created: datetime
+    updated: datetime
+    version: str
+    forked_from: str | None
+    spent: Spent
+    live: bool
+    """A process has it locked now; a `running` run that is not live was killed."""
+    has_cells: bool = False
+    """Whether it is a suite, whose cells are runs of their own."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has delivered its text or its result."""
+        return self.status in FINISHED
+
+    @property
+    def state(self) -> str:
+        """The status in one word, as lists show it."""
+        if self.live:
+            return "live"
+        return "killed" if self.status == "running" else self.status
+
+
+class RecordedEvent(NamedTuple):
+    """An event with its number and time."""
+
+    seq: int
+    at: datetime
+    event: AnyEvent
+
+
+class RecordedTime(NamedTuple):
+    """When an event or a reply was recorded."""
+
+    at: datetime
+    start: bool = False
+    """Whether a process started or resumed the run."""
+
+
+class RecordedReply(NamedTuple):
+    """A reply, and the request it answers."""
+
+    request: Request
+    reply: Reply
+
+
+class RecordedAnswer(NamedTuple):
+    """An answer to a query, and the query; both in built-in types, for the journal does not know all kinds."""
+
+    kind: str
+    question: Any
+    answer: Any
+
+
+class ReplyText(NamedTuple):
+    """A reply without its request."""
+
+    key: str
+    role: Role
+    outcome: Outcome
+    text: str | None
+    """None where only the texts of another role were asked for."""
+
+
+class PendingRequest(NamedTuple):
+    """A request that was sent and has no reply."""
+
+    key: str
+    role: Role
+    model: str
+    at: datetime
+
+
+class RecordedCall(NamedTuple):
+    """A request with its reply."""
+
+    rowid: int
+    at: datetime
+    request: Request
+    reply: Reply
+
+
+class Command(NamedTuple):
+    """What a person typed in another terminal."""
+
+    id: int
+    kind: CommandKind
+    text: str
+    at: datetime
 
 
 def write(value: Any) -> str:
@@ -48,38 +147,16 @@ def write_text(text: str) -> str:
 
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
-    """An event as `sql.INSERT_EVENT` takes it."""
-    return (run, seq, type(event).__name__, EVENTS_VERSION, now(), _write_packed(event))
-
-
-def _write_packed(value: Any) -> str | PackedJson:
-    json = write(value)
-    # Most values are too small to contain a long text.
-    return json if len(json) < _SMALL else pack_value(value, json)
+    """An event as it is inserted."""
+    return (run, seq, type(event).__name__, now(), write(event))
 
 
 def check_event(event: AnyEvent) -> None:
     """Refuse an event that could not be read again, because a caller gave a value of another type."""
     try:
-        _decode(write(event))
+        read_event(write(event))
     except (msgspec.ValidationError, TypeError) as error:
         raise InvalidInput(f"{plainly(error)}; change it") from None
-
-
-def read_event(payload: str, version: int, steps: tuple[Step, ...] = STEPS) -> AnyEvent:
-    """An event as it is understood today, whatever version wrote it."""
-    newest = len(steps) + 1
-    if version == newest:
-        return _decode(payload)
-    if version > newest:
-        raise JournalError(
-            f"an event was written by a newer autoreason (version {version}, this one knows"
-            f" {newest}); upgrade autoreason"
-        )
-    fields = msgspec.json.decode(payload)
-    for step in steps[version - 1 :]:
-        fields = step(fields)
-    return _decode(_encoder.encode(fields))
 
 
 class _Tag(msgspec.Struct):
@@ -88,7 +165,8 @@ class _Tag(msgspec.Struct):
     type: str
 
 
-def _decode(payload: str | bytes | msgspec.Raw) -> AnyEvent:
+def read_event(payload: str | bytes) -> AnyEvent:
+    """An event as it was recorded."""
     name = _tag_decoder.decode(payload).type
     return _event_decoder(name).decode(payload)
 
@@ -117,7 +195,7 @@ def _find_kind(name: str) -> type:
 
 
 def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
-    """A reply as `sql.INSERT_REPLY` takes it."""
+    """A reply as it is inserted."""
     usage = reply.usage
     return (
         run,
@@ -133,23 +211,78 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         None if reply.cost is None else str(reply.cost),
         reply.seconds,
         now(),
-        pack(write(request), [message.text for message in request.messages]),
+        cut(write(request), [message.text for message in request.messages]),
         # A reply to a schema is parsed, and never quoted in a later request.
-        write(reply) if request.schema else pack(write(reply), [reply.text]),
+        write(reply) if request.schema else cut(write(reply), [reply.text]),
     )
 
 
 def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
-    """An answer to a query as `sql.INSERT_REPLY` takes it: there is no model, and nothing was spent."""
+    """An answer to a query as it is inserted: there is no model, and nothing was spent."""
     no_usage_and_cost = (None,) * 6
     return (
         *(run, query.key, query.kind, "", "", *no_usage_and_cost, 0.0, now()),
-        *map(_write_packed, (query, answer)),
+        write(query),
+        write(answer),
     )
 
 
 def read_answer(kind: str, question: str, answer: str) -> RecordedAnswer:
-    """A recorded answer, whatever version wrote it."""
-    return RecordedAnswer(
-        *upgrade_answer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
+    """A recorded answer."""
+    return RecordedAnswer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
+
+
+def escape(text: str) -> str:
+    """A text without the character 0, which PostgreSQL cannot store; JSON never contains it."""
+    return text.replace("\x02", "\x022").replace("\x00", "\x020")
+
+
+def unescape(text: str) -> str:
+    """The text as it was."""
+    return _ESCAPED.sub(lambda found: "\x00" if found[1] == "0" else "\x02", text)
+
+
+_ESCAPED = re.compile("\x02([02])")
+
+
+def now() -> str:
+    """The time as the journal writes it."""
+    moment = time_ns() // 1_000_000
+    # Called several times per request: only the milliseconds differ within a second.
+    return f"{_second(moment // 1000)}.{moment % 1000:03}+00:00"
+
+
+@lru_cache(maxsize=4)
+def _second(stamp: int) -> str:
+    return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def spent_from(row: Sequence[Any]) -> Spent:
+    """The sums as `sql.SPENT` gives them."""
+    calls, *tokens, unmetered, cost, unpriced, seconds = row
+    names = ("input", "output", "cache_read", "cache_write", "reasoning")
+    return Spent(
+        calls=calls,
+        **dict(zip(names, map(int, tokens), strict=True)),
+        unmetered=unmetered,
+        known_cost=Decimal(cost or 0),
+        unpriced=unpriced,
+        seconds=seconds,
+    )
+
+
+def run_from(row: tuple[Any, ...], spent: Spent, live: frozenset[str]) -> RunRow:
+    """A run as `sql.RUNS` gives it."""
+    run, title, status, created, updated, version, forked_from, has_cells = row
+    return RunRow(
+        id=run,
+        title=unescape(title),
+        status=status,
+        created=datetime.fromisoformat(created),
+        updated=datetime.fromisoformat(updated),
+        version=version,
+        forked_from=forked_from,
+        spent=spent,
+        live=run in live,
+        has_cells=bool(has_cells),
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     asynccontextmanager,
+    contextmanager,
     suppress,
 )
 from datetime import datetime
@@ -19,19 +20,15 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
-from autoreason.journal import codec, location, locks, run_names, shared_texts, sql, writes
-from autoreason.journal.connections import Change, Connection
-from autoreason.journal.databases import open_store
-from autoreason.journal.error_messages import continued_error
-from autoreason.journal.rows import (
+from autoreason.journal import codec, run_names, sql, writer
+from autoreason.journal.codec import (
     Command,
     CommandKind,
     PendingRequest,
@@ -43,10 +40,19 @@ from autoreason.journal.rows import (
     ReplyText,
     RunRow,
     now,
-    run_from,
-    spent_from,
 )
-from autoreason.journal.store import Commit, Sleep, journal_errors
+from autoreason.journal.location import locate, open_store
+from autoreason.journal.store import (
+    Change,
+    Commit,
+    Connection,
+    LockOwner,
+    Sleep,
+    damage_error,
+    journal_errors,
+    locked_error,
+)
+from autoreason.journal.texts import digest_of
 from autoreason.journal.writer import Writer
 from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings
@@ -65,13 +71,23 @@ _COMMAND_REFRESH = 0.1
 """Seconds for which the list of runs with commands is kept."""
 
 
+class CellsDone(NamedTuple):
+    """Cells of a suite that have ended."""
+
+    ended: int
+    left_out: int
+    """Those without a result."""
+    missing: int
+    """Those whose runs are not in this journal."""
+
+
 class Journal:
     """What happened in every run. Reads see what is committed; one process at a time locks a run."""
 
     def __init__(self, path: str | Place) -> None:
         if not isinstance(path, ServerUrl):
             check_type("path", path, str | Path)
-        self.place = location.locate(path)
+        self.place = locate(path)
         self._store = open_store(self.place)
         self._reader = self._store.open_reader()
         self._reader_lock = threading.Lock()
@@ -86,7 +102,7 @@ class Journal:
     @classmethod
     def open(cls, url: str | Place | None = None, *, create: bool) -> Self:
         """Open a journal by URL or path, or the default one; an absent one is empty unless created."""
-        place = location.locate(url)
+        place = locate(url)
         if create and not (store := open_store(place)).exists():
             store.create()
         journal = cls(place)
@@ -149,9 +165,11 @@ class Journal:
     ) -> str:
         """Add a new run under a free name or this one, together with its first event; returns the name."""
         run, at = name or self.new_run_id(), now()
-        row = (run, codec.write_text(title), at, at, version, started.forked_from)
+        title = codec.write_text(title)
+        told = (run, title, "running", at, at, version, started.forked_from)
+        row = (*told, f"{title}\n{run}".casefold(), _uses(started.settings))
         first = codec.event_row(run, 1, started)
-        await self._get_writer().commit(run, writes.begin_run(row, first, started.settings))
+        await self._get_writer().commit(run, writer.begin_run(row, first))
         self._last_seq[run] = 1
         return run
 
@@ -166,9 +184,9 @@ class Journal:
     def row(self, run: str) -> RunRow:
         """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
-        (row,) = self._read(sql.RUNS, (_list([run]),))
         with journal_errors(self._store, run):
-            return self._with_cells(run_from(row, live))
+            (row,) = self._rows([run], live)
+        return row
 
     def has(self, run: str) -> bool:
         """Whether there is a run of exactly this name."""
@@ -179,7 +197,7 @@ class Journal:
         return list(self.iter_runs(suite=suite))
 
     def continuation(self, suite: str) -> str | None:
-        """The suite that `lab add` made of this one, which counts the cells of both; None where there is none."""
+        """The suite that `lab run --more` made of this one, which counts the cells of both; None where none is."""
         return next((str(run) for (run,) in self._read(sql.FORKS, (suite,))), None)
 
     def count(self) -> int:
@@ -198,29 +216,23 @@ class Journal:
         return event.task if isinstance(event, RunStarted) else None
 
     def _only_event(self, statement: str, run: str) -> AnyEvent | None:
-        rows = self._read_texts(statement, run)
+        rows = self._read(statement, (run,), run)
         with journal_errors(self._store, run):
-            events = [codec.read_event(payload, version) for version, payload in rows]
+            events = [codec.read_event(payload) for (payload,) in rows]
         return events[0] if events else None
 
     def delete_run(self, run: str) -> None:
-        """Delete a run, its cells and the audit's cache of it; refused while another process or suite needs it."""
+        """Delete a run and its cells; refused while another process or suite needs it."""
         with self.lock(run):
             cells = self.cells(run)
             if cells and (later := self.continuation(run)):
                 raise continued_error(run, later)
             # Before anything is deleted; none is locked anew while the suite is.
             for live in (cell.id for cell in cells if cell.live):
-                raise locks.locked_error(live, self.lock_owner(live))
+                raise locked_error(live, self.lock_owner(live))
             for cell in cells:
                 self.delete_run(cell.id)
-            self._get_writer().commit_now("", writes.delete_run(run))
-            self.readings.unlink(missing_ok=True)
-
-    @property
-    def readings(self) -> Path:
-        """The file in which an audit caches what it has read of these runs."""
-        return self._store.readings
+            self._get_writer().commit_now("", writer.delete_run(run))
 
     def stamps(self) -> dict[str, str]:
         """For each run, oldest first, a string that changes with every record of it."""
@@ -252,8 +264,8 @@ class Journal:
         if suite or not cells:
             where |= {sql.A_CELL: (suite, suite)} if suite else {sql.NO_CELL: ()}
         if states:
-            named = _list({"running" if state == "killed" else state for state in states})
-            or_live = {sql.OR_LIVE: (named, _list(live))}
+            named = sql.as_list({"running" if state == "killed" else state for state in states})
+            or_live = {sql.OR_LIVE: (named, sql.as_list(live))}
             where |= or_live if "live" in states else {sql.IN_STATE: (named,)}
         if search:
             where[sql.FOUND] = (_within(search.casefold()),)
@@ -263,36 +275,42 @@ class Journal:
         seen: set[str] = set()
         size, offset = min(page or _FIRST_PAGE, _MAX_PAGE), 0
         while names := [run for (run,) in self._read(statement, (*values, size, offset))]:
-            with journal_errors(self._store):
-                found = [run_from(row, live) for row in self._read(sql.RUNS, (_list(names),))]
             # A run that began meanwhile moves the others on.
-            yield from (self._with_cells(row) for row in found if row.id not in seen)
+            yield from (row for row in self._rows(names, live) if row.id not in seen)
             if len(names) < size:
                 return
             seen.update(names)
             size, offset = min(2 * size, _MAX_PAGE), offset + size
 
-    def _with_cells(self, row: RunRow) -> RunRow:
-        """A run with what its cells have spent, where it has any."""
-        if not row.has_cells:
-            return row
-        return replace(row, spent=row.spent.joined(self.cells_spent(row.id)))
+    def _rows(self, runs: Collection[str], live: frozenset[str]) -> Iterator[RunRow]:
+        """These runs, the newest first, a suite with what its cells have spent."""
+        listed = (sql.as_list(runs),)
+        rows, spent = self._read(sql.RUNS, listed), self._spent(sql.SPENT, listed)
+        with journal_errors(self._store):
+            for row in rows:
+                found = codec.run_from(row, spent.get(row[0], Spent()), live)
+                if found.has_cells:
+                    found = replace(found, spent=found.spent.joined(self.cells_spent(found.id)))
+                yield found
 
-    def cells_spent(self, suite: str) -> Spent:
-        """What all cells of a suite have spent so far."""
-        (row,) = self._read(sql.CELLS_SPENT, (suite,))
-        with journal_errors(self._store, suite):
-            return spent_from(row)
-
-    def set_status(self, run: str, status: Status) -> None:
-        """Set a run's status; written in order with what was sent before."""
-        self._get_writer().send(run, writes.set_status(run, status))
+    def _spent(
+        self, statement: str, values: tuple[str], run: str | None = None
+    ) -> dict[str, Spent]:
+        rows = self._read(statement, values)
+        with journal_errors(self._store, run):
+            return {name: codec.spent_from(sums) for name, *sums in rows}
 
     def spent(self, run: str) -> Spent:
         """What a run has spent so far; a query is no call."""
-        rows = self._read(sql.SPENT, (run,))
-        with journal_errors(self._store, run):
-            return spent_from(rows[0])
+        return self._spent(sql.SPENT, (sql.as_list([run]),), run).get(run, Spent())
+
+    def cells_spent(self, suite: str) -> Spent:
+        """What all cells of a suite have spent so far."""
+        return self._spent(sql.CELLS_SPENT, (suite,), suite)[""]
+
+    def set_status(self, run: str, status: Status) -> None:
+        """Set a run's status; written in order with what was sent before."""
+        self._get_writer().send(run, writer.set_status(run, status))
 
     def lock(self, run: str) -> AbstractContextManager[None]:
         """Lock a run for writing; `RunLocked` names the process that has it locked already."""
@@ -304,7 +322,7 @@ class Journal:
         async def wait(seconds: float) -> None:
             time.sleep(seconds)  # noqa: ASYNC251
 
-        return locks.block(self._locked(run, commit, wait))
+        return _block(self._locked(run, commit, wait))
 
     def lock_async(self, run: str) -> AbstractAsyncContextManager[None]:
         """The same, while other runs of this process go on."""
@@ -330,7 +348,7 @@ class Journal:
         """Every run that a process has locked now."""
         return self._store.locked_runs(self._read)
 
-    def lock_owner(self, run: str) -> locks.LockOwner | None:
+    def lock_owner(self, run: str) -> LockOwner | None:
         """The process that has a run locked; None where there is none."""
         run_names.check_name(run)
         return self._store.lock_owner(run, self._read)
@@ -339,14 +357,14 @@ class Journal:
 
     def append(self, run: str, event: AnyEvent) -> int:
         """Append an event; returns its number."""
-        writer = self._get_writer()
+        queue = self._get_writer()
         with self._seq_lock:
             if run not in self._last_seq:
                 ((self._last_seq[run],),) = self._read(sql.LAST_SEQ, (run,))
             seq = self._last_seq[run] + 1
-            writer.send(run, writes.add_event(codec.event_row(run, seq, event)))
+            queue.send(run, writer.add_event(codec.event_row(run, seq, event)))
             if isinstance(event, RunResumed):
-                writer.send(run, writes.describe_run(run, event.settings))
+                queue.send(run, writer.set_uses(run, _uses(event.settings)))
             self._last_seq[run] = seq
         return seq
 
@@ -355,11 +373,11 @@ class Journal:
         return self._events(sql.EVENTS, run, after)
 
     def _events(self, statement: str, run: str, after: int) -> list[RecordedEvent]:
-        rows = self._read_texts(statement, run, after)
+        rows = self._read(statement, (run, after), run)
         with journal_errors(self._store, run):
             return [
-                RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload, version))
-                for seq, at, version, payload in rows
+                RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload))
+                for seq, at, payload in rows
             ]
 
     def story(self, run: str) -> Story:
@@ -370,28 +388,30 @@ class Journal:
         """The same without the results of a suite's cells, of which there may be thousands."""
         return build_story([recorded.event for recorded in self._events(sql.OUTLINE, run, 0)])
 
-    def cells_done(self, suite: str) -> tuple[int, int]:
-        """How many cells of a suite have ended, and how many of these without a result."""
-        ((done, left_out),) = self._read(sql.CELLS_DONE, (suite,))
-        return int(done), int(left_out)
-
-    def missing_cells(self, suite: str) -> set[str]:
-        """Cells of a suite that have ended and whose runs are not here."""
+    def cells_done(self, suite: str) -> CellsDone:
+        """How many cells of a suite have ended."""
         # Quotes within a text are escaped: only the name itself is found.
         own = re.compile(rf'"run":"({re.escape(suite)}\.\d+)"')
-        ended = {
-            name
-            for (payload,) in self._read(sql.ENDED_CELLS, (suite,))
-            for name in own.findall(payload)
-        }
-        return ended - {run for (run,) in self._read(sql.CELL_IDS, (suite,))}
+        ended = [payload for (payload,) in self._read(sql.ENDED_CELLS, (suite,))]
+        there = {run for (run,) in self._read(sql.CELL_IDS, (suite,))}
+        return CellsDone(
+            ended=len(ended),
+            left_out=sum('"finished":false' in payload for payload in ended),
+            missing=len({name for each in ended for name in own.findall(each)} - there),
+        )
+
+    def check_texts(self, run: str) -> None:
+        """Refuse long texts of a run that are not what was written."""
+        rows = self._read(sql.ALL_TEXTS, (run,), run)
+        if any(digest_of(text) != digest for digest, text in rows):
+            raise damage_error(self.place, "a text is not what was written", run)
 
     # Requests and replies.
 
     def record_request(self, run: str, request: Request) -> None:
         """Record that a request was sent."""
         row = (run, request.key, request.role, request.model, now())
-        self._get_writer().send(run, writes.add_request(row))
+        self._get_writer().send(run, writer.add_request(row))
 
     def in_flight(self, run: str) -> list[PendingRequest]:
         """Requests without a reply: on their way, or abandoned by a process that was killed."""
@@ -405,35 +425,32 @@ class Journal:
     async def record_reply(self, run: str, request: Request, reply: Reply) -> None:
         """Record a reply; it is on the disk when this returns."""
         row = codec.reply_row(run, request, reply)
-        await self._get_writer().commit(run, writes.add_reply(row))
+        await self._get_writer().commit(run, writer.add_reply(row))
 
     def replies(self, run: str) -> dict[str, RecordedReply]:
         """Every reply of a run by its key."""
-        rows = self._read_texts(sql.REPLIES, run)
-        with journal_errors(self._store, run):
-            return {
-                key: RecordedReply(codec.read_request(request), codec.read_reply(reply))
-                for key, request, reply in rows
-            }
+        return {
+            call.request.key: RecordedReply(call.request, call.reply) for call in self.calls(run)
+        }
 
     async def record_answer(self, run: str, query: Query[Any], answer: Any) -> None:
         """Record the answer to a query; it is on the disk when this returns."""
         row = codec.answer_row(run, query, answer)
-        await self._get_writer().commit(run, writes.add_reply(row))
+        await self._get_writer().commit(run, writer.add_reply(row))
 
     def send_answer(self, run: str, query: Query[Any], answer: Any) -> None:
         """Record an answer that cost nothing: it is on the disk no later than anything recorded after it."""
-        self._get_writer().send(run, writes.add_reply(codec.answer_row(run, query, answer)))
+        self._get_writer().send(run, writer.add_reply(codec.answer_row(run, query, answer)))
 
     def answers(self, run: str) -> dict[str, RecordedAnswer]:
         """Every answer to a query of a run by its key."""
-        rows = self._read_texts(sql.ANSWERS, run)
+        rows = self._read(sql.ANSWERS, (run,), run)
         with journal_errors(self._store, run):
             return {key: codec.read_answer(*stored) for key, *stored in rows}
 
     def reply_texts(self, run: str, role: Role) -> list[ReplyText]:
         """Every reply of a run in order, with its text where this role gave it: far quicker than `replies`."""
-        rows = self._read_texts(sql.REPLY_TEXTS, run, role)
+        rows = self._read(sql.REPLY_TEXTS, (run, role), run)
         with journal_errors(self._store, run):
             return [
                 ReplyText(key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text)
@@ -442,7 +459,7 @@ class Journal:
 
     def calls(self, run: str, after: int = 0) -> list[RecordedCall]:
         """Requests with their replies in the order they were recorded, those after a row."""
-        rows = self._read_texts(sql.CALLS, run, after)
+        rows = self._read(sql.CALLS, (run, after), run)
         with journal_errors(self._store, run):
             return [
                 RecordedCall(
@@ -465,14 +482,14 @@ class Journal:
     def command(self, run: str, kind: CommandKind, text: str = "") -> None:
         """Send a command to the process that drives a run, and wait until it is on the disk."""
         run_names.refuse_cell(run, kind)
-        row = (run, kind, codec.write_text(text), now())
-        self._get_writer().commit_now(run, writes.add_command(row))
+        row = (run, kind, codec.write_text(text), now(), None)
+        self._get_writer().commit_now(run, writer.add_command(row))
 
     def pending_commands(
         self, run: str, kinds: Collection[CommandKind] = _ALL_COMMANDS
     ) -> list[Command]:
         """Pending commands, oldest first."""
-        return self._with_reader(lambda connection: writes.pending(connection, run, kinds))
+        return self._with_reader(lambda connection: writer.pending(connection, run, kinds))
 
     def was_accepted(self, run: str) -> bool:
         """Whether a person accepted the text of a run, even if its process has not read that yet."""
@@ -493,24 +510,23 @@ class Journal:
         # Called before every request: reading is cheap, and there is rarely a command.
         if not self.pending_commands(run, kinds):
             return None
-        return self._get_writer().commit_now(run, writes.take(run, kinds, by))
+        return self._get_writer().commit_now(run, writer.take_commands(run, kinds, by))
 
     async def record_guidance(self, run: str, query: GuidanceQuery) -> str:
         """All pending guidance; taken and recorded in one commit."""
-        if not self.pending_commands(run, writes.GUIDE):
+        if not self.pending_commands(run, writer.GUIDE):
             self.send_answer(run, query, "")
             return ""
-        return await self._get_writer().commit(run, writes.answer_with_guidance(run, query))
+        return await self._get_writer().commit(run, writer.answer_with_guidance(run, query))
 
-    def _read(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        return self._with_reader(lambda c: c.execute(statement, values).fetchall())
-
-    def _read_texts(self, statement: str, run: str, *values: int | str) -> list[tuple[Any, ...]]:
-        """Rows of a run with the pieces of their texts filled in."""
+    def _read(
+        self, statement: str, values: tuple[Any, ...] = (), run: str | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Rows of a statement; of a run, with their texts in place."""
 
         def read(connection: Connection) -> list[tuple[Any, ...]]:
-            rows = connection.execute(statement, (run, *values)).fetchall()
-            return shared_texts.fill_rows(connection, rows)
+            rows = connection.execute(statement, values).fetchall()
+            return connection.fill(run, rows) if run else rows
 
         return self._with_reader(read, run)
 
@@ -534,10 +550,41 @@ class Journal:
         return self._writer
 
 
-def _list(names: Collection[str]) -> str:
-    return msgspec.json.encode(list(names)).decode()
-
-
 def _within(*texts: str) -> str:
     """A pattern of texts that contain these in turn."""
     return "%{}%".format("%".join(re.sub(r"([\\%_])", r"\\\1", text) for text in texts))
+
+
+def _uses(settings: Settings) -> str:
+    """The strategy and the models, as lists look for them."""
+    return "\n".join((settings.strategy, *settings.models.all()))
+
+
+def continued_error(suite: str, later: str) -> InvalidInput:
+    """A suite cannot be deleted, for another goes on from it."""
+    return InvalidInput(
+        f"{later} adds to {suite} and counts its cells; delete both with "
+        f"`autoreason runs delete {later} {suite}`"
+    )
+
+
+@contextmanager
+def _block(lock: AbstractAsyncContextManager[None]) -> Iterator[None]:
+    """Take a lock without an event loop; nothing that it awaits may wait."""
+    _finish(lock.__aenter__())
+    try:
+        yield
+    except BaseException as error:
+        if not _finish(lock.__aexit__(type(error), error, error.__traceback__)):
+            raise
+    else:
+        _finish(lock.__aexit__(None, None, None))
+
+
+def _finish(step: Awaitable[T]) -> T:
+    try:
+        next(step.__await__())
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("a lock waits without an event loop")

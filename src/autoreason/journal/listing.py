@@ -7,8 +7,8 @@ from datetime import datetime
 from itertools import takewhile
 
 from autoreason.errors import InvalidInput, JournalError, UnknownRun
+from autoreason.journal.codec import RunRow
 from autoreason.journal.journal import Journal
-from autoreason.journal.rows import RunRow
 from autoreason.journal.run_names import match_name
 from autoreason.plugins import short
 from autoreason.story import Story

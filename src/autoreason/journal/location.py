@@ -1,14 +1,14 @@
-"""Where a journal and its files are."""
+"""Where a journal is, and the database there."""
 
 from __future__ import annotations
 
 import os
 import re
-from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import unquote
 
 from autoreason.errors import InvalidInput
+from autoreason.journal.store import Store
 from autoreason.paths import Place, ServerUrl, data_folder
 
 _POSTGRES = ("postgresql", "postgres")
@@ -39,14 +39,12 @@ def locate(url: str | Path | ServerUrl | None) -> Place:
         raise InvalidInput(f"{given} names an unknown home folder; write the whole path") from None
 
 
-def locks_folder(path: Path) -> Path:
-    """The folder with the locks of a journal's runs."""
-    return path.with_name(path.name + ".locks")
-
-
-def readings_file(place: Place) -> Path:
-    """The file in which an audit caches what it has read of a journal's runs."""
+def open_store(place: Place) -> Store:
+    """The database at a place; nothing is opened yet."""
     if isinstance(place, Path):
-        return place.with_name(place.name + ".readings")
-    digest = blake2b(str(place).encode(), digest_size=8).hexdigest()
-    return data_folder() / f"postgres-{digest}.readings"
+        from autoreason.journal.sqlite import SqliteStore
+
+        return SqliteStore(place)
+    from autoreason.journal.postgres import PostgresStore
+
+    return PostgresStore(place)

@@ -4,45 +4,20 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
 import time
-from collections.abc import Awaitable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
 
-from autoreason.errors import JournalError, RunLocked
-from autoreason.journal.error_messages import explain_disk_error
-from autoreason.journal.run_names import check_name, owning_run
-from autoreason.paths import hide_password
+from autoreason.errors import JournalError
+from autoreason.journal.run_names import check_name
+from autoreason.journal.store import LockOwner, disk_error, locked_error, this_process
 
-T = TypeVar("T")
 _PATIENCE = 0.2
 """Seconds; a process that looks for the owner takes the lock for an instant."""
 _PAUSE = 0.01
-_MAX_COMMAND_LENGTH = 200
-
-
-class LockOwner(Struct, frozen=True, kw_only=True):
-    """The process that has a run locked; None where that could not be read."""
-
-    pid: int | None = None
-    host: str | None = None
-    user: str | None = None
-    since: datetime | None = None
-    command: str | None = None
-
-    def __str__(self) -> str:
-        parts = [f"process {self.pid}" if self.pid else "another process"]
-        parts += [f"of {self.user}"] if self.user else []
-        parts += [f"on {self.host}"] if self.host else []
-        parts += [f"since {self.since.astimezone():%Y-%m-%d %H:%M}"] if self.since else []
-        parts += [f"(`{self.command}`)"] if self.command else []
-        return " ".join(parts)
 
 
 @contextmanager
@@ -57,36 +32,6 @@ def lock_run(folder: Path, run: str) -> Iterator[None]:
         except OSError as error:
             raise _cannot_lock(path, error) from None
         yield
-
-
-@contextmanager
-def block(lock: AbstractAsyncContextManager[None]) -> Iterator[None]:
-    """Take a lock without an event loop; nothing that it awaits may wait."""
-    _finish(lock.__aenter__())
-    try:
-        yield
-    except BaseException as error:
-        if not _finish(lock.__aexit__(type(error), error, error.__traceback__)):
-            raise
-    else:
-        _finish(lock.__aexit__(None, None, None))
-
-
-def _finish(step: Awaitable[T]) -> T:
-    try:
-        next(step.__await__())
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    raise RuntimeError("a lock waits without an event loop")
-
-
-def locked_error(run: str, owner: LockOwner | None) -> RunLocked:
-    """The error for a run that another process writes to."""
-    return RunLocked(
-        f"{run} is locked by {owner or 'another process'};"
-        f" wait for it, or end it with `autoreason stop {owning_run(run)}`"
-    )
 
 
 @contextmanager
@@ -108,11 +53,8 @@ def lock_file(path: Path, patience: float) -> Iterator[int | None]:
 
 
 def _cannot_lock(path: Path, error: OSError) -> JournalError:
-    return explain_disk_error(
-        error,
-        f"cannot lock {path}",
-        "allow writing there or name another journal with AUTOREASON_JOURNAL",
-    )
+    remedy = "allow writing there or name another journal with AUTOREASON_JOURNAL"
+    return disk_error(error, f"cannot lock {path}", remedy)
 
 
 def lock_owner(folder: Path, run: str) -> LockOwner | None:
@@ -153,11 +95,14 @@ def _acquire(path: Path, deadline: float) -> int | None:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_current(lock, path):
+            # Whether the path still names the file we locked, not a newer one.
+            if os.path.samestat(os.fstat(lock), path.stat()):
                 # A new file is not truncated: a truncated one may be flushed to the disk when it is closed.
                 if os.fstat(lock).st_size:
                     os.ftruncate(lock, 0)
                 return lock
+        except FileNotFoundError:
+            pass
         except BlockingIOError:
             if time.monotonic() > deadline:
                 os.close(lock)
@@ -167,14 +112,6 @@ def _acquire(path: Path, deadline: float) -> int | None:
             os.close(lock)
             raise
         os.close(lock)
-
-
-def _is_current(lock: int, path: Path) -> bool:
-    """Whether the path still names the file we locked, not a newer one."""
-    try:
-        return os.path.samestat(os.fstat(lock), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _is_locked(lock: int) -> bool:
@@ -192,21 +129,3 @@ def _read_owner(lock: int) -> LockOwner:
             return msgspec.json.decode(os.pread(lock, 65536, 0), type=LockOwner)
         time.sleep(_PAUSE)
     return LockOwner()
-
-
-def this_process() -> LockOwner:
-    """Us, as an owner of locks."""
-    words = (
-        " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
-    )
-    # The shell may have passed bytes that are no text.
-    command = words.encode("utf-8", "replace").decode()
-    if len(command) > _MAX_COMMAND_LENGTH:
-        command = command[: _MAX_COMMAND_LENGTH - 1] + "…"
-    return LockOwner(
-        pid=os.getpid(),
-        host=os.uname().nodename,
-        user=os.environ.get("USER") or f"user {os.getuid()}",
-        since=datetime.now(UTC),
-        command=command,
-    )

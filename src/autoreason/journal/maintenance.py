@@ -1,29 +1,35 @@
-"""Maintenance of a journal: checking it, copying it, and freeing unused space."""
+"""Maintenance of a journal: checking it, backing it up, copying its runs to another, and freeing unused space."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from shlex import quote
+from typing import NamedTuple
 
-import msgspec
-
-from autoreason.errors import InvalidInput, JournalError, RunLocked
-from autoreason.journal import file, shared_texts, sql
-from autoreason.journal.connections import Connection, PackedJson
-from autoreason.journal.databases import open_store
-from autoreason.journal.error_messages import damage_error, sqlite_errors
+from autoreason.errors import InvalidInput, JournalError, RecordDamaged, RunLocked
+from autoreason.journal import sql, sqlite
 from autoreason.journal.journal import Journal
-from autoreason.journal.reader import Reader
-from autoreason.journal.store import Store, journal_errors
+from autoreason.journal.location import open_store
+from autoreason.journal.run_names import suite_name
+from autoreason.journal.store import (
+    Change,
+    Connection,
+    Repeat,
+    Row,
+    Source,
+    Store,
+    damage_error,
+    journal_errors,
+)
+from autoreason.journal.writer import delete_run
 from autoreason.paths import Place
 
 OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is finished, and how much there is."""
-_BATCH = 500
-_SHOWN = 5
 
 
 class Damage(NamedTuple):
@@ -37,91 +43,42 @@ class Damage(NamedTuple):
 def check(journal: Journal, on_progress: OnProgress) -> list[Damage]:
     """Check the whole file and read every record of every run."""
     store = open_store(journal.place)
+    on_progress("the file", 0, 1)
+    damages: list[Damage] = []
     with closing(store.open_reader()) as reader:
-        connection = reader.connection
-        on_progress("the file", 0, 1)
-        damages = list(_in_file(connection, store))
-        changed = set(_changed_pieces(connection, damages, store, on_progress))
         try:
             with journal_errors(store):
-                runs = [run for (run,) in connection.execute(sql.RUN_IDS)]
+                damages += [Damage(None, each) for each in reader.connection.damages()]
+        except JournalError as error:
+            damages.append(Damage(None, str(error)))
+        try:
+            with journal_errors(store):
+                runs = [run for (run,) in reader.connection.execute(sql.RUN_IDS)]
         except JournalError as error:
             return [*damages, Damage(None, str(error))]
-        for done, run in enumerate(runs):
-            on_progress("runs", done, len(runs))
-            damages += _in_run(journal, connection, run, changed)
-        on_progress("runs", len(runs), len(runs))
+    for done, run in enumerate(runs):
+        on_progress("runs", done, len(runs))
+        try:
+            _read_everything(journal, run)
+        except JournalError as error:
+            damages.append(Damage(run, str(error)))
+    on_progress("runs", len(runs), len(runs))
     return damages
 
 
-def _in_file(connection: Connection, store: Store) -> Iterator[Damage]:
-    try:
-        errors = [line for (line,) in connection.execute(sql.INTEGRITY) if line != "ok"]
-        orphans = connection.execute(sql.FOREIGN_KEYS).fetchall()
-    except store.Error as error:
-        yield Damage(None, str(store.explain(error)))
-        return
-    yield from (Damage(None, " ".join(str(line).split())) for line in errors[:_SHOWN])
-    if orphans:
-        yield Damage(None, f"{len(orphans):,} records belong to no run")
-
-
-def _changed_pieces(
-    connection: Connection, damages: list[Damage], store: Store, on_progress: OnProgress
-) -> Iterator[str]:
-    """References to pieces whose text no longer matches its digest."""
-    numbers = [number for (number,) in _rows(connection, sql.PIECE_IDS, damages, store)]
-    for done in range(0, len(numbers), _BATCH):
-        on_progress("texts", done, len(numbers))
-        for number in numbers[done : done + _BATCH]:
-            try:
-                ((digest, text),) = connection.execute(sql.PIECE, (number,))
-                intact = shared_texts.digest_of(text) == digest
-            except (store.Error, ValueError, AttributeError):
-                intact = False
-            if not intact:
-                yield str(number)
-
-
-def _rows(
-    connection: Connection, statement: str, damages: list[Damage], store: Store
-) -> list[tuple[Any, ...]]:
-    try:
-        return connection.execute(statement).fetchall()
-    except store.Error as error:
-        # A journal of schema 1 has no pieces, and needs none.
-        if "no such table" not in str(error):
-            damages.append(Damage(None, str(store.explain(error))))
-        return []
-
-
-def _in_run(journal: Journal, connection: Connection, run: str, changed: set[str]) -> list[Damage]:
-    reads: tuple[Callable[[str], object], ...] = (
-        lambda run: _check_order(journal, run),
-        journal.calls,
-        journal.replies,
-        journal.answers,
-        journal.in_flight,
-        journal.pending_commands,
-        journal.spent,
-        journal.row,
-    )
-    for read in reads:
-        try:
-            read(run)
-        except JournalError as error:
-            return [Damage(run, str(error))]
-    stored = [text for row in connection.execute(sql.STORED, (run, run)) for text in row]
-    if changed and any(changed.intersection(shared_texts.references_in(text)) for text in stored):
-        return [Damage(run, f"a text of {run} is not what was written; restore a copy")]
-    return []
-
-
-def _check_order(journal: Journal, run: str) -> None:
-    """Read every event; they are numbered from 1 without a gap."""
+def _read_everything(journal: Journal, run: str) -> None:
     for number, event in enumerate(journal.events(run), start=1):
         if event.seq != number:
             raise damage_error(journal.place, f"event {number} is missing", run)
+    for read in (
+        journal.check_texts,
+        journal.calls,
+        journal.answers,
+        journal.in_flight,
+        journal.pending_commands,
+        journal.row,
+    ):
+        read(run)
 
 
 def back_up(path: Place, target: Path) -> None:
@@ -129,88 +86,245 @@ def back_up(path: Place, target: Path) -> None:
     if not isinstance(path, Path):
         raise InvalidInput(
             f"{path} is on a server; back it up with pg_dump, or copy its runs to a file with"
-            " `autoreason journal copy`"
+            " `autoreason runs copy`"
         )
-    if not file.exists(path):
+    store = sqlite.SqliteStore(path)
+    if not store.exists():
         raise InvalidInput(f"there is no journal at {path} to copy")
     if target.exists():
         raise InvalidInput(f"{target} exists already; name another file")
     new = target.with_name(target.name + ".new")
     try:
-        file.create_private(new)
+        sqlite.create_private(new)
         with (
-            sqlite_errors(path),
-            closing(Reader(path)) as reader,
+            journal_errors(store),
+            closing(store.open_reader()) as reader,
             closing(sqlite3.connect(new)) as copy,
         ):
             # In one step: a write between two steps would restart the copy.
             reader.connection.backup(copy)
             reader.check()
-        file.to_disk(new)
+        sqlite.to_disk(new)
         new.replace(target)
     except OSError as error:
         raise InvalidInput(f"cannot write {target}: {error.strerror}; name another file") from None
     finally:
         with suppress(OSError):
-            file.remove(new)
+            sqlite.remove(new)
 
 
 def compact(place: Place, on_progress: OnProgress) -> tuple[int, int]:
-    """Make a journal as small as possible; returns its size before and after, in bytes."""
+    """Give back the space of deleted runs; returns a journal's size before and after, in bytes."""
     store = open_store(place)
     if not store.exists():
         raise InvalidInput(f"there is no journal at {place} to compact")
     with Journal(place) as journal:
-        refuse_live(journal)
+        for live in sorted(journal.locked_runs()):
+            raise RunLocked(
+                f"{live} is live; wait for it, or end it with `autoreason tell {live} stop`"
+            )
     before = store.size()
-    with journal_errors(store), closing(store.open_writer(alone=True)) as connection:
-        for table in store.older:
-            _store_once(connection, table, on_progress)
-        _drop_orphans(connection, on_progress)
-        on_progress("rewriting the file", 0, 1)
+    on_progress("rewriting the file", 0, 1)
+    with journal_errors(store), closing(store.open_writer()) as connection:
         connection.shrink()
     return before, store.size()
 
 
-def refuse_live(journal: Journal) -> None:
-    """Refuse to go on while a process writes to any of the runs."""
-    live = sorted(journal.locked_runs())
-    if live:
-        raise RunLocked(
-            f"{live[0]} is live; wait for it, or end it with `autoreason stop {live[0]}`"
-        )
+# Copying runs to another journal.
 
 
-def _store_once(connection: Connection, table: sql.PackedTable, on_progress: OnProgress) -> None:
-    """Replace the long texts of older rows by references to pieces."""
-    rows = [row for (row,) in connection.execute(table.whole)]
-    for done in range(0, len(rows), _BATCH):
-        on_progress(f"older {table.name}", done, len(rows))
-        with connection.transaction():
-            for row in rows[done : done + _BATCH]:
-                (texts,) = connection.execute(table.read, (row,)).fetchall()
-                packed = [pack(text) for text in texts]
-                connection.execute(table.write, (*map(connection.put, packed), row))
+class Copied(NamedTuple):
+    """Which runs were copied, oldest first, which were there already, and which were left out."""
+
+    copied: list[str]
+    there: list[str]
+    damaged: dict[str, str]
+    """For each run that could not be copied or compared, a sentence."""
+    live: list[str]
+    """Those that a process writes to, and the cells of such a suite."""
+    conflicts: dict[str, str]
+    """For each run or suite that differs in the target, a sentence."""
+    differing: list[str]
+    """Runs of these that are not copied: those that differ, and new cells of such a suite."""
 
 
-def pack(json: str) -> PackedJson | str:
-    """JSON as a connection stores it."""
-    try:
-        return shared_texts.pack(json, shared_texts.long_texts(msgspec.json.decode(json)))
-    except msgspec.DecodeError:
-        # Damaged: it stays as it is, so that it can still be repaired.
-        return json
+class _Side(NamedTuple):
+    store: Store
+    reader: Source
 
 
-def _drop_orphans(connection: Connection, on_progress: OnProgress) -> None:
-    on_progress("texts that no run needs", 0, 1)
-    with connection.transaction():
-        needed = {
-            number
-            for table in sql.PACKED_TABLES
-            for row in connection.stream(table.all)
-            for text in row
-            for number in shared_texts.references_in(text)
-        }
-        orphans = [row for row in connection.stream(sql.PIECE_IDS) if str(row[0]) not in needed]
-        connection.drop_pieces(orphans)
+def copy_runs(
+    source: Journal,
+    target: Journal,
+    on_progress: OnProgress,
+    on_copied: Callable[[str], object] = lambda _: None,
+) -> Copied:
+    """Copy every run that is sound and not live; those that the target has already are left as they are.
+
+    It can be repeated.
+    """
+    if source.place == target.place:
+        raise InvalidInput(f"{source.place} is both; name another journal to copy to")
+    stamps = list(source.stamps())
+    live = _live(stamps, source)
+    runs = [run for run in stamps if run not in set(live)]
+    known = set(target.stamps()).intersection(runs)
+    new = [run for run in runs if run not in known]
+    here, there = open_store(source.place), open_store(target.place)
+    with (
+        closing(here.open_reader()) as reader,
+        closing(there.open_reader()) as result,
+        closing(there.open_writer()) as connection,
+    ):
+        transfer = _Transfer(source, _Side(here, reader), _Side(there, result), connection, live)
+        for done, run in enumerate(run for run in runs if run in known):
+            on_progress("comparing", done, len(known))
+            transfer.compare(run)
+        for done, run in enumerate(new):
+            on_progress("copying runs", done, len(new))
+            if transfer.copy(run):
+                on_copied(run)
+    on_progress("copying runs", len(new), len(new))
+    return transfer.result
+
+
+def _live(runs: Iterable[str], journal: Journal) -> list[str]:
+    """Those of these runs that a process writes to now."""
+    locked = journal.locked_runs()
+    return [run for run in runs if not locked.isdisjoint((run, suite_name(run)))]
+
+
+class _Transfer:
+    """Copies one run after another, each in one transaction, and compares what arrived."""
+
+    def __init__(
+        self,
+        source: Journal,
+        origin: _Side,
+        arrived: _Side,
+        connection: Connection,
+        live: list[str],
+    ) -> None:
+        self._source = source
+        self._origin, self._arrived = origin, arrived
+        self._connection = connection
+        self.result = Copied([], [], {}, live, {}, [])
+
+    def compare(self, run: str) -> None:
+        """Compare a run that both have."""
+        try:
+            same = _digest(self._origin, run) == _digest(self._arrived, run)
+        except RecordDamaged as error:
+            self.result.damaged[run] = f"{run} cannot be compared: {error}"
+            return
+        if same:
+            self.result.there.append(run)
+        elif _live([run], self._source):
+            self.result.live.append(run)
+        else:
+            self.result.differing.append(run)
+            self.result.conflicts.setdefault(suite_name(run) or run, self._describe_conflict(run))
+
+    def _describe_conflict(self, run: str) -> str:
+        """What the target has in place of a run, or of the suite of a cell, and what to do."""
+        created, updated = _run_row(self._origin, run)[3:5]
+        began, changed = _run_row(self._arrived, run)[3:5]
+        name, place = suite_name(run) or run, self._arrived.store.place
+        if created != began or updated == changed:
+            return f"{place} has another run {name}, which is left as it is; delete one of them, then copy again"
+        if updated < changed:
+            return f"{place} has a later state of {name}, which is left as it is"
+        delete = f"autoreason runs delete {name} --journal {quote(str(place))}"
+        return f"{place} has an earlier state of {name}; to replace it: `{delete}`, then copy again"
+
+    def copy(self, run: str) -> bool:
+        """Copy a run; false where it is left out."""
+        suite = suite_name(run)
+        if suite in self.result.conflicts:
+            self.result.differing.append(run)
+            return False
+        try:
+            sent = _digest(self._origin, run)
+            self._write(run, self._insert(run))
+        except RecordDamaged as error:
+            lacks = f", and {suite} lacks this cell" if suite else ""
+            self.result.damaged[run] = f"{run} is not copied{lacks}: {error}"
+            return False
+        same = sent == _digest(self._arrived, run)
+        if _live([run], self._source) or not (same or sent == _digest(self._origin, run)):
+            # A process has begun to write to it.
+            self._write(run, delete_run(run))
+            self.result.live.append(run)
+            return False
+        if not same:
+            raise JournalError(
+                f"{run} has not arrived as it was sent; delete it in {self._arrived.store.place},"
+                " then copy again"
+            )
+        self.result.copied.append(run)
+        return True
+
+    def _insert(self, run: str) -> Change[None]:
+        """A run with everything recorded of it, as it was."""
+
+        def change(connection: Connection) -> None:
+            connection.execute(sql.INSERT_RUN, _run_row(self._origin, run))
+            for table in sql.COLUMNS:
+                for row in _rows(self._origin, run, table):
+                    connection.execute(sql.INSERT[table], row)
+
+        return change
+
+    def _write(self, run: str, change: Change[None]) -> None:
+        connection = self._connection
+        with journal_errors(self._arrived.store, run):
+            try:
+                # A server may ask for a second, more careful attempt.
+                for careful in (False, True):
+                    try:
+                        connection.begin()
+                        connection.apply(change)
+                        connection.commit()
+                        return
+                    except Repeat:
+                        if careful:
+                            raise
+            except BaseException:
+                connection.roll_back()
+                raise
+
+
+def _run_row(side: _Side, run: str) -> Row:
+    with journal_errors(side.store, run):
+        (row,) = side.reader.connection.execute(sql.RUN_ROW, (run,)).fetchall()
+        return _checked(row)
+
+
+def _rows(side: _Side, run: str, table: str) -> Iterator[Row]:
+    """Rows of a run, a few at a time."""
+    after: int | str | None = "" if table == "texts" else 0
+    while after is not None:
+        with journal_errors(side.store, run):
+            values = (run, after)
+            rows = side.reader.connection.execute(sql.rows_of(table), values).fetchall()
+            side.reader.check()
+            yield from [_checked(row) for _, *row in rows]
+        after = rows[-1][0] if rows else None
+
+
+def _checked(row: Iterable[object]) -> Row:
+    """A row as it is; SQLite stores bytes in a column of texts."""
+    values = tuple(row)
+    if any(isinstance(value, bytes) for value in values):
+        raise ValueError("bytes in place of a text")
+    return values
+
+
+def _digest(side: _Side, run: str) -> bytes:
+    """A digest of everything recorded of a run, whatever it is stored in."""
+    digest = blake2b(repr(_run_row(side, run)).encode())
+    for table in sql.COLUMNS:
+        for row in _rows(side, run, table):
+            digest.update(repr(row).encode())
+        digest.update(b"\n")
+    return digest.digest()

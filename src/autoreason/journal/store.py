@@ -1,19 +1,99 @@
-"""What a journal needs of the database it is in: one small interface, for SQLite and for PostgreSQL."""
+"""What a journal needs of the database it is in, for SQLite and for PostgreSQL, and its errors as sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+import errno
+import os
+import sys
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
-from autoreason.errors import JournalError
-from autoreason.journal.connections import Change, Connection, Row
-from autoreason.journal.error_messages import driver_errors
-from autoreason.journal.locks import LockOwner
-from autoreason.journal.sql import PackedTable
-from autoreason.paths import Place
+import msgspec
+from msgspec import Struct
 
+from autoreason.errors import JournalError, RecordDamaged, RunLocked, WritingFailed
+from autoreason.journal.run_names import owning_run
+from autoreason.paths import Place, hide_password
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Violation = Literal["unknown run", "duplicate"]
+NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
+_MAX_DETAIL = 100
+"""Characters of a decoder's message that are shown; it may quote the record."""
+_MAX_COMMAND_LENGTH = 200
+
+
+class Repeat(Exception):
+    """A batch was undone and must be applied again: what is wrong with it shows only one change at a time."""
+
+
+class Rows(Protocol):
+    """The rows that a statement gives."""
+
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """A connection to a journal. Statements are those of `sql`, in the words of SQLite."""
+
+    @property
+    def IntegrityError(self) -> type[Exception]:
+        """What `execute` raises where a row breaks a rule of its table."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ..., /) -> Rows: ...
+    def executemany(self, statement: str, rows: Iterable[Row], /) -> Any: ...
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was lost, as far as that shows without asking the server."""
+
+    def recover(self, error: Exception) -> bool:
+        """Connect again where it was lost; returns whether the last transaction was committed."""
+
+    def begin(self) -> None: ...
+    def commit(self) -> None: ...
+    def roll_back(self) -> None: ...
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything within is committed together, or undone."""
+
+    def apply(self, change: Callable[[Any], T]) -> T:
+        """Apply one change of several in a transaction; one that raises leaves the others as they are."""
+
+    def touch(self, at: str, runs: Collection[str]) -> None:
+        """Note when these runs were last written to."""
+
+    def share(self, run: str, parts: tuple[str, ...]) -> str:
+        """Store the long texts of JSON that was cut; returns what to write in its place."""
+
+    def forget(self, run: str | None = None) -> None:
+        """Forget which texts of a run are stored."""
+
+    def fill(self, run: str, rows: list[Row]) -> list[Row]:
+        """Rows of a run with their texts in place."""
+
+    def violation(self, error: Exception) -> Violation | None:
+        """Which rule of its table a row broke."""
+
+    def damages(self) -> list[str]:
+        """What the database itself finds damaged."""
+
+    def shrink(self) -> None:
+        """Give back unused space."""
+
+    def close(self) -> None: ...
+
+
+Change = Callable[[Connection], T]
+"""Something to write, as a function run in the writer's transaction, twice if need be.
+
+It may raise an AutoreasonError as long as it has written nothing; other changes are committed.
+"""
 Read = Callable[[str, tuple[Any, ...]], list[Row]]
 """Rows of a statement, through an open reader."""
 Commit = Callable[[Change[Any]], Awaitable[Any]]
@@ -42,14 +122,6 @@ class Store(Protocol):
     def Error(self) -> type[Exception]:
         """What its driver raises."""
 
-    @property
-    def readings(self) -> Path:
-        """The file in which an audit caches what it has read of the runs."""
-
-    @property
-    def older(self) -> tuple[PackedTable, ...]:
-        """Tables in which long texts may be stored whole."""
-
     def exists(self) -> bool: ...
     def create(self) -> None:
         """Create an empty journal where there is none; it appears complete or not at all."""
@@ -57,8 +129,8 @@ class Store(Protocol):
     def open_reader(self) -> Source:
         """Read it; a journal that is not there is empty."""
 
-    def open_writer(self, *, alone: bool = False) -> Connection:
-        """A connection whose commits reach the disk; alone, while no other process writes."""
+    def open_writer(self) -> Connection:
+        """A connection whose commits reach the disk."""
 
     def size(self) -> int:
         """Bytes it takes."""
@@ -78,6 +150,96 @@ class Store(Protocol):
         """Every run that is locked now."""
 
 
-def journal_errors(store: Store, run: str | None = None) -> AbstractContextManager[None]:
+class LockOwner(Struct, frozen=True, kw_only=True):
+    """The process that has a run locked; None where that could not be read."""
+
+    pid: int | None = None
+    host: str | None = None
+    user: str | None = None
+    since: datetime | None = None
+    command: str | None = None
+
+    def __str__(self) -> str:
+        parts = [f"process {self.pid}" if self.pid else "another process"]
+        parts += [f"of {self.user}"] if self.user else []
+        parts += [f"on {self.host}"] if self.host else []
+        parts += [f"since {self.since.astimezone():%Y-%m-%d %H:%M}"] if self.since else []
+        parts += [f"(`{self.command}`)"] if self.command else []
+        return " ".join(parts)
+
+
+def this_process() -> LockOwner:
+    """Us, as an owner of locks."""
+    words = (
+        " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
+    )
+    # The shell may have passed bytes that are no text.
+    command = words.encode("utf-8", "replace").decode()
+    if len(command) > _MAX_COMMAND_LENGTH:
+        command = command[: _MAX_COMMAND_LENGTH - 1] + "…"
+    return LockOwner(
+        pid=os.getpid(),
+        host=os.uname().nodename,
+        user=os.environ.get("USER") or f"user {os.getuid()}",
+        since=datetime.now(UTC),
+        command=command,
+    )
+
+
+# Errors, each in one sentence with the place and the remedy.
+
+
+@contextmanager
+def journal_errors(store: Store, run: str | None = None) -> Iterator[None]:
     """Turn errors of the database and of decoders into one sentence about the journal, or one run in it."""
-    return driver_errors(store.Error, store.explain, store.place, run)
+    try:
+        yield
+    except store.Error as error:
+        raise store.explain(error, run) from None
+    # Values in a damaged file may be of any type.
+    except (msgspec.MsgspecError, ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise damage_error(store.place, str(error), run) from None
+
+
+def locked_error(run: str, owner: LockOwner | None) -> RunLocked:
+    """The error for a run that another process writes to."""
+    return RunLocked(
+        f"{run} is locked by {owner or 'another process'};"
+        f" wait for it, or end it with `autoreason tell {owning_run(run)} stop`"
+    )
+
+
+def disk_error(error: OSError, what: str, remedy: str) -> JournalError:
+    """An error of the disk as one sentence; a full one needs space, whatever else would help."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return WritingFailed(f"{what}: {error.strerror}; free some space, then try again")
+    return JournalError(f"{what}: {error.strerror}; {remedy}")
+
+
+def closed_error(place: Place) -> JournalError:
+    """The error for a journal that is used after it was closed."""
+    return JournalError(f"{place} was closed; open the journal again")
+
+
+def version_error(place: Place, version: int, known: int) -> JournalError:
+    """The error for a journal of another version."""
+    return JournalError(
+        f"{place} was written by another version of autoreason (record {version}, this one reads"
+        f" {known}); use that version or {NAME_ANOTHER}"
+    )
+
+
+def damage_error(place: Place, how: str, run: str | None = None) -> JournalError:
+    """The error for a journal that no longer reads as it was written; never quotes what it contains."""
+    if how.startswith(("Could not decode to UTF-8", "user-defined function")):
+        how = "a text cannot be decoded"
+    how = "".join(filter(str.isprintable, how.partition("\n")[0]))
+    how = f"{how[:_MAX_DETAIL]}…" if len(how) > _MAX_DETAIL else how
+    if run:
+        return RecordDamaged(
+            f"the record of {run} in {place} is damaged ({how}); restore the journal from a copy,"
+            f" or give this run up with `autoreason runs delete {run}`"
+        )
+    return JournalError(
+        f"{place} is damaged ({how}); restore it from a copy, or move it away to start a new one"
+    )

@@ -1,23 +1,33 @@
-"""The thread that writes: it takes everything queued, commits once, and wakes the waiters."""
+"""What can be written to a journal, and the thread that writes: it commits everything queued at once."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from contextlib import suppress
+from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from autoreason.errors import AutoreasonError, WritingFailed
-from autoreason.journal.connections import Change, Connection, Repeat
-from autoreason.journal.error_messages import closed_error
-from autoreason.journal.rows import now
-from autoreason.journal.store import Store
+from autoreason.errors import (
+    AutoreasonError,
+    InvalidInput,
+    JournalError,
+    ReplayMismatch,
+    UnknownRun,
+    WritingFailed,
+)
+from autoreason.exchange import GuidanceQuery
+from autoreason.journal import sql
+from autoreason.journal.codec import Command, CommandKind, answer_row, now, unescape
+from autoreason.journal.store import Change, Connection, Repeat, Row, Store, closed_error
 
 if TYPE_CHECKING:
     # Callers that await have imported it already; those that only read should not pay for it.
     import asyncio
 
 T = TypeVar("T")
+GUIDE: tuple[CommandKind, ...] = ("guide",)
 _LINGER = 0.02
 """Seconds to wait for more work before writing what no caller waits for."""
 _LOOK = 2.0
@@ -208,3 +218,120 @@ class Writer:
 def _copy(error: AutoreasonError) -> AutoreasonError:
     """The same error for another caller: one exception cannot be raised in two places."""
     return type(error)(*error.args)
+
+
+# Changes, each a function that is run in the writer's transaction.
+
+
+def begin_run(row: Row, first_event: Row) -> Change[None]:
+    """A new run and its first event, in one transaction."""
+
+    def change(connection: Connection) -> None:
+        try:
+            connection.execute(sql.INSERT_RUN, row)
+        except connection.IntegrityError:
+            raise InvalidInput(f"run {row[0]} exists already; choose another name") from None
+        # There may have been another of this name.
+        connection.forget(row[0])
+        add_event(first_event)(connection)
+
+    return change
+
+
+def set_status(run: str, status: str) -> Change[object]:
+    """A run's status."""
+    return lambda connection: connection.execute(sql.SET_STATUS, (status, run))
+
+
+def set_uses(run: str, uses: str) -> Change[object]:
+    """What lists look for among strategies and models."""
+    return lambda connection: connection.execute(sql.SET_USES, (uses, run))
+
+
+def delete_run(run: str) -> Change[None]:
+    """Delete a run and its records."""
+
+    def change(connection: Connection) -> None:
+        for statement in sql.DELETE_RUN:
+            connection.execute(statement, (run,))
+        connection.forget(run)
+
+    return change
+
+
+def add_event(row: Row) -> Change[None]:
+    """An event at its position in the run."""
+    taken = f"event {row[1]} of {row[0]} was written by another process; lock the run to write"
+    return _insert("events", row, JournalError(taken))
+
+
+def add_request(row: Row) -> Change[None]:
+    """A request that was sent."""
+    return _insert("asked", row)
+
+
+def add_command(row: Row) -> Change[None]:
+    """A command typed in another terminal."""
+    return _insert("commands", row)
+
+
+def add_reply(row: Row) -> Change[None]:
+    """A reply; a second one under the same key is refused."""
+    paid = f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
+    return _insert("replies", row, ReplayMismatch(paid))
+
+
+def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
+    """Answer a query with all pending guidance; marked as taken in the same transaction."""
+
+    def change(connection: Connection) -> str:
+        guides = pending(connection, run, GUIDE)
+        text = "\n\n".join(guide.text for guide in guides)
+        add_reply(answer_row(run, query, text))(connection)
+        _mark_taken(connection, guides, query.key)
+        return text
+
+    return change
+
+
+def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
+    """Mark commands as taken; returns the last of them."""
+
+    def change(connection: Connection) -> Command | None:
+        commands = pending(connection, run, kinds)
+        _mark_taken(connection, commands, by)
+        return commands[-1] if commands else None
+
+    return change
+
+
+def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[Command]:
+    """Pending commands, oldest first."""
+    return [
+        Command(number, kind, unescape(text), datetime.fromisoformat(at))
+        for number, kind, text, at in connection.execute(sql.PENDING, (run,))
+        if kind in kinds
+    ]
+
+
+def _mark_taken(connection: Connection, commands: list[Command], by: str) -> None:
+    connection.executemany(sql.MARK_TAKEN, [(by, command.id) for command in commands])
+
+
+def _insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Change[None]:
+    def change(connection: Connection) -> None:
+        try:
+            values = [
+                connection.share(row[0], value) if isinstance(value, tuple) else value
+                for value in row
+            ]
+            connection.execute(sql.INSERT[table], values)
+        except connection.IntegrityError as error:
+            violation = connection.violation(error)
+            if violation == "unknown run":
+                raise UnknownRun(f"no run {row[0]!r}; see `autoreason runs`") from None
+            if violation == "duplicate" and duplicate:
+                raise duplicate from None
+            raise
+
+    return change

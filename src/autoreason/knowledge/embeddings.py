@@ -6,25 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+Vector = NDArray[np.float32]
 
 _MODEL = "l2_supercat"
-_NEEDED = ("numpy", "safetensors", "tokenizers")
+_NEEDED = ("safetensors", "tokenizers")
 _PENALTY = 10.0
 
 
 def fit_embeddings(texts: Sequence[str], outcomes: Sequence[float]) -> tuple[float, ...]:
     """What each dimension is worth, by ridge regression."""
-    import numpy as np
-
     vectors = np.stack([embed(text) for text in texts]).astype(float)
     centred = np.array(outcomes) - np.mean(outcomes)
     normal = vectors.T @ vectors + _PENALTY * np.eye(vectors.shape[1])
@@ -43,8 +39,6 @@ def _embed(text: str) -> Vector:
 
 def stored_direction(text: str) -> bytes:
     """Where a text points, as an index keeps it."""
-    import numpy as np
-
     return _direction(text).astype(np.float16).tobytes()
 
 
@@ -52,16 +46,12 @@ class Directions:
     """Where the texts of an index point, read once for many searches."""
 
     def __init__(self, stored: Sequence[tuple[str, bytes]]) -> None:
-        import numpy as np
-
         self._kinds = np.array([kind for kind, _ in stored])
         kept = np.frombuffer(b"".join(vector for _, vector in stored), np.float16)
         self._matrix = kept.reshape(len(stored), -1).astype(np.float32)
 
     def near(self, text: str, kinds: Sequence[str], last: int) -> Iterator[int]:
         """Numbers of texts from 1, those first that point where this one does."""
-        import numpy as np
-
         wanted = np.isin(self._kinds[:last], kinds) if kinds else np.full(last, fill_value=True)
         alike = self._matrix[:last] @ _direction(text)
         order = np.argsort(-alike, kind="stable")
@@ -69,8 +59,6 @@ class Directions:
 
 
 def _direction(text: str) -> Vector:
-    import numpy as np
-
     # Not remembered: a folder has every text once.
     vector = _embed(text)
     direction: Vector = vector / np.float32(np.linalg.norm(vector) or 1.0)
@@ -91,7 +79,6 @@ def find_weights() -> Path:
 def _embedder() -> Callable[[str], Vector]:
     # Files alone: what the code of its package adds has to be compiled, and sets up logging for the whole process.
     folder = find_weights()
-    import numpy as np
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 

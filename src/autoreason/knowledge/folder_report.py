@@ -14,17 +14,14 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import CONFIG, FileReading, KnowledgeFolder, read_folder
-from autoreason.knowledge.groups import MIN_GROUPS
 from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN, UNTESTED, few_groups
-from autoreason.knowledge.index import Index, IndexedRecord
+from autoreason.knowledge.index import Index, IndexedRecord, describe_figure, show_number
 from autoreason.knowledge.predictor import find_testable
-from autoreason.knowledge.retrieval import describe_figure, show_number
-from autoreason.knowledge.screening import lines_to_models
-from autoreason.knowledge.standing import MIN_Z, find_standings
+from autoreason.knowledge.standing import MIN_GROUPS, MIN_Z, find_standings
+from autoreason.knowledge.words import lines_to_models
 from autoreason.knowledge_records import Record, RecordKind
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, listed, shorten
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed, shorten
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.type_hints import check_call
 

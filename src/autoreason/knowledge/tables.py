@@ -15,18 +15,23 @@ import msgspec
 
 from autoreason.errors import InvalidInput
 from autoreason.files import open_input
-from autoreason.knowledge.columns import ColumnGuess, Columns, find_metric, plain_name, read_verdict
-from autoreason.knowledge.encodings import decode_text
-from autoreason.knowledge.groups import PERIODS, read_period
-from autoreason.knowledge.values import (
+from autoreason.knowledge.columns import (
+    PERIODS,
+    ColumnGuess,
+    Columns,
+    decode_text,
+    find_metric,
     guess_date_format,
     guess_number_format,
     is_measurable,
     is_missing,
     is_rate,
+    plain_name,
     read_date,
+    read_period,
+    read_verdict,
 )
-from autoreason.knowledge_records import CHOSEN, Chosen, Record, RecordedOutcome, RecordKind
+from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 
 _SAMPLE = 500
 """Rows from which columns are guessed."""
@@ -275,6 +280,7 @@ class _RowReader:
         score = self._number(columns.score, cells)
         if result is None and verdict is None and score is None:
             raise ValueError("nothing says how the text did")
+        chosen = self._constant("chosen", cells).casefold()
         return Record(
             text=text,
             kind="outcome" if result else "verdict",
@@ -286,7 +292,7 @@ class _RowReader:
             when=when,
             audience=self._text(columns.audience, cells) or "".join(parts[:-1][:1]),
             source=source,
-            chosen=self._chosen(cells),
+            chosen=next((each for each in CHOSEN if each == chosen), "unknown"),
             private=self._private or self._is_private(cells),
             note=self._text(columns.note, cells),
         )
@@ -360,10 +366,6 @@ class _RowReader:
         """What a column says, or, where there is no such column, its name in kb.toml."""
         column = getattr(self._columns, role)
         return self._text(column, cells) if column in cells else str(column)
-
-    def _chosen(self, cells: Mapping[str, Any]) -> Chosen:
-        said = self._constant("chosen", cells).casefold()
-        return next((each for each in CHOSEN if each == said), "unknown")
 
     def _is_private(self, cells: Mapping[str, Any]) -> bool:
         # Whatever is no clear no: what is shown by mistake cannot be taken back.

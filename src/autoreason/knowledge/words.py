@@ -1,4 +1,4 @@
-"""A text as words that can be searched and compared, in any script."""
+"""A text as words that can be searched and compared, in any script; and what no model should be shown of it."""
 
 from __future__ import annotations
 
@@ -67,3 +67,78 @@ def share(one: frozenset[str], other: frozenset[str]) -> float:
 def is_too_similar(one: str, other: str) -> bool:
     """Whether knowing how one did gives away how the other did."""
     return similarity(one, other) > MAX_SIMILARITY
+
+
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+_READER = r"""(?:ai|llm|gpt|language\ models?|models?|judges?|critics?|graders?|evaluators?|assistants?|chatbots?
+    |claude|chatgpt|gemini)"""
+_GOODS = r"(?!text|one|candidate|option|version|draft|answer|submission|record|subject|line|mail|message|copy)[a-z]+"
+"""What a reader may be asked to rate."""
+_ADDRESSES_MODEL = re.compile(
+    rf"""
+    \b(?:ignore|disregard|forget(?!\ the\ rules(?:[.!]|$))|override)\b.{{0,30}}
+       \b(?:instructions?|prompts?|rules|context|above|previous|prior)\b
+    |\b(?:ignor\w+|desconsider\w+|esque[cç]\w+|olvid\w+|oubli\w+|vergiss|missachte\w*)\b.{{0,30}}
+       \b(?:instru[cçk]\w+|anweisung\w*|consignes?|regras|reglas|regeln|anterior\w*|vorherig\w*|prompts?)
+    |(?:忽略|无视|無視|忘记|忘掉).{{0,12}}(?:指令|指示|说明|說明|提示|要求|规则)|(?:これまで|以前)の指示を
+    |(?:تجاهل|انس|أهمل).{{0,20}}(?:التعليمات|الأوامر|السابقة)
+    |\bигнорир\w+.{{0,30}}(?:инструкци|указани)
+    |\b(?:system|developer)\ prompts?\b|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|^\W{{0,3}}(?:system|assistant)\s*:
+    |\b(?:rank|rate|score|grade|place|judge|choose|pick|prefer)\b.{{0,20}}
+       \b(?:text|candidate|option|version|draft|answer|submission|record)s?\b.{{0,20}}
+       \b(?:first|highest|top|best|winner)\b
+    |\b(?:rank|rate|score|grade)\ (?:this(?!\ {_GOODS}\ 10\ out\ of)|me|it|the\ (?:first|second|third|last|other))\b
+       .{{0,20}}\b(?:first|highest|top|best|10)\b
+    |\b(?:attention|dear|note\ to|message\ (?:to|for)|instructions?\ (?:to|for)|hey|hello)\s+
+       (?:(?:all|the|any|every)\s+)?{_READER}\b
+    |\b(?:ai|llm|language)[-\ ]?(?:models?|judges?|graders?|evaluators?|assistants?)\b.{{0,20}}
+       \b(?:must|should|shall|reading|please|you)\b
+    |\b(?:judges|critics|graders|evaluators)\b\W{{0,3}}(?:must|should|shall|please|you)\b.{{0,40}}
+       \b(?:rank|choose|pick|prefer|vote|give|answer|reply|score|award|ignore)\b
+    |\b(?:you\ are|act\ as|pretend\ to\ be)\ (?:now\ )?(?:an?|the)\ (?:\w+\ )?{_READER}\b
+    |\bas\ an?\ (?:ai|large)\ (?:language\ )?(?:model|assistant)\b
+    |\b(?:respond|reply|answer|output)\ (?:only\ )?with\ (?:only\ )?(?:the\ )?(?:word|letter|json|ranking|text)\b
+    """,  # noqa: RUF001
+    re.IGNORECASE | re.VERBOSE,
+)
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
+_PHONE = re.compile(
+    r"""(?<![\w.,/-])(?:
+    (?:\+|00)\d{1,3}[\s./()-]{0,2}(?:\d[\s./()-]{0,2}){6,12}\d
+    |\(0?\d{1,4}\)[\s.-]{0,2}(?:\d[\s.-]?){4,9}\d
+    |0\d{1,4}[\s./-](?:\d[\s.-]?){4,9}\d
+    |(?!1\.\d{3}\.\d{3}\.\d{3}(?!\d))(?:1[\s.-])?\d{3}[\s.-](?!000)\d{3}[\s.-]\d{3,4}
+    |0\d{8,11}|\d{10,11}
+    )(?![\w]|[.,-]\d)""",
+    re.VERBOSE,
+)
+_STREET = re.compile(
+    r"""
+    \b\d{1,5}[a-z]?\s+(?:[A-Z][\w'.-]*\s+){1,4}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct
+       |Square|Sq|(?:Way|Place)(?!\s+(?:to|for)\b)|Terrace|Highway|Hwy)\b\.?
+    |\b(?:Rua|R\.|Avenida|Av\.|Travessa|Pra[cç]a|Largo|Calle|C/|Plaza|Paseo|Via|Piazza|Corso|Rue|Boulevard|Place)\s
+       [^\n,;]{2,40}?[,\s]\s?(?:n\.?[ºo°]\s?)?\d{1,5}\b
+    |\b\d{1,4}(?:\s?bis)?,?\s(?:rue|avenue|boulevard|place|chemin|quai)\s[^\n,;.]{2,40}
+    |\b[A-ZÄÖÜ][\wäöüß-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)\s\d{1,4}\s?[a-z]?\b
+    |[\u4e00-\u9fff]{2,12}(?:路|街|大道|巷)\s?\d{1,5}\s?[号號]
+    """,
+    re.VERBOSE,
+)
+_MASKS = ((_EMAIL, "[e-mail]"), (_PHONE, "[phone]"), (_STREET, "[address]"))
+
+
+def lines_to_models(text: str) -> list[str]:
+    """Lines that seem to speak to a model that reads them, rather than to the text's readers."""
+    return [line.strip() for line in text.splitlines() if _ADDRESSES_MODEL.search(_plain(line))]
+
+
+def mask(text: str) -> str:
+    """The text with a sign in place of e-mail addresses, telephone numbers and street addresses."""
+    for pattern, sign in _MASKS:
+        text = pattern.sub(sign, text)
+    return text
+
+
+def _plain(line: str) -> str:
+    """A line without the tricks that hide a word: invisible signs, other forms of letters."""
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", line))

@@ -10,24 +10,175 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
+from contextvars import ContextVar
+from hashlib import blake2b
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.batch_calls import BatchCall, PendingBatch
+from autoreason.exchange import BatchWaiting, Model, OnSignal, Reply, Request
+from autoreason.keys import sub_key
 from autoreason.models.batch_interface import (
     BATCH_INTERFACES,
-    BatchKind,
+    BatchNote,
     BatchState,
     Outcome,
     unanswered,
 )
-from autoreason.models.batch_log import ASKED, BatchNote
-from autoreason.models.log import LOG, kind_of
-from autoreason.models.transport import HttpCall, Timeouts, Transport
+from autoreason.models.layers import WrapperModel, idle_section
+from autoreason.models.providers import BatchKind
+from autoreason.models.transport import LOG, HttpCall, Timeouts, Transport, kind_of
+
+Record = Callable[[BatchNote], Awaitable[None]]
+
+
+class BatchLog:
+    """The batches that one run has requests in, as its record has them."""
+
+    def __init__(self, run: str, notes: Iterable[BatchNote], record: Record) -> None:
+        self._run, self._record = run, record
+        self._notes: dict[str, BatchNote] = {}
+        self._batch_of: dict[str, str] = {}
+        for note in notes:
+            self._take_in(note)
+
+    def item(self, request: Request) -> str:
+        """The id of a request within batches, the same whenever this run asks it."""
+        content = self._run.encode() + b"\n" + msgspec.json.encode(request)
+        return blake2b(content, digest_size=20).hexdigest()
+
+    def find(self, item: str) -> BatchNote | None:
+        """The last batch that a request was in; None where it must be sent."""
+        return self._notes.get(self._batch_of.get(item, ""))
+
+    def forget(self, item: str) -> None:
+        """If a request is asked again, it is to be sent again."""
+        self._batch_of.pop(item, None)
+
+    async def add(self, step: str, note: BatchNote) -> None:
+        """Record what is known of a batch now, unless the record has it."""
+        before = self._notes.get(note.batch)
+        if before and (before.file, before.remote) == (note.file, note.remote):
+            return
+        items = () if before else note.items
+        await self._record(replace(note, key=sub_key("batch", note.batch, step), items=items))
+        self._take_in(note)
+
+    def _take_in(self, note: BatchNote) -> None:
+        if before := self._notes.get(note.batch):
+            note = replace(before, file=note.file, remote=note.remote)
+        else:
+            self._batch_of |= dict.fromkeys(note.items, note.batch)
+        self._notes[note.batch] = note
+
+
+class Asked(NamedTuple):
+    """The request that a model is being asked."""
+
+    item: str
+    key: str
+    log: BatchLog
+    on_signal: OnSignal | None
+
+
+ASKED: ContextVar[Asked] = ContextVar("asked in a batch")
+
+
+class BatchModel(WrapperModel):
+    """A model over a `BatchTransport`, asked by one run."""
+
+    def __init__(self, model: Model, log: BatchLog) -> None:
+        super().__init__(model)
+        self._log = log
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Answer one request when the batch that it is in has ended."""
+        asked = Asked(self._log.item(request), request.key, self._log, on_signal)
+        token = ASKED.set(asked)
+        try:
+            return await self._model.ask(request, on_signal)
+        finally:
+            ASKED.reset(token)
+
+
+class BatchCall:
+    """A call that waits for a batch."""
+
+    def __init__(self, asked: Asked, endpoint: str, line: bytes) -> None:
+        self.asked, self.endpoint, self.line = asked, endpoint, line
+        self.given_up = False
+        """Whether nobody waits for it any more."""
+        self._idle = True
+        self._outcome: bytes | Exception | None = None
+        self._change = asyncio.get_running_loop().create_future()
+
+    async def reply(self) -> bytes:
+        """The reply; a run that is stopped does not wait for it, unless it is just being sent."""
+        try:
+            while self._outcome is None:
+                with idle_section() if self._idle else nullcontext():
+                    await self._change
+        finally:
+            self.given_up = True
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+    def move(self, *, idle: bool = True, outcome: bytes | Exception | None = None) -> None:
+        """It goes on to another stage, or has ended."""
+        self._idle, self._outcome = idle, outcome
+        change, self._change = self._change, asyncio.get_running_loop().create_future()
+        if not change.done():
+            change.set_result(None)
+
+
+class PendingBatch:
+    """A batch that calls of this process wait for."""
+
+    def __init__(self, note: BatchNote, items: Iterable[BatchCall] = ()) -> None:
+        self.note = note
+        self.items = {each.asked.item: each for each in items}
+        self.kept: dict[str, bytes] = {}
+        """Replies for which nobody has asked yet."""
+
+    async def record(self, step: str, **known: str) -> None:
+        """Record what is known of it in every run that has requests in it."""
+        self.note = replace(self.note, **known)
+        own: dict[BatchLog, list[str]] = {}
+        for item, each in self.items.items():
+            own.setdefault(each.asked.log, []).append(item)
+        notes = ((log, replace(self.note, items=tuple(items))) for log, items in own.items())
+        await asyncio.gather(*(log.add(step, note) for log, note in notes))
+
+    def end(self, item: str, outcome: Outcome) -> None:
+        """What the provider says came of a request."""
+        waiting = self.items.pop(item, None)
+        if isinstance(outcome, bytes) and (waiting is None or waiting.given_up):
+            self.kept[item] = outcome
+        if waiting is None:
+            return
+        if isinstance(outcome, CallFailed):
+            waiting.asked.log.forget(item)
+        waiting.move(outcome=outcome)
+
+    def forget(self) -> tuple[BatchCall, ...]:
+        """None of its requests was begun, and each may be sent again."""
+        for item, each in self.items.items():
+            each.asked.log.forget(item)
+        return tuple(self.items.values())
+
+    def signal(self, done: int) -> None:
+        """Say how far it is, once to every run that waits for it."""
+        for each in {each.asked.log: each.asked for each in self.items.values()}.values():
+            if each.on_signal:
+                note = self.note
+                each.on_signal(BatchWaiting(each.key, note.batch, note.size, done, note.at))
+
 
 T = TypeVar("T")
 _LARGE = Timeouts(total=1800.0)
@@ -65,9 +216,9 @@ class BatchTransport(Transport):
         self._interface = BATCH_INTERFACES[kind](self._exchange, who)
         self._latest = HttpCall(who=who, url=base)
         """Has the headers to send."""
-        self._queues: dict[str, list[BatchCall]] = {}
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._since: dict[str, float] = {}
+        self._queue: list[BatchCall] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._since = 0.0
         self._batches: dict[str, PendingBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._max_requests = self._interface.max_requests
@@ -79,12 +230,11 @@ class BatchTransport(Transport):
         assert call.body is not None
         self._latest, asked = call, ASKED.get()
         endpoint = "/v1" + call.url.removeprefix(self._base)
-        item = BatchCall(asked, self._interface.line(asked.item, endpoint, call.body))
-        note = asked.log.find(asked.item)
-        if note is None:
-            self._collect(endpoint, [item])
+        item = BatchCall(asked, endpoint, self._interface.line(asked.item, endpoint, call.body))
+        if note := asked.log.find(asked.item):
+            self._join(note, item)
         else:
-            self._join(endpoint, note, item)
+            self._collect([item])
         reply = await item.reply()
         # Asked for again, it could not be read, and another one is needed.
         asked.log.forget(asked.item)
@@ -92,9 +242,9 @@ class BatchTransport(Transport):
 
     async def close(self) -> None:
         """Stop waiting; batches go on at the provider."""
-        for timer in self._timers.values():
-            timer.cancel()
-        self._queues.clear()
+        if self._timer:
+            self._timer.cancel()
+        self._queue.clear()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -102,37 +252,32 @@ class BatchTransport(Transport):
 
     # Collecting.
 
-    def _collect(self, endpoint: str, items: Iterable[BatchCall]) -> None:
+    def _collect(self, items: Iterable[BatchCall]) -> None:
         loop = asyncio.get_running_loop()
-        now = loop.time()
-        self._queues.setdefault(endpoint, []).extend(items)
-        if waiting := self._timers.pop(endpoint, None):
-            waiting.cancel()
+        self._queue.extend(items)
+        if self._timer:
+            self._timer.cancel()
         else:
-            self._since[endpoint] = now
-        due = min(now + self._pace.quiet, self._since[endpoint] + self._pace.longest)
-        self._timers[endpoint] = loop.call_at(due, self._flush, endpoint)
+            self._since = loop.time()
+        due = min(loop.time() + self._pace.quiet, self._since + self._pace.longest)
+        self._timer = loop.call_at(due, self._flush)
 
-    def _flush(self, endpoint: str) -> None:
+    def _flush(self) -> None:
         """Send what was collected, in as few batches as it fits into."""
-        self._timers.pop(endpoint, None)
-        queue = [each for each in self._queues.pop(endpoint, ()) if not each.given_up]
-        while queue:
-            if self._one_at_a_time and self._tasks:
-                self._queues[endpoint] = queue
-                return
-            number = self._fitting(queue)
-            self._start(self._send_batch(endpoint, queue[:number]))
+        self._timer = None
+        queue = [each for each in self._queue if not each.given_up]
+        queue.sort(key=lambda each: each.endpoint)
+        while queue and not (self._one_at_a_time and self._tasks):
+            size = number = 0
+            for each in queue[: self._max_requests]:
+                size += len(each.line) + 1
+                full = size > self._interface.max_bytes or each.endpoint != queue[0].endpoint
+                if number and full:
+                    break
+                number += 1
+            self._start(self._send_batch(queue[:number]))
             queue = queue[number:]
-
-    def _fitting(self, queue: list[BatchCall]) -> int:
-        """How many of these make one batch."""
-        size = 0
-        for number, each in enumerate(queue[: self._max_requests]):
-            size += len(each.line) + 1
-            if number and size > self._interface.max_bytes:
-                return number
-        return min(len(queue), self._max_requests)
+        self._queue = queue
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -141,27 +286,26 @@ class BatchTransport(Transport):
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        for endpoint in tuple(self._queues):
-            if endpoint not in self._timers:
-                self._flush(endpoint)
+        if self._queue and not self._timer:
+            self._flush()
 
     # One batch from its record to its results.
 
-    async def _send_batch(self, endpoint: str, items: list[BatchCall]) -> None:
+    async def _send_batch(self, items: list[BatchCall]) -> None:
         name = f"autoreason-{token_hex(12)}"
         note = BatchNote(key="", batch=name, size=len(items), at=time.time())
         batch = self._batches[name] = PendingBatch(note, items)
         try:
-            state = await self._create(endpoint, batch)
+            state = await self._create(batch)
             for each in items:
                 each.move()
-            await self._follow(endpoint, batch, state)
+            await self._follow(batch, state)
             for item in tuple(batch.items):
                 batch.end(item, unanswered(self._who, "it is not among the results"))
         except Exception as error:
             self._leave(batch, error)
 
-    async def _create(self, endpoint: str, batch: PendingBatch) -> BatchState:
+    async def _create(self, batch: PendingBatch) -> BatchState:
         interface = self._interface
         items = tuple(batch.items.values())
         lines = [each.line for each in items]
@@ -171,7 +315,7 @@ class BatchTransport(Transport):
         try:
             if file := await interface.upload(batch.note.batch, lines):
                 await batch.record("uploaded", file=file)
-            state = await interface.create(batch.note, endpoint, lines)
+            state = await interface.create(batch.note, items[0].endpoint, lines)
         except CallFailed as failed:
             # An upload begins nothing; without a refusal a batch may have arrived all the same.
             sent = bool(batch.note.file) or not interface.finds_by_name
@@ -186,7 +330,7 @@ class BatchTransport(Transport):
         await batch.record("sent", remote=state.remote)
         return state
 
-    def _join(self, endpoint: str, note: BatchNote, item: BatchCall) -> None:
+    def _join(self, note: BatchNote, item: BatchCall) -> None:
         """Wait for a batch that was recorded before."""
         batch = self._batches.get(note.batch)
         if batch and (reply := batch.kept.pop(item.asked.item, None)) is not None:
@@ -195,9 +339,9 @@ class BatchTransport(Transport):
             batch.items[item.asked.item] = item
         else:
             batch = self._batches[note.batch] = PendingBatch(note, [item])
-            self._start(self._resume(endpoint, batch))
+            self._start(self._resume(batch))
 
-    async def _resume(self, endpoint: str, batch: PendingBatch) -> None:
+    async def _resume(self, batch: PendingBatch) -> None:
         """Go on with a batch of an earlier process."""
         try:
             if batch.note.remote:
@@ -206,12 +350,12 @@ class BatchTransport(Transport):
                 state = found
                 await batch.record("sent", remote=state.remote)
             else:
-                self._send_again(endpoint, batch)
+                self._send_again(batch)
                 return
             # What kept a request from its reply then may be over by now.
             if not state.failed:
-                await self._follow(endpoint, batch, state, earlier=True)
-            self._send_again(endpoint, batch)
+                await self._follow(batch, state, earlier=True)
+            self._send_again(batch)
         except Exception as error:
             self._leave(batch, error)
 
@@ -221,12 +365,12 @@ class BatchTransport(Transport):
         for each in items.values():
             each.move(outcome=error)
 
-    def _send_again(self, endpoint: str, batch: PendingBatch) -> None:
+    def _send_again(self, batch: PendingBatch) -> None:
         """Collect requests anew that were not begun."""
         items = batch.forget()
         batch.items = {}
         if items:
-            self._collect(endpoint, items)
+            self._collect(items)
 
     async def _find(self, batch: PendingBatch) -> BatchState | None:
         """A batch that was sent without an answer, if it arrived; None where it did not."""
@@ -284,7 +428,6 @@ class BatchTransport(Transport):
         look: Callable[[], Awaitable[BatchState]],
         show: Callable[[int], None] = lambda _: None,
     ) -> BatchState:
-        """The end of a batch."""
         wait = self._pace.first_look
         show(state.done)
         while not state.ended:
@@ -295,7 +438,7 @@ class BatchTransport(Transport):
         return state
 
     async def _follow(
-        self, endpoint: str, batch: PendingBatch, state: BatchState, *, earlier: bool = False
+        self, batch: PendingBatch, state: BatchState, *, earlier: bool = False
     ) -> None:
         """Wait for the end of a batch and hand out its results; of an earlier process replies only."""
         state = await self._wait(state, lambda: self._look(batch), batch.signal)
@@ -304,19 +447,20 @@ class BatchTransport(Transport):
             self._max_requests = batch.note.size // 2
             LOG.info("the provider's queue is full: at most %d in a batch", self._max_requests)
             self._one_at_a_time = True
-            self._send_again(endpoint, batch)
+            self._send_again(batch)
             return
         if state.failed:
             batch.forget()
             raise state.failed
         batch.signal(batch.note.size)
-        await self._known(batch, lambda: self._hand_out(batch, state, earlier))
 
-    async def _hand_out(self, batch: PendingBatch, state: BatchState, earlier: bool) -> None:
-        async with aclosing(self._results(state)) as results:
-            async for item, outcome in results:
-                if not (earlier and isinstance(outcome, CallFailed)):
-                    batch.end(item, outcome)
+        async def hand_out() -> None:
+            async with aclosing(self._results(state)) as results:
+                async for item, outcome in results:
+                    if not (earlier and isinstance(outcome, CallFailed)):
+                        batch.end(item, outcome)
+
+        await self._known(batch, hand_out)
 
     async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
         """What came of each request, without lines that cannot be read: they do not become better."""

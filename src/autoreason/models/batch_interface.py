@@ -6,24 +6,42 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.batch_log import BatchNote
-from autoreason.models.dialects.base import decoder
+from autoreason.exchange import Query
+from autoreason.models.dialects import decoder
 from autoreason.models.failures import Hide, read_error, read_error_value, refusal
+from autoreason.models.providers import BatchKind
 
 T = TypeVar("T")
-BatchKind = Literal["openai", "anthropic"]
 Outcome = bytes | CallFailed
 """The body of a reply, or why there is none."""
 _CLOCK_ERROR = 3600.0
 """Seconds by which the clocks of this machine and of a provider may differ."""
 _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
 _decoder: Callable[[Any], Callable[[bytes], Any]] = cache(decoder)
+
+
+class BatchNote(Query[str], frozen=True, kw_only=True):
+    """What is known of a batch: recorded before it is sent, and again when the provider has named it."""
+
+    kind = "batch"
+    batch: str
+    """Our own name for it."""
+    size: int
+    """Requests in it, those of other runs among them."""
+    at: float
+    """When it was recorded first, in seconds since 1970."""
+    items: tuple[str, ...] = ()
+    """The ids of this run's requests."""
+    file: str = ""
+    """The uploaded requests, where they are uploaded first."""
+    remote: str = ""
+    """The provider's name for it; empty where it may not have been sent."""
 
 
 class BatchState(Struct, frozen=True, kw_only=True):
@@ -162,13 +180,11 @@ class OpenAIBatches(BatchInterface):
     _MARK = "autoreason"
 
     def line(self, item: str, endpoint: str, body: bytes) -> bytes:
-        """One line of the file."""
         return msgspec.json.encode(
             {"custom_id": item, "method": "POST", "url": endpoint, "body": msgspec.Raw(body)}
         )
 
     async def upload(self, name: str, lines: Sequence[bytes]) -> str:
-        """Upload the file."""
         disposition = b'--%b\r\nContent-Disposition: form-data; name="' % name.encode()
         body = b"".join(
             (
@@ -188,7 +204,6 @@ class OpenAIBatches(BatchInterface):
         endpoint: str,
         lines: Sequence[bytes],  # noqa: ARG002
     ) -> BatchState:
-        """Start a batch over an uploaded file."""
         wanted = {
             "input_file_id": note.file,
             "endpoint": endpoint,
@@ -198,11 +213,9 @@ class OpenAIBatches(BatchInterface):
         return self._state(await self._get("/batches", _OpenAIBatch, msgspec.json.encode(wanted)))
 
     async def look(self, remote: str) -> BatchState:
-        """How far a batch is."""
         return self._state(await self._get(f"/batches/{remote}", _OpenAIBatch))
 
     async def find(self, note: BatchNote) -> list[BatchState]:
-        """The batch with our name."""
         if not note.file:
             return []
         after = ""
@@ -226,7 +239,6 @@ class OpenAIBatches(BatchInterface):
                 raise
 
     def read(self, line: bytes, hide: Hide) -> tuple[str, Outcome]:
-        """A line of the output or of the error file."""
         found = self._decode(line, _OpenAILine)
         answer = found.response
         if answer and answer.status_code < 300:
@@ -243,22 +255,20 @@ class OpenAIBatches(BatchInterface):
     def _state(self, batch: _OpenAIBatch) -> BatchState:
         counts = batch.request_counts or _Counts()
         files = filter(None, (batch.output_file_id, batch.error_file_id))
-        faults = (batch.errors.data if batch.errors else None) or [_Fault()]
+        fault = ((batch.errors.data if batch.errors else None) or [_Fault()])[0]
+        where = f"line {fault.line}: " if fault.line is not None else ""
+        why = f"{where}{(fault.message or fault.code or 'no reason given').rstrip('.')}"
+        full = fault.code == "token_limit_exceeded"
+        failed = CallFailed(
+            Failure.RATE_LIMIT if full else Failure.BAD_REQUEST,
+            f"{self._who} did not take the batch: {why}",
+        )
         return BatchState(
             remote=batch.id,
             ended=batch.status in self._ENDED,
             done=counts.completed + counts.failed,
             outputs=tuple(f"/files/{each}/content" for each in files),
-            failed=self._fault(faults[0]) if batch.status == "failed" else None,
-        )
-
-    def _fault(self, fault: _Fault) -> CallFailed:
-        where = f"line {fault.line}: " if fault.line is not None else ""
-        why = f"{where}{(fault.message or fault.code or 'no reason given').rstrip('.')}"
-        full = fault.code == "token_limit_exceeded"
-        return CallFailed(
-            Failure.RATE_LIMIT if full else Failure.BAD_REQUEST,
-            f"{self._who} did not take the batch: {why}",
+            failed=failed if batch.status == "failed" else None,
         )
 
 
@@ -296,7 +306,6 @@ class AnthropicBatches(BatchInterface):
     _PATH = "/v1/messages/batches"
 
     def line(self, item: str, endpoint: str, body: bytes) -> bytes:  # noqa: ARG002
-        """One member of the list of requests."""
         return msgspec.json.encode({"custom_id": item, "params": msgspec.Raw(body)})
 
     async def create(
@@ -305,12 +314,10 @@ class AnthropicBatches(BatchInterface):
         endpoint: str,  # noqa: ARG002
         lines: Sequence[bytes],
     ) -> BatchState:
-        """Send all requests."""
         body = b'{"requests":[%b]}' % b",".join(lines)
         return self._state(await self._get(self._PATH, _AnthropicBatch, body))
 
     async def look(self, remote: str) -> BatchState:
-        """How far a batch is."""
         return self._state(await self._get(f"{self._PATH}/{remote}", _AnthropicBatch))
 
     async def find(self, note: BatchNote) -> list[BatchState]:
@@ -328,7 +335,6 @@ class AnthropicBatches(BatchInterface):
             after = f"&after_id={page.last_id}"
 
     def read(self, line: bytes, hide: Hide) -> tuple[str, Outcome]:
-        """A line of the results."""
         found = self._decode(line, _AnthropicLine)
         result = found.result
         if result.type == "succeeded":

@@ -14,26 +14,13 @@ import msgspec
 
 from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Reply, Request, Spent
+from autoreason.models.prices import Rates
 from autoreason.report.numbers import count, money
 from autoreason.settings import Budget
 
 _BYTES_PER_TOKEN = 3
 _TOKENS_PER_MESSAGE = 8
 _MILLION = Decimal(1_000_000)
-
-
-class Rates(Protocol):
-    """What a model costs, in US dollars for a million tokens; None where that is not known."""
-
-    @property
-    def input(self) -> Decimal | None:
-        """Of what it reads, at the highest rate."""
-        ...
-
-    @property
-    def output(self) -> Decimal | None:
-        """Of what it writes."""
-        ...
 
 
 class CostBound(NamedTuple):
@@ -74,7 +61,7 @@ def upper_bound(request: Request, rates: Rates | None) -> CostBound:
         texts.append(msgspec.json.encode(request.schema.definition).decode())
     read = sum(-(-len(text.encode()) // _BYTES_PER_TOKEN) + _TOKENS_PER_MESSAGE for text in texts)
     cost = None
-    if rates and rates.input is not None and rates.output is not None:
+    if rates:
         cost = (rates.input * read + rates.output * request.max_tokens) / _MILLION
     return CostBound(1, read + request.max_tokens, cost)
 
@@ -84,7 +71,7 @@ def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
     if budget.cost is None:
         return
     for address, rate in rates.items():
-        if rate is None or rate.input is None or rate.output is None:
+        if rate is None:
             raise InvalidInput(
                 f"the price of {address} is not known, so the limit of {money(budget.cost)} "
                 "cannot be kept; limit tokens or calls instead"
@@ -102,23 +89,12 @@ _NOTHING = CostBound(1, 0, None)
 
 
 class SharedBudget(Protocol):
-    """What several runs may spend together."""
+    """What several runs may spend together; the methods are those of `BudgetTracker`."""
 
-    async def reserve(self, upper: CostBound) -> Reservation:
-        """Reserve a call's upper bound, or raise `BudgetReached`."""
-        ...
-
-    def settle(self, reservation: Reservation, reply: Reply) -> None:
-        """Pay for a reply."""
-        ...
-
-    def release(self, reservation: Reservation) -> None:
-        """Give back all of it."""
-        ...
-
-    def time_reached(self, failure: str = "") -> BudgetReached | None:
-        """Why nothing is waited for any longer; says which failure it was last."""
-        ...
+    async def reserve(self, upper: CostBound) -> Reservation: ...
+    def settle(self, reservation: Reservation, reply: Reply) -> None: ...
+    def release(self, reservation: Reservation) -> None: ...
+    def time_reached(self, failure: str = "") -> BudgetReached | None: ...
 
 
 class BudgetTracker:
@@ -303,15 +279,12 @@ class BudgetTracker:
             )
 
     def _fits(self, upper: CostBound) -> bool:
-        budget, spent = self._budget, self.used
-        needed = self._reserved.plus(upper)
-        if budget.calls is not None and spent.calls + needed.calls > budget.calls:
-            return False
-        if budget.tokens is not None and spent.tokens + needed.tokens > budget.tokens:
-            return False
-        if budget.cost is None:
-            return True
-        return (spent.cost or 0) + (needed.cost or 0) <= budget.cost
+        budget, needed = self._budget, self.used.plus(self._reserved).plus(upper)
+        limits = (budget.calls, budget.tokens, budget.cost)
+        return all(
+            limit is None or (each or 0) <= limit
+            for each, limit in zip(needed, limits, strict=True)
+        )
 
 
 def out_of_time(limit: str, failure: str) -> BudgetReached:

@@ -167,11 +167,9 @@ class _Echo:
         return luck.digest()
 
     def pick(self, options: Sequence[Any], *about: object) -> Any:
-        """One of them."""
         return options[int.from_bytes(self.draw(*about)) % len(options)]
 
     def shuffled(self, options: Iterable[Any], *about: object) -> list[Any]:
-        """All of them, in some order."""
         return sorted(options, key=lambda option: self.draw(*about, option))
 
     @property
@@ -196,9 +194,15 @@ def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
     kind = schema.get("type", "string")
     match kind if isinstance(kind, str) else kind[0]:
         case "object":
-            return _object(schema, echo, path)
+            parts = schema.get("properties", {})
+            return {name: _instance(part, echo, f"{path}/{name}") for name, part in parts.items()}
         case "array":
-            return _array(schema, echo, path)
+            items = schema.get("items", {})
+            if "enum" in items:
+                # A list of choices is a ranking: all of them, in some order.
+                return echo.shuffled(items["enum"], path)[: schema.get("maxItems")]
+            length = max(1, schema.get("minItems", 1))
+            return [_instance(items, echo, f"{path}/{number}") for number in range(length)]
         case "integer" | "number":
             return schema.get("minimum", schema.get("maximum", 1))
         case "boolean":
@@ -206,20 +210,6 @@ def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
         case "null":
             return None
     return _phrase(echo, path)
-
-
-def _object(schema: Mapping[str, Any], echo: _Echo, path: str) -> dict[str, Any]:
-    parts = schema.get("properties", {})
-    return {name: _instance(part, echo, f"{path}/{name}") for name, part in parts.items()}
-
-
-def _array(schema: Mapping[str, Any], echo: _Echo, path: str) -> list[Any]:
-    items = schema.get("items", {})
-    if "enum" in items:
-        # A list of choices is a ranking: all of them, in some order.
-        return echo.shuffled(items["enum"], path)[: schema.get("maxItems")]
-    length = max(1, schema.get("minItems", 1))
-    return [_instance(items, echo, f"{path}/{number}") for number in range(length)]
 
 
 def _phrase(echo: _Echo, path: str) -> str:

@@ -1,17 +1,94 @@
-"""Why a call failed: a provider's error, in any format, as a `Failure`."""
+"""Why a call failed: a provider's error, in any format, as a `Failure`, and how long it asks us to wait."""
 
 from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.retry_after import duration, retry_after
+
+_LIMITED = ("requests", "tokens", "input-tokens", "output-tokens")
+_RESETS = (
+    *((f"x-ratelimit-remaining-{what}", f"x-ratelimit-reset-{what}") for what in _LIMITED[:2]),
+    *(
+        (f"anthropic-ratelimit-{what}-remaining", f"anthropic-ratelimit-{what}-reset")
+        for what in _LIMITED
+    ),
+)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
+_DURATION = re.compile(rf"(?:{_PART.pattern})+")
+
+
+def retry_after(
+    status: int, headers: Mapping[str, str], stated: float | None, now: datetime | None = None
+) -> float | None:
+    """Seconds to wait before asking again, or None where the provider does not state it."""
+    wait = _number(headers.get("retry-after-ms"))
+    if wait is not None:
+        wait /= 1000
+    else:
+        wait = _wait(headers.get("retry-after"), _number, parsedate_to_datetime, now)
+    if wait is None:
+        wait = stated
+    if wait is None and status == 429:
+        wait = _until_reset(headers, now)
+    return wait
+
+
+def duration(text: str | None) -> float | None:
+    """`6m0s`, `1.5s`, `250ms` or `12` as seconds."""
+    text = (text or "").strip()
+    number = _number(text)
+    if number is not None:
+        return number
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text))
+
+
+def _until_reset(headers: Mapping[str, str], now: datetime | None) -> float | None:
+    """Until the limit that was hit is lifted; the longest where that one is not known."""
+    resets = [
+        (headers.get(left), _wait(headers.get(reset), duration, datetime.fromisoformat, now))
+        for left, reset in _RESETS
+    ]
+    waits = [(left, wait) for left, wait in resets if wait is not None]
+    spent = [wait for left, wait in waits if left == "0"]
+    return max(spent or [wait for _, wait in waits], default=None)
+
+
+def _wait(
+    text: str | None,
+    read_wait: Callable[[str | None], float | None],
+    read_moment: Callable[[str], datetime],
+    now: datetime | None,
+) -> float | None:
+    """A text that says how long to wait, or until when."""
+    wait = read_wait(text)
+    if wait is not None or not text:
+        return wait
+    try:
+        moment = read_moment(text.strip())
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    """Digits only: `float` would also take `nan` and `inf`."""
+    text = (text or "").strip()
+    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) else None
+
 
 Hide = Callable[[str], str]
 """Removes the key from a text before it is shown."""
@@ -123,7 +200,9 @@ def refusal(
 ) -> Refused:
     """The error to raise for a provider's answer."""
     status_meant = status if status >= 300 else _status_of(provider_error)
-    message = _trim(hide(provider_error.message)) or "no reason given"
+    message = " ".join(hide(provider_error.message).split()) or "no reason given"
+    if len(message) > _MAX_MESSAGE:
+        message = message[: _MAX_MESSAGE - 1] + "…"
     return Refused(
         _kind(status_meant, provider_error),
         f"{who} answered {status_meant}: {message}",
@@ -141,12 +220,9 @@ def read_error(body: bytes) -> ProviderError:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = body.decode("utf-8", "replace")
-        page = _HTML.match(text)
-        return (
-            ProviderError(message=_page_title(text), words=frozenset({_PAGE}))
-            if page
-            else ProviderError(message=text)
-        )
+        if not _HTML.match(text):
+            return ProviderError(message=text)
+        return ProviderError(message=_page_title(text), words=frozenset({_PAGE}))
     return read_error_value(content)
 
 
@@ -170,8 +246,8 @@ def read_error_value(content: Any) -> ProviderError:
         words=frozenset(_words(fields, faults, details)),
         param=param or (faults[0][0] if faults else None),
         status=code if isinstance(code, int) and 400 <= code < 600 else None,
-        wait=_retry_info(details),
-        daily=_is_daily(details),
+        wait=next(filter(None, (duration(str(each.get("retryDelay"))) for each in details)), None),
+        daily=any("PerDay" in str(each.get("violations")) for each in details),
     )
     return _with_upstream(provider_error, fields.get("metadata"))
 
@@ -224,25 +300,6 @@ def _words(
         yield "flagged"
 
 
-def _retry_info(details: Iterable[dict[str, Any]]) -> float | None:
-    for each in details:
-        if str(each.get("@type", "")).endswith("google.rpc.RetryInfo"):
-            return duration(str(each.get("retryDelay", "")))
-    return None
-
-
-def _is_daily(details: Iterable[dict[str, Any]]) -> bool:
-    """Whether a quota that was used up is one for a day."""
-    violations = [
-        violation
-        for each in details
-        if str(each.get("@type", "")).endswith("google.rpc.QuotaFailure")
-        for violation in _list(each.get("violations"))
-        if isinstance(violation, dict)
-    ]
-    return any("PerDay" in str(violation.get("quotaId", "")) for violation in violations)
-
-
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -260,22 +317,12 @@ def _kind(status: int, provider_error: ProviderError) -> Failure:
         return Failure.NO_CREDIT
     if provider_error.refused:
         return Failure.BAD_REQUEST
-    if not words.isdisjoint(_BAD_KEY) or (status == 403 and _names_key(provider_error)):
+    # Whether the key is forbidden something, rather than the place or the network.
+    about_key = _PAGE not in words and _ABOUT_KEY.search(provider_error.message) is not None
+    if not words.isdisjoint(_BAD_KEY) or (status == 403 and about_key):
         return Failure.BAD_KEY
     if _BAD_JSON in words:
         return Failure.BROKEN_REPLY
     if status in _OF_STATUS:
         return _OF_STATUS[status]
     return Failure.OVERLOADED if status >= 500 else Failure.BAD_REQUEST
-
-
-def _names_key(provider_error: ProviderError) -> bool:
-    """Whether it is the key that is forbidden something, rather than the place or the network."""
-    return (
-        _PAGE not in provider_error.words and _ABOUT_KEY.search(provider_error.message) is not None
-    )
-
-
-def _trim(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 1] + "…"

@@ -7,19 +7,26 @@ import importlib
 import importlib.util
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
+from autoreason.models.dialects import (
+    LoopDetector,
+    check_repetition,
+    count,
+    credible,
+    last_stable,
+    messages_of,
+    outcome_of,
+)
 from autoreason.models.dialects.anthropic import text_block
-from autoreason.models.dialects.base import count, credible, last_stable, messages_of, outcome_of
-from autoreason.models.dialects.openai_chat import shape
-from autoreason.models.quirks import Quirks
-from autoreason.models.repetition import LoopDetector, check_repetition
-from autoreason.models.retry_after import retry_after
+from autoreason.models.dialects.openai import shape
+from autoreason.models.failures import retry_after
+from autoreason.models.providers import Quirks
 
 _PREFIXES = {
     "litellm": "",
@@ -29,24 +36,21 @@ _PREFIXES = {
 }
 _CUT = ("length", "max_tokens")
 _FAILURES = {
-    "AuthenticationError": Failure.BAD_KEY,
-    "PermissionDeniedError": Failure.BAD_KEY,
-    "PaymentRequiredError": Failure.NO_CREDIT,
-    "BudgetExceededError": Failure.NO_CREDIT,
+    **dict.fromkeys(("AuthenticationError", "PermissionDeniedError"), Failure.BAD_KEY),
+    **dict.fromkeys(("PaymentRequiredError", "BudgetExceededError"), Failure.NO_CREDIT),
     "RateLimitError": Failure.RATE_LIMIT,
-    "Timeout": Failure.TIMEOUT,
-    "APITimeoutError": Failure.TIMEOUT,
+    **dict.fromkeys(("Timeout", "APITimeoutError"), Failure.TIMEOUT),
     "APIConnectionError": Failure.CONNECTION,
-    "ServiceUnavailableError": Failure.OVERLOADED,
-    "BadGatewayError": Failure.OVERLOADED,
-    "InternalServerError": Failure.OVERLOADED,
-    "APIResponseValidationError": Failure.BROKEN_REPLY,
-    "BadRequestError": Failure.BAD_REQUEST,
-    "NotFoundError": Failure.BAD_REQUEST,
-    "UnprocessableEntityError": Failure.BAD_REQUEST,
-    "APIError": Failure.BROKEN_REPLY,
+    **dict.fromkeys(
+        ("ServiceUnavailableError", "BadGatewayError", "InternalServerError"), Failure.OVERLOADED
+    ),
+    **dict.fromkeys(
+        ("BadRequestError", "NotFoundError", "UnprocessableEntityError"), Failure.BAD_REQUEST
+    ),
+    **dict.fromkeys(("APIResponseValidationError", "APIError"), Failure.BROKEN_REPLY),
 }
 """By the name of the error's class or the nearest of its parents."""
+_REFUSAL = "ContentPolicyViolationError"
 _MAX_MESSAGE = 300
 
 
@@ -81,8 +85,14 @@ class LiteLLMModel:
                 chunks = [chunk async for chunk in _stream_chunks(response, request.key, on_signal)]
                 response = library.stream_chunk_builder(chunks, messages=body["messages"])
         except Exception as error:
-            if _is_refusal(error):
-                return _refused(request.model, time.monotonic() - began)
+            if any(each.__name__ == _REFUSAL for each in type(error).__mro__):
+                return Reply(
+                    outcome=Outcome.REFUSED,
+                    text="",
+                    model=request.model,
+                    finish="content_policy_violation",
+                    seconds=time.monotonic() - began,
+                )
             failed = call_failed(request.model, error)
             if failed is None:
                 raise
@@ -150,9 +160,10 @@ def _messages(request: Request, name: str, *, shaped: bool) -> list[dict[str, An
 
 def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float) -> Reply:
     """What LiteLLM returned, in our words."""
-    choice = _first(getattr(response, "choices", None))
-    if choice is None:
+    choices = getattr(response, "choices", None)
+    if not choices:
         raise CallFailed(Failure.BROKEN_REPLY, f"{model} sent a reply without an answer")
+    choice = choices[0]
     text = choice.message.content or ""
     finish = choice.finish_reason or ""
     return check_repetition(
@@ -192,11 +203,14 @@ def call_failed(model: str, error: Exception) -> CallFailed | None:
     if failure is Failure.RATE_LIMIT and "insufficient_quota" in message:
         failure = Failure.NO_CREDIT
     status = getattr(error, "status_code", None)
+    # Headers of `response` are often invented by LiteLLM; what the provider sent is in another attribute.
+    sent = getattr(error, "litellm_response_headers", None)
+    headers = sent or getattr(getattr(error, "response", None), "headers", {})
     return CallFailed(
         failure,
         f"{model}: {message[:_MAX_MESSAGE]}",
         status=status,
-        retry_after=retry_after(status or 0, _headers(error), None),
+        retry_after=retry_after(status or 0, headers, None),
     )
 
 
@@ -205,31 +219,10 @@ async def _stream_chunks(stream: Any, key: str, on_signal: OnSignal) -> AsyncIte
     async with aclosing(stream):
         async for chunk in stream:
             yield chunk
-            choice = _first(chunk.choices)
-            if choice is not None and choice.delta.content:
-                on_signal(TextArrived(key, choice.delta.content))
-                if detector.feed(choice.delta.content):
+            if chunk.choices and (text := chunk.choices[0].delta.content):
+                on_signal(TextArrived(key, text))
+                if detector.feed(text):
                     break
-
-
-def _first(choices: Any) -> Any:
-    return choices[0] if choices else None
-
-
-def _headers(error: Exception) -> Mapping[str, str]:
-    # Those of `response` are often invented by LiteLLM; what the provider sent is in another attribute.
-    sent = getattr(error, "litellm_response_headers", None)
-    headers: Mapping[str, str] = sent or getattr(getattr(error, "response", None), "headers", {})
-    return headers
-
-
-def _is_refusal(error: Exception) -> bool:
-    return any(each.__name__ == "ContentPolicyViolationError" for each in type(error).__mro__)
-
-
-def _refused(model: str, seconds: float) -> Reply:
-    finish = "content_policy_violation"
-    return Reply(outcome=Outcome.REFUSED, text="", model=model, finish=finish, seconds=seconds)
 
 
 def _cost(library: Any, response: Any, name: str) -> Decimal | None:

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import importlib
 import importlib.util
 import os
 import re
 import secrets
+import struct
 import threading
 import time
-from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import (
-    REPEATS,
-    Message,
-    OnSignal,
-    Reply,
-    Request,
-    TextArrived,
-    Usage,
-)
-from autoreason.models.catalog import CATALOG
-from autoreason.models.dialects.base import outcome_of, turns
-from autoreason.models.gguf import trained_context
-from autoreason.models.repetition import LoopDetector
-from autoreason.models.weights import is_pulled, named_path
+from autoreason.exchange import REPEATS, OnSignal, Outcome, Reply, Request, TextArrived
+from autoreason.models.dialects import LoopDetector, UnreadableReply, turns
+from autoreason.models.dialects.openai import OPENAI_CHAT
+from autoreason.models.weights import CATALOG, is_pulled, named_path
 
 EMBEDDED = "local/smollm2"
 LARGEST_WINDOW = 8192
@@ -82,25 +74,30 @@ class LocalModel:
         """Answer one request; one at a time, the others wait for their turn."""
         if self._engine is None:
             self.check()
-            self._engine = _engines.take(self._path, self.window)
+            self._engine = _engines.acquire(self._path, self.window)
         answer = _Answer(request, asyncio.get_running_loop(), on_signal)
         under_way = self._engine.start(self._body(request), answer)
         try:
             await asyncio.wrap_future(under_way)
         finally:
             # The call is still running here only if the waiting task was cancelled.
-            answer.cancel()
+            answer.cancelled = True
         return answer.reply()
 
     async def close(self) -> None:
         """Release the model; the last release frees its memory."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            await asyncio.to_thread(_engines.give_back, engine)
+            await asyncio.to_thread(_engines.release, engine)
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
-            "messages": _turns(request.messages),
+            # One turn a speaker, because many models' templates insist on it. A chat marker within a
+            # text would end its turn; broken up, it is just characters.
+            "messages": [
+                {"role": speaker, "content": _MARKER.sub("< |", text)}
+                for speaker, text in turns(request.messages)
+            ],
             "max_tokens": request.max_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -147,121 +144,112 @@ def bounded(definition: Any, *, max_string: int, max_list: int) -> Any:
 
 def _path_of(address: str) -> Path:
     name = address.removeprefix("local/")
-    pulled = name != address and "/" not in name and named_path(name)
-    if pulled and (name in CATALOG or pulled.is_file()):
+    pulled = named_path(name)
+    if name != address and "/" not in name and (name in CATALOG or pulled.is_file()):
         return pulled
-    if name == address or not name.endswith(".gguf"):
+    path = Path(name).expanduser()
+    if name == address or not name.endswith(".gguf") or not path.is_file():
         raise InvalidInput(
-            f"there is no local model {address!r}; it is {EMBEDDED}, another of `autoreason models list`, "
+            f"there is no local model {address!r}; it is {EMBEDDED}, another of `autoreason models`, "
             "or local/PATH.gguf for a model file of your own"
         )
-    path = Path(name).expanduser()
-    if not path.is_file():
-        raise InvalidInput(f"there is no model file {path}; check the path in {address!r}")
     return path
 
 
-def _turns(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Messages as a chat; one turn a speaker, because many models' templates insist on it."""
-    return [
-        # A chat marker within a text would end its turn; broken up, it is just characters.
-        {"role": speaker, "content": _MARKER.sub("< |", text)}
-        for speaker, text in turns(messages)
-    ]
-
-
 class _Answer:
-    """One reply as it comes in. Lives on the engine's thread until it is complete."""
+    """One reply as it comes in, in OpenAI's chat format. Lives on the engine's thread until it is complete."""
 
     def __init__(
         self, request: Request, loop: asyncio.AbstractEventLoop, on_signal: OnSignal | None
     ) -> None:
-        self._request = request
-        self._loop = loop
-        self._on_signal = on_signal
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._finish = ""
-        self._usage: dict[str, Any] = {}
-        self._error: dict[str, Any] | None = None
-        self._cancelled = False
+        self._request, self._loop, self._on_signal = request, loop, on_signal
+        self._reducer = OPENAI_CHAT.reducer()
         self._detector = LoopDetector()
+        self._repeats = False
+        self._error: dict[str, Any] | None = None
+        self.cancelled = False
         self.seconds = 0.0
 
     @property
     def unwanted(self) -> bool:
         """Whether no task waits for it any more."""
         # Of an event loop that was closed under us we hear nothing else.
-        return self._cancelled or self._loop.is_closed()
+        return self.cancelled or self._loop.is_closed()
 
-    def cancel(self) -> None:
-        """Write no more than what is under way."""
-        self._cancelled = True
-
-    def hear(self, chunk: dict[str, Any]) -> bool:
+    def feed(self, chunk: dict[str, Any]) -> bool:
         """Take in one piece; True stops the model."""
-        if self.unwanted:
-            return True
         self._error = chunk.get("error")
-        self._usage = chunk.get("usage") or self._usage
-        for choice in chunk.get("choices", ()):
-            self._finish = choice.get("finish_reason") or self._finish
-            self._reasoning.append(choice["delta"].get("reasoning_content") or "")
-            self._take(choice["delta"].get("content") or "")
-        return self._error is not None or self._finish == REPEATS
-
-    def _take(self, piece: str) -> None:
-        self._text.append(piece)
-        if self._detector.feed(piece):
-            self._finish = REPEATS
-        if piece and self._on_signal is not None:
-            self._loop.call_soon_threadsafe(self._on_signal, TextArrived(self._request.key, piece))
+        if self.unwanted or self._error is not None:
+            return True
+        if piece := self._reducer.feed(msgspec.json.encode(chunk)):
+            self._repeats = self._detector.feed(piece)
+            if self._on_signal is not None:
+                arrived = TextArrived(self._request.key, piece)
+                self._loop.call_soon_threadsafe(self._on_signal, arrived)
+        return self._repeats
 
     def reply(self) -> Reply:
         """The whole reply, once the model is done."""
-        if self._error is not None:
-            raise _failed(self._request.model, self._error)
-        text = "".join(self._text)
-        if not self._finish:
-            raise CallFailed(Failure.CONNECTION, f"{self._request.model} was closed while it wrote")
-        read = self._usage.get("prompt_tokens_details", {})
-        return Reply(
-            outcome=outcome_of(text, cut=self._finish in ("length", REPEATS), refused=False),
-            text=text,
-            model=self._request.model,
-            reasoning="".join(self._reasoning),
-            finish=self._finish,
-            usage=Usage(
-                input=self._usage.get("prompt_tokens"),
-                output=self._usage.get("completion_tokens"),
-                cache_read=read.get("cached_tokens"),
-            ),
-            cost=Decimal(0),
-            seconds=self.seconds,
-        )
+        model, error = self._request.model, self._error
+        if error is not None:
+            why = error.get("message", "it did not say why")
+            if error.get("type") == "exceed_context_size_error":
+                tokens, window = error["n_prompt_tokens"], error["n_ctx"]
+                why = f"the prompt has {tokens} tokens of {window}, which include the answer"
+            known = error.get("code") in range(400, 500)
+            failure = Failure.BAD_REQUEST if known else Failure.BROKEN_REPLY
+            raise CallFailed(failure, f"{model}: {why}")
+        if self._repeats:
+            self._reducer.finish_reason = REPEATS
+        try:
+            reply = self._reducer.finish(model)
+        except UnreadableReply:
+            raise CallFailed(Failure.CONNECTION, f"{model} was closed while it wrote") from None
+        outcome = Outcome.TRUNCATED if self._repeats else reply.outcome
+        return replace(reply, outcome=outcome, cost=Decimal(0), seconds=self.seconds)
 
 
-def _failed(model: str, error: dict[str, Any]) -> CallFailed:
-    if error.get("type") == "exceed_context_size_error":
-        return CallFailed(
-            Failure.BAD_REQUEST,
-            f"the prompt has {error['n_prompt_tokens']} tokens and {model} takes {error['n_ctx']}, "
-            "its answer included",
-        )
-    known = error.get("code") in range(400, 500)
-    failure = Failure.BAD_REQUEST if known else Failure.BROKEN_REPLY
-    return CallFailed(failure, f"{model}: {error.get('message', 'it did not say why')}")
+_STRING, _ARRAY = 8, 9
+_NUMBERS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
+"""Of the types in a GGUF file, those of a fixed size."""
 
 
-# The engine: one model file in memory
+def trained_context(path: Path) -> int | None:
+    """The context length a GGUF file states for its model; None if it does not."""
+    try:
+        with path.open("rb") as file:
+            # Magic, version, number of tensors, number of entries, then the entries.
+            magic, _, _, entries = _numbers(file, "4sIQQ")
+            if magic != b"GGUF":
+                raise ValueError("magic")
+            for _ in range(entries):
+                name, value = _text(file), _value(file, *_numbers(file, "I"))
+                if name.endswith(".context_length"):
+                    return int(value)
+            return None
+    # Reading numbers, lengths and offsets that make no sense can lead to anything.
+    except Exception as problem:
+        raise InvalidInput(f"{path} is not a complete GGUF model file; fetch it again") from problem
 
 
-class _Server(Protocol):
-    """What is used of `xllamacpp.Server`."""
+def _value(file: IO[bytes], kind: int) -> Any:
+    if kind == _STRING:
+        return _text(file)
+    if kind != _ARRAY:
+        return _numbers(file, _NUMBERS[kind])[0]
+    items, count = _numbers(file, "IQ")
+    if items in _NUMBERS:
+        return file.seek(count * struct.calcsize(_NUMBERS[items]), os.SEEK_CUR)
+    return [_value(file, items) for _ in range(count)]
 
-    def handle_chat_completions(
-        self, prompt: dict[str, Any], callback: Callable[[dict[str, Any]], bool]
-    ) -> None: ...
+
+def _text(file: IO[bytes]) -> str:
+    (length,) = _numbers(file, "Q")
+    return file.read(length).decode()
+
+
+def _numbers(file: IO[bytes], layout: str) -> tuple[Any, ...]:
+    return struct.unpack(f"<{layout}", file.read(struct.calcsize(f"<{layout}")))
 
 
 class _Engine:
@@ -277,7 +265,7 @@ class _Engine:
         self.window = window
         self.users = 0
         self._stopping = False
-        self._server: _Server | None = None
+        self._server: Any = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="autoreason-local")
 
     def start(self, body: dict[str, Any], answer: _Answer) -> Future[None]:
@@ -298,14 +286,14 @@ class _Engine:
         began = time.monotonic()
         try:
             self._server.handle_chat_completions(
-                body, lambda chunk: self._stopping or answer.hear(chunk)
+                body, lambda chunk: answer.feed(chunk) or self._stopping
             )
         except (ValueError, RuntimeError) as problem:
             raise CallFailed(Failure.BAD_REQUEST, f"{self.path.name}: {problem}") from problem
         answer.seconds = time.monotonic() - began
 
 
-def _load(path: Path, window: int) -> _Server:
+def _load(path: Path, window: int) -> Any:
     xllamacpp = _library()
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
@@ -321,13 +309,12 @@ def _load(path: Path, window: int) -> _Server:
     params.cors_origins = ""
     params.ui = params.endpoint_slots = False
     try:
-        server: _Server = xllamacpp.Server(params)
+        return xllamacpp.Server(params)
     except RuntimeError as problem:
         raise InvalidInput(
             f"{path} cannot be loaded; it is damaged, or of a kind xllamacpp {xllamacpp.__version__} "
             "does not know"
         ) from problem
-    return server
 
 
 def _library() -> Any:
@@ -354,14 +341,13 @@ class _Engines:
         self._lock = threading.Lock()
         self._engines: dict[Path, _Engine] = {}
 
-    def take(self, path: Path, window: int) -> _Engine:
+    def acquire(self, path: Path, window: int) -> _Engine:
         with self._lock:
-            engine = self._engines.get(path.resolve()) or _Engine(path, window)
-            self._engines[path.resolve()] = engine
+            engine = self._engines.setdefault(path.resolve(), _Engine(path, window))
             engine.users += 1
             return engine
 
-    def give_back(self, engine: _Engine) -> None:
+    def release(self, engine: _Engine) -> None:
         with self._lock:
             engine.users -= 1
             if engine.users:

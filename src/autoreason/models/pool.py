@@ -3,26 +3,200 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
-from autoreason.models import prices
-from autoreason.models.batch_log import BatchLog, BatchModel
-from autoreason.models.circuit_breaker import CircuitBreaker
-from autoreason.models.concurrency import ConcurrencyLimiter, Limiter
-from autoreason.models.open import Check, Destination, check, destination, no_batches, open_model
-from autoreason.models.providers import PROVIDERS
-from autoreason.models.retry import RetryingModel
-from autoreason.models.stack import stack
-from autoreason.models.transport import Transport
-from autoreason.models.user_model import UserModel
-from autoreason.models.wire import WireModel
-from autoreason.settings import INSIDE, Settings, provider_of, providers_of, servers
+from autoreason.models import examples, prices
+from autoreason.models.batch import BatchLog, BatchModel
+from autoreason.models.layers import (
+    CircuitBreaker,
+    ConcurrencyLimiter,
+    Limiter,
+    RetryingModel,
+    UserModel,
+)
+from autoreason.models.providers import PROVIDERS, Provider, custom, find_key, no_batches
+from autoreason.models.transport import Transport, is_exposed, is_loopback
+from autoreason.models.wire import Check, WireModel
+from autoreason.plugins import describe, is_own, load
+from autoreason.settings import (
+    INSIDE,
+    THROUGH_LITELLM,
+    Settings,
+    provider_of,
+    providers_of,
+    servers,
+)
 
 if TYPE_CHECKING:
     from autoreason.models.local import LocalModel
+
+
+_OWN_WITHOUT_NAME = re.compile(r".*\.py:[^\W\d]\w*")
+_PLAIN = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+
+
+def open_model(
+    address: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    transport: Transport | None = None,
+    batch: bool = False,
+) -> Model:
+    """The model behind an address; with `batch`, one that is asked in batches."""
+    name, _ = _parts(address)
+    if batch:
+        require_batches(address)
+    if name == "local":
+        from autoreason.models.local import LocalModel
+
+        return LocalModel(address)
+    if name == "echo":
+        from autoreason.models.doubles import EchoModel
+
+        if address != EchoModel.address:
+            raise InvalidInput(f"there is no model {address!r}; it is {EchoModel.address}")
+        return EchoModel()
+    if name in THROUGH_LITELLM:
+        from autoreason.models.litellm import LiteLLMModel
+
+        return LiteLLMModel(address)
+    if is_own(name):
+        return _open_own(name, address)
+    provider = _provider(name, address, base_url)
+    base = provider.base(base_url)
+    needed = provider.needs_key and provider.at_home(base)
+    key = find_key(provider.name, provider.key_variables, needed=needed)
+    if key and not allow_http and is_exposed(base):
+        raise InvalidInput(
+            f"the key for {provider.name} would go unencrypted to {base}; use an https address,"
+            " or set `allow_http` if you trust everyone on the way"
+        )
+    if batch and provider.batch:
+        from autoreason.models.batch import BatchTransport
+
+        transport = BatchTransport(provider.batch, name, base)
+    return WireModel(address, provider, base=base, key=key, transport=transport, batch=batch)
+
+
+def require_batches(address: str) -> None:
+    """Refuse a model that cannot be asked in batches."""
+    name, _ = _parts(address)
+    if name not in PROVIDERS or PROVIDERS[name].batch is None:
+        raise no_batches(address)
+
+
+class Destination(NamedTuple):
+    """Where what a model is asked is sent."""
+
+    name: str
+    may_be_local: bool = False
+    """A server on this machine, which may run the model itself or send everything on."""
+
+
+def destination(
+    address: str, base_url: str | None = None, *, is_object: bool = False
+) -> Destination | None:
+    """Where what a model is asked is sent; None where it surely stays on this machine."""
+    if is_object:
+        # It may ask anybody, whatever its address.
+        return Destination(f"the object {address}")
+    name, model = _parts(address)
+    if name in INSIDE:
+        return None
+    if name in THROUGH_LITELLM or is_own(name):
+        return Destination(name)
+    try:
+        provider = _provider(name, address, base_url)
+    except InvalidInput:
+        # An object that the user brings, which may ask anybody, or an error that opening it explains.
+        return Destination(name)
+    base = provider.base(base_url)
+    if provider.local and is_loopback(base):
+        # Ollama passes models of these names on to its own servers.
+        is_cloud = model.lower().endswith(("-cloud", ":cloud"))
+        return Destination(f"{name}'s cloud") if is_cloud else None
+    if provider.at_home(base):
+        return Destination(name)
+    return Destination(f"the server at {urlsplit(base).netloc}", may_be_local=is_loopback(base))
+
+
+def _open_own(name: str, address: str) -> Model:
+    try:
+        factory: Any = load("model", name)
+        model: Model = factory(address)
+        is_model = all(hasattr(model, each) for each in ("address", "ask", "close"))
+    except InvalidInput:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InvalidInput(f"{name} raised {describe(error)}; correct it") from error
+    if not is_model:
+        raise InvalidInput(f"{name} gives no model; it needs `address`, `ask` and `close`")
+    return UserModel(model)
+
+
+def warm_up(addresses: Iterable[str]) -> None:
+    """Begin to import what these models will need, while the caller waits for another process.
+
+    Not next to other work in this process: two threads that take turns are slower than one after the other.
+    """
+    if providers_of(addresses):
+        # No daemon: Python crashes where it ends in the middle of an import.
+        Thread(target=import_module, args=("aiohttp",)).start()
+
+
+def _parts(address: str) -> tuple[str, str]:
+    if _OWN_WITHOUT_NAME.fullmatch(address):
+        raise InvalidInput(
+            f"{address!r} lacks the name of a model; write {address}/NAME, with any name: "
+            "your code is given the whole address"
+        )
+    name = provider_of(address)
+    model = address[len(name) + 1 :]
+    if not (name and model):
+        raise InvalidInput(
+            f"{address!r} is not the address of a model; write provider/model, "
+            f"such as {', '.join(examples.ALL)}"
+        )
+    return name, model
+
+
+def _provider(name: str, address: str, base_url: str | None) -> Provider:
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
+    # Another spelling of a name we know would be given its key.
+    if base_url and name.lower() not in known:
+        return _own_server(name)
+    similar = get_close_matches(name.lower(), known, n=1)
+    rest = address.partition("/")[2]
+    hint = f" (did you mean {similar[0]}/{rest or '…'}?)" if similar else ""
+    raise InvalidInput(
+        f"there is no provider {name!r}{hint}; known are {', '.join(known)}, and any other server "
+        "with OpenAI's interface by its base URL"
+    )
+
+
+def _own_server(name: str) -> Provider:
+    """A server of the user's own; its name must lead to no other provider's key."""
+    provider = custom(name)
+    taken = {variable for each in PROVIDERS.values() for variable in each.key_variables}
+    names_a_key = not taken.isdisjoint((*provider.key_variables, name.upper()))
+    if names_a_key or not _PLAIN.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} is not a name for a server of your own: use plain letters, digits, `.`, `_` and `-`, "
+            "and no name whose variable is the key of another provider"
+        )
+    return provider
+
 
 _NO_LIMIT = 1000
 """Models inside the process keep to their own limits."""
@@ -93,17 +267,11 @@ class ModelPool:
     async def check(self, address: str) -> Check:
         """Whether a model can be reached, takes our key and exists; asks it nothing."""
         self.check_here(address)
-        if not isinstance(self._bare.get(address), WireModel):
+        model = self._bare.get(address)
+        if not isinstance(model, WireModel):
             return Check(address=address)
         if address not in self._checked:
-            asking = check(
-                address,
-                base_url=self._server(address),
-                allow_http=self._allow_http,
-                transport=self._transport,
-                batch=self.batch,
-            )
-            self._checked[address] = asyncio.ensure_future(asking)
+            self._checked[address] = asyncio.ensure_future(model.check(self._transport))
         return await self._checked[address]
 
     async def check_all(self, addresses: Sequence[str]) -> list[Check]:
@@ -131,12 +299,8 @@ class ModelPool:
 
     def _local(self, address: str) -> LocalModel | None:
         """The model behind an address, if we run it in this process."""
-        if not address.startswith("local/"):
-            return None
-        from autoreason.models.local import LocalModel
-
-        bare = self._bare.get(address)
-        return bare if isinstance(bare, LocalModel) else None
+        is_local = address.startswith("local/") and address in self._bare
+        return cast("LocalModel", self._bare[address]) if is_local else None
 
     def _server(self, address: str) -> str | None:
         """Where a model's provider is asked, if not at its own address."""
@@ -163,4 +327,4 @@ class ModelPool:
             limiter = provider_limiter if name in INSIDE else self._limiter
             self._limiters[name] = limiter(name)
         breaker = self._breakers.setdefault(name, CircuitBreaker(name))
-        return stack(model, limiter=self._limiters[name], breaker=breaker)
+        return RetryingModel(model, limiter=self._limiters[name], breaker=breaker)

@@ -89,7 +89,7 @@ class Snapshot(Struct, frozen=True):
 
 def price(address: str, usage: Usage, *, batch: bool = False) -> Decimal | None:
     """What a call cost in US dollars; None where that is not known."""
-    if _is_free(address):
+    if address.partition("/")[0] in _FREE:
         return Decimal(0)
     current = _today(address)
     cost = None if current is None else current.cost(usage)
@@ -98,7 +98,7 @@ def price(address: str, usage: Usage, *, batch: bool = False) -> Decimal | None:
 
 def rates(address: str, input_tokens: int | None = None, *, batch: bool = False) -> Rates | None:
     """The most a model's tokens can cost, for a prompt of this length or else of any."""
-    if _is_free(address):
+    if address.partition("/")[0] in _FREE:
         return Rates(Decimal(0), Decimal(0))
     current = _today(address)
     if current is None:
@@ -145,7 +145,3 @@ def _today(address: str) -> _Rates | None:
     today = datetime.now(UTC).date()
     valid = [each for each in row.rates if each.since is None or each.since <= today]
     return valid[-1] if valid else None
-
-
-def _is_free(address: str) -> bool:
-    return address.partition("/")[0] in _FREE

@@ -1,25 +1,181 @@
-"""The providers we know, as data."""
+"""The providers we know, as data: where they are, how they differ, and their keys."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import stat
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.models.dialects import DialectName
-from autoreason.models.quirks import Quirks
+from autoreason.exchange import Request
+from autoreason.files import open_input
+from autoreason.models.failures import ProviderError, Refused
+from autoreason.paths import config_folder
 
-if TYPE_CHECKING:
-    from autoreason.models.batch_interface import BatchKind
+_UNSUPPORTED = frozenset(
+    {"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}
+)
+_OUT_OF_RANGE = ("_max_value", "_min_value")
+_ONLY_RESPONSES = "v1/responses"
 
+
+class Quirks(Struct, frozen=True, kw_only=True):
+    """What to do differently for one model."""
+
+    no_temperature: bool = False
+    no_seed: bool = False
+    random_seed: bool = False
+    """Mistral's: the seed is called `random_seed`."""
+    no_schema: bool = False
+    """It supports no schema: ask in plain words."""
+    no_stream: bool = False
+    """It answers in one piece only."""
+    no_stream_options: bool = False
+    no_system: bool = False
+    """It takes no system message: it is sent as the user's."""
+    no_effort: bool = False
+    no_thinking: bool = False
+    """Anthropic's: its thinking cannot be switched on or off, though its effort may be set."""
+    responses: bool = False
+    """OpenAI's: it is served in the responses format only."""
+    completion_tokens: bool = False
+    """The limit is called `max_completion_tokens`, not `max_tokens`."""
+    tokens_settled: bool = False
+    """Which of the two it wants was learned; not to be swapped back."""
+    cache_key: bool = False
+    """It takes `prompt_cache_key`."""
+    require_schema: bool = False
+    """A router that drops a schema silently unless it is marked as required."""
+
+
+class _Lesson(NamedTuple):
+    """An error that teaches a quirk, by the names of parameters or by a pattern of its message."""
+
+    quirk: str
+    names: tuple[str, ...]
+    pattern: str = r"(?!)"
+
+
+_LESSONS = (
+    _Lesson("no_temperature", ("temperature",)),
+    _Lesson("no_seed", ("seed", "random_seed")),
+    _Lesson("no_stream_options", ("stream_options",)),
+    _Lesson(
+        "no_stream",
+        ("stream",),
+        r"verified to stream|stream(ing)? (is )?not (supported|allowed|enabled)|not support stream",
+    ),
+    _Lesson("no_thinking", ("thinking",), r"adaptive thinking"),
+    _Lesson(
+        "no_effort",
+        (
+            *("reasoning_effort", "output_config.effort", "effort", "reasoning"),
+            *("thinkingConfig", "thinking_config", "thinkingLevel", "thinking_level"),
+            *("thinkingBudget", "thinking_budget"),
+        ),
+        r"thinking (level|budget|config)|effort parameter|reasoning effort",
+    ),
+    _Lesson(
+        "no_schema",
+        (
+            *("response_format", "json_schema", "output_config", "output_format"),
+            *("responseJsonSchema", "response_json_schema"),
+            *("responseMimeType", "response_mime_type", "text.format"),
+        ),
+        r"output format|structured output|json mode",
+    ),
+    _Lesson("no_effort", ("output_config",)),
+    _Lesson(
+        "no_system",
+        ("systemInstruction", "system_instruction"),
+        r"(developer|system) (instruction|role|message|prompt)s?( is| are)? not (enabled|supported)",
+    ),
+)
+"""In the order in which an error that names several is understood."""
+
+
+def learn(quirks: Quirks, refused: Refused, request: Request, streamed: bool) -> dict[str, bool]:
+    """The quirks to change before asking again; none if the error teaches nothing new."""
+    provider_error = refused.provider_error
+    sent = _relevant_quirks(request, streamed)
+    if refused.status == 404 and quirks.require_schema and not quirks.no_schema:
+        # No provider behind the router supports it; an unknown model will fail again.
+        return {"no_schema": True} if "no_schema" in sent else {}
+    if (
+        not quirks.responses
+        and _ONLY_RESPONSES in provider_error.message
+        and refused.status in (400, 404)
+    ):
+        return {"responses": True}
+    if refused.status not in (400, 422):
+        return {}
+    for lesson in _LESSONS:
+        new = lesson.quirk in sent and not getattr(quirks, lesson.quirk)
+        if new and _at_fault(provider_error, lesson):
+            return {lesson.quirk: True}
+    if not quirks.tokens_settled and _other_limit_wanted(quirks, provider_error):
+        return {"completion_tokens": not quirks.completion_tokens, "tokens_settled": True}
+    return {}
+
+
+def _relevant_quirks(request: Request, streamed: bool) -> set[str]:
+    """The quirks that would have changed this request."""
+    changed = {
+        "no_temperature": request.temperature is not None,
+        "no_seed": request.seed is not None,
+        "no_schema": request.schema is not None,
+        "no_stream": streamed,
+        "no_stream_options": streamed,
+        "no_system": any(each.speaker == "system" for each in request.messages),
+        "no_effort": request.effort is not None,
+        "no_thinking": request.effort is not None,
+    }
+    return {name for name, would in changed.items() if would}
+
+
+def _at_fault(provider_error: ProviderError, lesson: _Lesson) -> bool:
+    """Whether the server objects to one of these parameters, not to its value being too high."""
+    if any(word.endswith(_OUT_OF_RANGE) for word in provider_error.words):
+        return False
+    if provider_error.param:
+        parts = re.split(r"[./\[\]]", provider_error.param)
+        inside = tuple(f"{name}." for name in lesson.names)
+        return not set(parts).isdisjoint(lesson.names) or f"{provider_error.param}.".startswith(
+            inside
+        )
+    mentioned = any(_mentions(name, provider_error.message) for name in lesson.names)
+    return mentioned or re.search(lesson.pattern, provider_error.message, re.IGNORECASE) is not None
+
+
+def _other_limit_wanted(quirks: Quirks, provider_error: ProviderError) -> bool:
+    sent, other = "max_tokens", "max_completion_tokens"
+    if quirks.completion_tokens:
+        sent, other = other, sent
+    unsupported = provider_error.param == sent and not provider_error.words.isdisjoint(_UNSUPPORTED)
+    return unsupported or _mentions(other, provider_error.message)
+
+
+def _mentions(name: str, message: str) -> bool:
+    """Whether a message names a parameter; one that is an English word must be quoted or assigned."""
+    word = rf"(?<!\w){re.escape(name)}(?!\w)"
+    if name.isalpha() and name.islower():
+        word = rf"(?:^|['\"`]|invalid ){name}(?!\w)|(?<!\w){name}\s*="
+    return re.search(word, message) is not None
+
+
+DialectName = Literal["anthropic", "gemini", "openai_chat", "openai_responses"]
+BatchKind = Literal["openai", "anthropic"]
 _NONE = Quirks()
 
 
@@ -86,18 +242,13 @@ def _normal(provider: Provider, url: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-        has_user = "@" in parts.netloc or "?" in url or "#" in url
     except ValueError:
-        usable = has_user = False
-    if has_user or ("@" in url and not usable):
-        # Addresses are written down with every run.
+        usable = False
+    if not usable or "@" in parts.netloc or "?" in url or "#" in url:
+        # Not quoted, for it may contain a password; addresses are written down with every run.
         raise InvalidInput(
-            f"the address for {provider.name} contains a user, a password or a query; leave it out and put the"
-            f" key into {provider.key_variables[0]} or the key file"
-        )
-    if not usable:
-        raise InvalidInput(
-            f"{url!r} is not an address for {provider.name}; it reads like http://localhost:8000/v1"
+            f"the address for {provider.name} must read like http://localhost:8000/v1, without a user, "
+            f"a password or a query; put the key into {provider.key_variables[0]} or the key file"
         )
     if provider.name == "ollama":
         return _ollama(url)
@@ -215,3 +366,117 @@ _ALL = (
     _local("llamacpp", "http://127.0.0.1:8080/v1", unlisted=True),
 )
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({each.name: each for each in _ALL})
+
+
+_HIDDEN = "[key]"
+_SHORTEST = 8
+"""Letters of a key that is one: what is shorter, such as `none`, is part of other words."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+
+
+class Secret:
+    """A value that is used but never shown."""
+
+    __slots__ = ("_prefix", "_value")
+
+    def __init__(self, value: str, prefix: str = "") -> None:
+        self._value = value
+        self._prefix = prefix
+
+    def after(self, prefix: str) -> Secret:
+        """The same secret, to be sent behind a word such as `Bearer `."""
+        return Secret(self._value, prefix)
+
+    def reveal(self) -> str:
+        """What goes over the wire."""
+        return self._prefix + self._value
+
+    def hide(self, text: str) -> str:
+        """The text without the secret: as it is, percent-encoded, or in base64, whatever surrounds it there."""
+        if len(self._value) < _SHORTEST:
+            return text
+        signs = (f"(?:%{ord(sign):02x}|{re.escape(sign)})" for sign in self._value)
+        text = re.sub("".join(signs), _HIDDEN, text, flags=re.IGNORECASE)
+        ends = [self._value[start:] for start in range(3)]
+        forms = [b64encode(end[: len(end) // 3 * 3].encode()).decode() for end in ends]
+
+        def hide_coded(word: re.Match[str]) -> str:
+            plain = word[0].replace("-", "+").replace("_", "/")
+            return _HIDDEN if any(form in plain for form in forms) else word[0]
+
+        return _BASE64.sub(hide_coded, text)
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+
+def key_file() -> Path:
+    """Where keys may be written down."""
+    return config_folder() / "keys.toml"
+
+
+def find_key(provider: str, variables: Iterable[str], *, needed: bool) -> Secret | None:
+    """The key for a provider: from the environment, else from the key file."""
+    names = tuple(variables)
+    for name in names:
+        value = os.environ.get(name, "").strip()
+        if value:
+            return _checked(value, f"the variable {name}")
+    path = key_file()
+    file_values = _read(path)
+    for name in (*names, provider):
+        value = file_values.get(name, "").strip()
+        if value:
+            return _checked(value, f"{name} in {path}")
+    if needed:
+        raise InvalidInput(
+            f"{provider} needs an API key: set {' or '.join(names)},"
+            f' or write `{names[0]} = "…"` into {path} (readable by you alone).'
+        )
+    return None
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        mode = path.stat().st_mode
+        if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise InvalidInput(
+                f"the key file {path} can be read by others on this machine; run `chmod 600 {path}`"
+            )
+        # Most keys are in the environment.
+        import tomllib
+
+        with open_input(path) as file:
+            content = tomllib.loads(file.read().decode("utf-8-sig"))
+        if not all(isinstance(value, str) for value in content.values()):
+            raise ValueError
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise InvalidInput(
+            f"the key file {path} cannot be read: {error.strerror}; fix that, or move it away"
+        ) from None
+    # The parser's message could quote the line, and the line is a key.
+    except ValueError:
+        raise InvalidInput(
+            f'the key file {path} is not valid TOML in which each line reads NAME = "key"'
+        ) from None
+    return content
+
+
+def _checked(value: str, where: str) -> Secret:
+    """Refuse what no HTTP header can carry, without repeating it."""
+    if not (value.isascii() and value.isprintable()):
+        raise InvalidInput(
+            f"the key in {where} contains characters that no API key has; copy it again"
+        )
+    return Secret(value)
+
+
+def no_batches(address: str) -> InvalidInput:
+    """A model cannot be asked in batches."""
+    known = [name for name, each in PROVIDERS.items() if each.batch]
+    return InvalidInput(
+        f"{address} has no batch interface; leave `batch` out, or choose a model of "
+        f"{' or '.join(known)}"
+    )

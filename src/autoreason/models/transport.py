@@ -3,38 +3,251 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import logging
+import os
 import time
 from codecs import BOM_UTF8
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
+from contextvars import ContextVar
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.models.api_keys import Secret
-from autoreason.models.connection import (
-    PROXY_LOGIN,
-    Route,
-    connection_message,
-    is_loopback,
-    no_answer,
-    proxy_refused,
-    redirected,
-)
 from autoreason.models.failures import read_error, refusal
-from autoreason.models.log import LOG, current_call, redact_url
-from autoreason.models.sse import SseParser
+from autoreason.models.providers import Secret
 
 if TYPE_CHECKING:
-    # Importing aiohttp takes a third of a second, so it waits for the first call.
     from aiohttp import ClientResponse, ClientSession
 
 
+LOG = logging.getLogger("autoreason")
+# Here and not in the package's first module: help is printed without loading `logging`.
+LOG.addHandler(logging.NullHandler())
+
+_CALL: ContextVar[str] = ContextVar("call", default="")
+
+
+@contextmanager
+def attempt(key: str, number: int) -> Iterator[None]:
+    """What is sent meanwhile is sent for this request, for the `number`th time."""
+    token = _CALL.set(f"{key} (attempt {number}): ")
+    try:
+        yield
+    finally:
+        _CALL.reset(token)
+
+
+def current_call() -> str:
+    """The request under way, to begin a line with; empty outside of one."""
+    return _CALL.get()
+
+
+def redact_url(url: str) -> str:
+    """An address without the parts that may contain a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def kind_of(failed: CallFailed) -> str:
+    """Why a call failed, in our words only."""
+    kind = failed.failure.value.replace("_", " ")
+    return f"{kind}, status {failed.status}" if failed.status else kind
+
+
+_PROXY_LOGIN = 407
+_MAX_LENGTH = 200
+
+
+class Route(NamedTuple):
+    """The way to a server."""
+
+    who: str
+    """The provider, as errors name it."""
+    url: str
+    proxy: str | None = None
+
+    def __str__(self) -> str:
+        through = f" (through the proxy at {_host(self.proxy)})" if self.proxy else ""
+        return f"{_host(self.url)}{through}"
+
+
+def is_exposed(url: str) -> bool:
+    """Whether what is sent there could be read on the way."""
+    return urlsplit(url).scheme == "http" and not is_loopback(url)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a server is on this machine, so that the network is not involved."""
+    host = urlsplit(url).hostname or ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return address.is_loopback or address.is_unspecified
+
+
+def no_answer(route: Route, error: Exception) -> CallFailed:
+    """The failure of a call that got no answer, or none that can be understood."""
+    import ssl
+
+    from aiohttp import ClientHttpProxyError, ClientResponseError
+
+    who, message = route.who, connection_message(error)
+    if isinstance(error, ClientHttpProxyError):
+        return proxy_refused(route, error.status)
+    if isinstance(error, ClientResponseError):
+        what = f"{who} at {route} does not answer as an API does ({message}); check its address"
+        return CallFailed(Failure.NO_ACCESS, what)
+    cause = getattr(error, "os_error", None)
+    if isinstance(cause, ssl.SSLError):
+        what = f"no secure connection to {who} at {route} ({message}); check whether its base URL "
+        what += (
+            "begins with http:// or https://, and name the certificates you trust in SSL_CERT_FILE"
+        )
+        # A certificate, or a server that answers TLS with something else, will not change.
+        lasting = cause.reason in ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER")
+        return CallFailed(Failure.NO_ACCESS if lasting else Failure.CONNECTION, what)
+    return CallFailed(Failure.CONNECTION, f"{who} cannot be reached at {route} ({message})")
+
+
+def proxy_refused(route: Route, status: int) -> CallFailed:
+    """A proxy answered in the provider's place."""
+    what = (
+        f"the proxy at {_host(route.proxy)} answered {status} and did not connect to {route.who} "
+        f"at {_host(route.url)}; correct HTTPS_PROXY, which reads http://user:password@host:port, "
+        "have it allow that host, or add the host to NO_PROXY"
+    )
+    return CallFailed(Failure.NO_ACCESS if status < 500 else Failure.CONNECTION, what)
+
+
+def redirected(route: Route, status: int, location: str) -> CallFailed:
+    """A redirect; never followed, because the key would be sent along."""
+    here = urlsplit(route.url)
+    try:
+        there = urlsplit(urljoin(route.url, location))
+    except ValueError:
+        there = urlsplit("")
+    # What comes before the host or after the path may be a secret.
+    target = there._replace(query="", fragment="", netloc=_host(there.geturl())).geturl()
+    message = f"{route.who} answered {status} and points to {target[:_MAX_LENGTH] or 'nowhere'}; "
+    other_server = (there.scheme, there.netloc) != (here.scheme, here.netloc)
+    return CallFailed(
+        Failure.NO_ACCESS if other_server else Failure.BAD_REQUEST,
+        message + "keys do not follow redirects, so correct its base URL",
+        status=status,
+    )
+
+
+def connection_message(error: Exception) -> str:
+    """The message of a connection error, on one line: the system's, or the error's."""
+    from aiohttp import ClientPayloadError, ClientResponseError
+
+    cause = getattr(error, "os_error", None)
+    message = str(error)
+    if isinstance(error, ClientPayloadError):
+        message = "the connection ended early"
+    elif isinstance(error, ClientResponseError):
+        # After a colon it quotes what came, which may be a secret.
+        message = error.message.partition(":")[0]
+    elif isinstance(cause, OSError):
+        reason = getattr(cause, "verify_message", "") or getattr(cause, "reason", "")
+        message = reason.replace("_", " ").lower() or cause.strerror or str(cause)
+        if not reason and (cause.errno or 0) > 0:
+            message = os.strerror(cause.errno or 0)
+    return " ".join(message.split()).rstrip(".: ")[:_MAX_LENGTH] or type(error).__name__
+
+
+def _host(url: str | None) -> str:
+    return urlsplit(url or "").netloc.rpartition("@")[2]
+
+
+class UnstreamedBody(bytes):
+    """A body that is no stream: the server answered in one piece, though asked for many."""
+
+
+class ErrorEvent(bytes):
+    """The data of an event that the server marks as an error."""
+
+
+class SseParser:
+    """Cuts a byte stream into events, wherever the network happened to cut it."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: bytes | None = None
+        self._failed = False
+        self._has_started = False
+        self._half_end = False
+        """The last byte ended a line; a line feed that follows belongs to the same end."""
+        self._whole: list[bytes] | None = None
+        """Pieces of a body that is JSON, and so no stream."""
+
+    def feed(self, received: bytes) -> list[bytes]:
+        """The data of every event that these bytes complete."""
+        received = self._rest + received
+        if not self._has_started:
+            received = self._begin(received)
+        if self._whole is not None:
+            self._whole.append(received)
+            self._rest = b""
+            return []
+        lines = self._lines(received)
+        self._rest = lines.pop()
+        events: list[bytes] = []
+        for line in lines:
+            self._take(line, events)
+        return events
+
+    def end(self) -> list[bytes]:
+        """What the stream left unfinished; some servers forget the last blank line."""
+        if self._whole is not None:
+            return [UnstreamedBody(b"".join(self._whole))]
+        events: list[bytes] = []
+        if self._rest:
+            self._take(self._rest, events)
+            self._rest = b""
+        self._take(b"", events)
+        return events
+
+    def _begin(self, received: bytes) -> bytes:
+        """Distinguish a stream from a plain body by its first character, which begins no field of an event."""
+        received = received.removeprefix(BOM_UTF8)
+        bare = received.lstrip()
+        # Part of a byte order mark may be all that has come so far.
+        self._has_started = bool(bare) and not BOM_UTF8.startswith(bare)
+        if bare.startswith((b"{", b"[")):
+            self._whole = []
+        return received
+
+    def _lines(self, received: bytes) -> list[bytes]:
+        if received and self._half_end:
+            received = received.removeprefix(b"\n")
+            self._half_end = False
+        if b"\r" in received:
+            self._half_end = received.endswith(b"\r")
+            received = received.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return received.split(b"\n")
+
+    def _take(self, line: bytes, events: list[bytes]) -> None:
+        if line.startswith(b"data:"):
+            data = line[6:] if line[5:6] == b" " else line[5:]
+            self._data = data if self._data is None else self._data + b"\n" + data
+        elif not line:
+            if self._data is not None:
+                events.append(ErrorEvent(self._data) if self._failed else self._data)
+            self._data = None
+            self._failed = False
+        elif line.startswith(b"event:"):
+            self._failed = line[6:].strip() == b"error"
+        # Anything else is a comment, or a field whose content the data repeats.
+
+
 _LINGER = 0.25
-"""Seconds that the end of a body may come after its end mark, so that the connection can serve again."""
+"""Seconds that the end of a body may come after its end mark."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_HEADER = 65_536
 
@@ -119,26 +332,35 @@ class Transport:
         """The body of a successful answer as it comes."""
         from aiohttp import ClientError
 
+        now, limit = asyncio.get_running_loop().time, self._timeouts.first_byte
+        response: ClientResponse | None = None
         try:
-            async with asyncio.timeout(self._timeouts.first_byte):
+            async with asyncio.timeout(limit) as timer:
                 response = await self._send(call)
-        except TimeoutError:
-            raise _late(call, f"no reply within {self._timeouts.first_byte:g} seconds") from None
-        watch = _Watch(response, self._timeouts)
-        try:
-            while received := await watch.next():
-                yield received
+                while True:
+                    timer.reschedule(now() + limit)
+                    received = await _read_some(response)
+                    # A slow reader is not a silent server.
+                    timer.reschedule(None)
+                    if not received:
+                        return
+                    limit = self._timeouts.stall
+                    yield received
         except GeneratorExit:
-            await watch.linger()
+            # Read to the end, if that comes at once, so that the connection can serve again.
+            with suppress(ClientError, TimeoutError):
+                async with asyncio.timeout(_LINGER):
+                    while response and await response.content.readany():
+                        pass
             raise
+        except TimeoutError:
+            raise _late(call, f"nothing came for {limit:g} seconds") from None
         except ClientError as error:
-            if watch.silent:
-                raise _late(call, f"nothing came for {watch.limit:g} seconds") from None
             raise _cut(call, error) from None
         finally:
-            watch.stop()
-            # Gives the connection back after the last byte, and drops it before.
-            response.release() if response.content.is_eof() else response.close()
+            if response:
+                # Gives the connection back after the last byte, and drops it before.
+                response.release() if response.content.is_eof() else response.close()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -178,7 +400,7 @@ class Transport:
             if response.status in _REDIRECTS and (to := response.headers.get("location")):
                 response.release()
                 raise redirected(route, response.status, call.hide(to))
-            if response.status == PROXY_LOGIN and route.proxy:
+            if response.status == _PROXY_LOGIN and route.proxy:
                 response.release()
                 raise proxy_refused(route, response.status)
             raise refusal(
@@ -211,64 +433,18 @@ class Transport:
         return self._proxies[url]
 
 
-class _Watch:
-    """Reads a response, and closes it when it goes silent; costs next to nothing until then."""
+async def _read_some(response: ClientResponse) -> bytes:
+    """The next piece of a body; empty at its end."""
+    from aiohttp import ClientError
 
-    def __init__(self, response: ClientResponse, timeouts: Timeouts) -> None:
-        self.silent = False
-        self.limit = timeouts.first_byte
-        self._stall = timeouts.stall
-        self._response = response
-        self._loop = asyncio.get_running_loop()
-        self._since = math.inf
-        """When the wait began; each piece ends it, for a slow reader is not a silent server."""
-        self._timer = self._loop.call_later(self.limit, self._look)
-
-    async def next(self) -> bytes:
-        """The next piece of the body; empty at the end."""
-        self._since = self._loop.time()
-        received = await self._read()
-        self._since = math.inf
-        if self.limit != self._stall:
-            self.limit = self._stall
-            self._timer.cancel()
-            self._timer = self._loop.call_later(self.limit, self._look)
+    try:
+        return await response.content.readany()
+    except ClientError:
+        # Once a connection is lost, aiohttp reports only that, although more had arrived before.
+        received = response.content._read_nowait(-1)
+        if not received:
+            raise
         return received
-
-    async def linger(self) -> None:
-        """Read the body to its end, if that comes at once."""
-        from aiohttp import ClientError
-
-        with suppress(ClientError, TimeoutError):
-            async with asyncio.timeout(_LINGER):
-                while await self._response.content.readany():
-                    pass
-
-    async def _read(self) -> bytes:
-        from aiohttp import ClientError
-
-        content = self._response.content
-        try:
-            return await content.readany()
-        except ClientError:
-            # Once a connection is lost, aiohttp reports only that, although more had arrived before.
-            received = content._read_nowait(-1)
-            if not received:
-                raise
-            return received
-
-    def stop(self) -> None:
-        """It is over."""
-        self._timer.cancel()
-
-    def _look(self) -> None:
-        now = self._loop.time()
-        due = min(self._since, now) + self.limit
-        if now < due:
-            self._timer = self._loop.call_at(due, self._look)
-            return
-        self.silent = True
-        self._response.close()
 
 
 async def _rest(response: ClientResponse) -> bytes:
@@ -296,8 +472,8 @@ def _proxy_for(url: str) -> str | None:
         proxy = f"http://{proxy}"
     if urlsplit(proxy).scheme not in ("http", "https"):
         raise InvalidInput(
-            f"The environment asks for a {urlsplit(proxy).scheme} proxy; only HTTP proxies are"
-            " supported. Set HTTPS_PROXY to one, or add the provider to NO_PROXY."
+            f"the environment asks for a {urlsplit(proxy).scheme} proxy; only HTTP proxies are"
+            " supported. Set HTTPS_PROXY to one, or add the provider to NO_PROXY"
         )
     return proxy
 

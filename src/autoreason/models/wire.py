@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from difflib import get_close_matches
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
@@ -15,20 +18,40 @@ from autoreason.exchange import (
     Outcome,
     Reply,
     Request,
-    Signal,
     TextArrived,
 )
 from autoreason.models import prices
-from autoreason.models.api_keys import Secret
-from autoreason.models.dialects import find_dialect
-from autoreason.models.dialects.base import Dialect, UnreadableReply, credible
+from autoreason.models.dialects import (
+    Dialect,
+    LoopDetector,
+    UnreadableReply,
+    check_repetition,
+    credible,
+    find_dialect,
+)
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
-from autoreason.models.log import LOG, current_call
-from autoreason.models.providers import Provider
-from autoreason.models.quirks import Quirks, learn
-from autoreason.models.repetition import LoopDetector, check_repetition
-from autoreason.models.sse import ErrorEvent, SseParser, UnstreamedBody
-from autoreason.models.transport import HttpCall, Transport
+from autoreason.models.providers import Provider, Quirks, Secret, learn, no_batches
+from autoreason.models.transport import (
+    LOG,
+    ErrorEvent,
+    HttpCall,
+    SseParser,
+    Transport,
+    UnstreamedBody,
+    current_call,
+)
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """What is known about a model without spending a token; None where it is not known."""
+
+    address: str
+    reachable: bool | None = None
+    key_sent: bool | None = None
+    key_accepted: bool | None = None
+    model_known: bool | None = None
+    problem: str = ""
+    """One sentence, empty if all is well."""
 
 
 class WireModel:
@@ -52,6 +75,7 @@ class WireModel:
         self._base = base
         self._dialect = find_dialect(provider.dialect)
         self._headers = self._dialect.headers(key)
+        self._has_key = key is not None
         self._batch = batch
         self._owned = transport is None or batch
         self._transport = transport or Transport()
@@ -62,7 +86,7 @@ class WireModel:
         """Answer one request; streamed with `on_signal`, except for judges, or where the text must be watched."""
         listener = None if request.role == "judge" else on_signal
         if listener is None and self._repeats:
-            listener = _ignore
+            listener = lambda _: None  # noqa: E731
         started = time.perf_counter()
         while True:
             quirks = self.quirks
@@ -96,6 +120,71 @@ class WireModel:
             schema_refused=refused_schema,
         )
 
+    async def check(self, transport: Transport) -> Check:
+        """Whether it can be reached, takes our key and exists, and its server batches; asks it nothing."""
+        try:
+            listed = self._dialect.read_models(
+                await self._get(self._dialect.models_path, transport)
+            )
+            if self._batch and not await self._takes_batches(transport):
+                return Check(
+                    address=self.address, reachable=False, problem=str(no_batches(self.address))
+                )
+        except (CallFailed, msgspec.DecodeError) as error:
+            if not isinstance(error, CallFailed):
+                what = f"{self._provider.name} sent a list of models that cannot be read"
+                error = CallFailed(Failure.BROKEN_REPLY, what)
+            # Any answer shows that the server is there, unless it is a redirect to another one.
+            answered = error.status is not None and not 300 <= error.status < 400
+            away = error.failure is Failure.CONNECTION
+            return Check(
+                address=self.address,
+                reachable=answered or error.failure in (Failure.BROKEN_REPLY, Failure.BAD_REQUEST),
+                key_accepted=False if error.failure is Failure.BAD_KEY else None,
+                problem=f"{error}; see that it is up and the address is right"
+                if away
+                else str(error),
+            )
+        known, problem = self._is_offered(listed), ""
+        if known is False:
+            problem = f"{self._provider.name} does not offer a model {self._model!r}"
+            if close := get_close_matches(self._model, listed, n=3):
+                problem += f"; close to it: {', '.join(close)}"
+        return Check(
+            address=self.address,
+            reachable=True,
+            key_sent=self._has_key,
+            key_accepted=True if self._has_key and not self._provider.open_list else None,
+            model_known=known,
+            problem=problem,
+        )
+
+    async def _get(self, path: str, transport: Transport) -> bytes:
+        call = HttpCall(who=self._provider.name, url=self._base + path, headers=self._headers)
+        return await transport.fetch(call)
+
+    async def _takes_batches(self, transport: Transport) -> bool:
+        """Whether the server lists batches; one that forbids that may still take them."""
+        path = "/batches" if self._provider.batch == "openai" else "/v1/messages/batches"
+        try:
+            await self._get(f"{path}?limit=1", transport)
+        except CallFailed as failed:
+            return failed.status not in (404, 405)
+        return True
+
+    def _is_offered(self, listed: list[str]) -> bool | None:
+        """Whether the model is among those listed; None where a server may have more than it lists."""
+        name = self._model.removeprefix("models/")
+        # A tag can be left out or added, and an alias means the dated name that is listed.
+        dated = f"{name.removesuffix('-0')}-2"
+        if not {name, f"{name}:latest", name.partition(":")[0]}.isdisjoint(listed) or any(
+            each.startswith(dated) for each in listed
+        ):
+            return True
+        whole = self._provider.local or self._provider.at_home(self._base)
+        unlisted = self._provider.unlisted or name.endswith("-latest")
+        return False if whole and not unlisted else None
+
     async def close(self) -> None:
         """Close the connections, unless they are shared."""
         if self._owned:
@@ -107,10 +196,9 @@ class WireModel:
         dialect = find_dialect("openai_responses") if quirks.responses else self._dialect
         streamed = on_signal is not None and not quirks.no_stream
         call = self._call(request, dialect, quirks, streamed=streamed)
+        payloads = self._transport.stream(call) if streamed else self._fetch(call)
         try:
-            if on_signal is not None and streamed:
-                return await self._stream(call, dialect, request.key, on_signal)
-            reply = self._read(dialect, await self._transport.fetch(call))
+            return await self._read(payloads, dialect, request.key, on_signal)
         except ErrorReply as error:
             raise refusal(call.who, 200, {}, error.provider_error, call.hide) from None
         except (UnreadableReply, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -118,40 +206,34 @@ class WireModel:
                 Failure.BROKEN_REPLY,
                 f"{call.who} sent a reply that cannot be read: {call.hide(str(error))}",
             ) from None
-        if on_signal is not None:
-            on_signal(TextArrived(request.key, reply.text))
-        return reply
 
-    def _read(self, dialect: Dialect, body: bytes) -> Reply:
-        """A complete reply; some servers stream it without being asked to."""
+    async def _fetch(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
+        """A reply in one piece; some servers stream it without being asked to."""
         events = SseParser()
-        payloads = [*events.feed(body), *events.end()]
-        if not payloads or isinstance(payloads[0], UnstreamedBody):
-            return dialect.read(body, self.address)
-        reducer = dialect.reducer()
-        for payload in payloads:
-            if isinstance(payload, ErrorEvent):
-                raise ErrorReply(read_error(payload))
-            reducer.feed(payload)
-            if reducer.ended:
-                break
-        return reducer.finish(self.address)
+        for payload in (*events.feed(await self._transport.fetch(call)), *events.end()):
+            yield payload
 
-    async def _stream(
-        self, call: HttpCall, dialect: Dialect, key: str, on_signal: OnSignal
+    async def _read(
+        self,
+        payloads: AsyncGenerator[bytes, None],
+        dialect: Dialect,
+        key: str,
+        on_signal: OnSignal | None,
     ) -> Reply:
         reducer, detector = dialect.reducer(), LoopDetector()
         texts: list[str] = []
         try:
-            async with aclosing(self._transport.stream(call)) as payloads:
+            async with aclosing(payloads):
                 async for payload in payloads:
                     if isinstance(payload, UnstreamedBody):
                         reply = dialect.read(payload, self.address)
-                        on_signal(TextArrived(key, reply.text))
+                        if on_signal:
+                            on_signal(TextArrived(key, reply.text))
                         return reply
                     if isinstance(payload, ErrorEvent):
                         raise ErrorReply(read_error(payload))
-                    if text := reducer.feed(payload):
+                    text = reducer.feed(payload)
+                    if text and on_signal:
                         texts.append(text)
                         on_signal(TextArrived(key, text))
                         if detector.feed(text):
@@ -186,7 +268,3 @@ class WireModel:
             headers=self._headers,
             body=encoded,
         )
-
-
-def _ignore(_: Signal) -> None:
-    """Ignores the signals of a streamed reply."""

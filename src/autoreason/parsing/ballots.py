@@ -1,30 +1,65 @@
-"""Reading a ranking out of what a judge wrote. A wrong ranking is far worse than none.
-
-The answer is cut into the lines that the judge did not quote (`own_lines`); those that declare a
-ranking are parsed strictly (`rankings`), on the line itself or as the list below it; and what they
-declare is accepted only where nothing else in the answer contradicts it.
-"""
+"""What judges answer: a ranking, or whether a first place is for length alone. A wrong ranking is worse than none."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from autoreason.jobs.randomness import BOUNDARY
-from autoreason.parsing.normalization import (
+from autoreason.exchange import Schema
+from autoreason.jobs.context import BOUNDARY
+from autoreason.parsing.patterns import pattern
+from autoreason.parsing.rankings import (
+    NOUN,
+    PLACES,
+    Forms,
+    Ranking,
     TextLine,
+    UnreadableRanking,
+    contradicts_scores,
     is_reported,
     is_worst_first,
     own_lines,
     read_json_ballot,
     retracts,
 )
-from autoreason.parsing.patterns import Pattern
-from autoreason.parsing.rankings import NOUN, PLACES, Forms, Ranking, UnreadableRanking
-from autoreason.parsing.scores import contradicts_scores
+
+_FIELD = "first_place"
+_ANSWERS = ("quality", "length")
+_LINE = re.compile(
+    rf"^\W*(?:first[ _]place\W{{0,8}})?({'|'.join(_ANSWERS)})\W*$", re.IGNORECASE | re.MULTILINE
+)
+
+LENGTH_CHECK = Schema(
+    name="length_check",
+    definition={
+        "type": "object",
+        "properties": {
+            "reasoning": {"type": "string"},
+            _FIELD: {"type": "string", "enum": list(_ANSWERS)},
+        },
+        "required": ["reasoning", _FIELD],
+        "additionalProperties": False,
+    },
+    plain=(
+        "Begin with your reasons. End with one line, with quality or length in place of the question mark:\n"
+        "FIRST PLACE: ?"
+    ),
+)
+
+
+def rests_on_length(reply: str) -> bool | None:
+    """Whether it rests on length alone; None where the answer is neither, or both."""
+    try:
+        value = json.loads(reply)
+    except ValueError:
+        found = {answer.lower() for answer in _LINE.findall(reply)}
+    else:
+        found = {str(value.get(_FIELD)).lower()} if isinstance(value, dict) else set()
+    return found == {"length"} if found in ({"length"}, {"quality"}) else None
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
@@ -229,8 +264,8 @@ def _verdicts(text: str, where: Mapping[str, int]) -> Iterator[tuple[str, int, b
     is given a place, and only then is it asked whether that is a label.
     """
     last = max(where.values(), default=0)
-    for pattern in _VERDICTS:
-        for match in pattern.finditer(text):
+    for form in _VERDICTS:
+        for match in form.finditer(text):
             if match["label"] in where:
                 yield match["label"], _place(match, last), bool(match["not"])
 
@@ -271,18 +306,16 @@ def _joined(lines: Sequence[TextLine]) -> str:
     return "\n".join(line.text for line in lines)
 
 
-@lru_cache(maxsize=256)
-def _forms(labels: tuple[str, ...]) -> Forms:
-    return Forms(labels)
+_forms = lru_cache(maxsize=256)(Forms)
 
 
-_BOUNDARY_LINE = Pattern(
+_BOUNDARY_LINE = pattern(
     rf"^[ \t]*<{{2,3}}(?P<end>END )?(?P<name>[^<>\n]{{1,60}} {BOUNDARY})>{{2,3}}[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_BOUNDARY_MARK = Pattern(f" {BOUNDARY}", re.IGNORECASE)
+_BOUNDARY_MARK = pattern(f" {BOUNDARY}", re.IGNORECASE)
 # "<<<END TEXT FS …>>>" is no name of a text, and stays as it is.
-_COPIED_MARK = Pattern(
+_COPIED_MARK = pattern(
     rf"(?P<open><{{2,3}}(?={NOUN} ))?(?P<name>(?:{NOUN} )?\b(?P<label>\w+)) {BOUNDARY}(?(open)>{{2,3}})",
     re.IGNORECASE,
 )
@@ -304,19 +337,19 @@ _TRAIL = (
     rf"(?:(?:two|three|four|five|six|seven|\d) )?{NOUN}s"
     rf"|(?:with|and) (?:brief )?(?:justifications?|explanations?|reasoning|reasons|rationale))"
 )
-_HEAD = Pattern(
+_HEAD = pattern(
     rf"""[^\w"'<]*+(?:\d{{1,2}}[.)]\s+)?(?P<lead>(?:{_LEAD}[\s,:;.!-]*)*+)"""
     rf"(?:(?P<core>rank(?:ings?|ed)?(?! #?\d+ ?[:.)-])|{_BEST_FIRST})\b"
     rf"(?:[\s(,:-]*+{_TRAIL}\b\)?)*+(?P<delimiter>\s*[:=-]+|\s+(?:is|are)\b:?)?\s*)?",
     re.IGNORECASE,
 )
 _CALLED_FINAL = 2
-_FINAL = Pattern(r"\b(?:final|overall|correct|corrected|revised|updated)\b", re.IGNORECASE)
-_OR = Pattern(r"\W*(?:and/)?or\W*", re.IGNORECASE)
+_FINAL = pattern(r"\b(?:final|overall|correct|corrected|revised|updated)\b", re.IGNORECASE)
+_OR = pattern(r"\W*(?:and/)?or\W*", re.IGNORECASE)
 _NO_BRACKETS = dict.fromkeys(map(ord, '[]"'))
-_WORD = Pattern(r"\w+")
-_ENDS = Pattern(r" ?(?:$|[.;!])", re.MULTILINE)
-_ASIDE = Pattern(r"\([^()]*\)")
+_WORD = pattern(r"\w+")
+_ENDS = pattern(r" ?(?:$|[.;!])", re.MULTILINE)
+_ASIDE = pattern(r"\([^()]*\)")
 _PLACED = rf"(?P<place>{'|'.join(PLACES)}|#\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th))"
 _KIND = rf"(?: (?:place|one|overall|all|choice|pick|best|{NOUN}|of (?:all|them|the \w+))){{0,3}}+"
 _LABEL = rf"(?:the )?(?:{NOUN} )?[('#]*+(?P<label>\w++)(?!['/.]\w)"
@@ -345,35 +378,35 @@ _GOES_TO = r"(?:is|was|remains|goes to|(?:sh|w)ould be)(?P<not> not|n't)?"
 _CLAUSE_END = r"(?= ?(?:$|[.,;:!?)>-]|(?:then|and|because|since|while|but|so|due|as)\b))"
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _VERDICTS = (
-    Pattern(
+    pattern(
         rf"\b(?P<label>\w++)[')]*+(?P<set> ?[:=-])?(?: (?:this|it)(?: one| {NOUN})?)?{_BY_THE_WAY}"
         rf"(?: {_IS})?{_BY_THE_WAY} (?:(?:to be|in|on|the|my|clear|overall|single|very) ){{0,3}}+"
         rf"{_PLACED}{_KIND}{_BY_THE_WAY}{_CLAUSE_END}(?(set)(?!,))",
         _FLAGS,
     ),
-    Pattern(
+    pattern(
         rf"\b(?<!to )(?<!least ){_PLACED}{_KIND}{_BY_THE_WAY}"
         rf"(?: {_GOES_TO}{_BY_THE_WAY} | ?[:=(]+ ?){_LABEL}",
         _FLAGS,
     ),
-    Pattern(rf"\b(?<!to ){_PLACED} {_LABEL}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
-    Pattern(
+    pattern(rf"\b(?<!to ){_PLACED} {_LABEL}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
+    pattern(
         rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_LABEL}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
         _FLAGS,
     ),
-    Pattern(
+    pattern(
         rf"\b(?P<label>\w++) (?:(?:should |must )?wins?|is{_BY_THE_WAY} (?:better|superior|preferable)"
         rf"|(?:is|gets|has)(?P<not> not)? my {_CHOICE}"
         rf"|is(?: the)? (?:one|what|{NOUN}) i(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE})"
         rf"{_KIND}{_CLAUSE_END}",
         _FLAGS,
     ),
-    Pattern(
+    pattern(
         rf"\bi(?:'d|'ll| would| will)?{_BY_THE_WAY} {_CHOOSE} {_LABEL}(?P<not>(?!))?"
         r"(?! (?:as|last|second|third|behind|below|after)\b)",
         _FLAGS,
     ),
-    Pattern(
+    pattern(
         rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_LABEL}",
         _FLAGS,
     ),
@@ -385,11 +418,11 @@ _NEXT = (
     r" ?(?:[-=]*>++|<++|,? ?(?:and )?(?:then|followed by)\b|(?P<listed>,(?: and)?)) ?(?:the )?"
     rf"(?:{NOUN} )?"
 )
-_RUN = Pattern(
+_RUN = pattern(
     rf"\b\w++(?P<placed>{_PLACED_AS})?+{_BRACKETS}(?:{_NEXT}\w++(?:{_PLACED_AS})?+{_BRACKETS})++",
     _FLAGS,
 )
-_COMPARISON = Pattern(
+_COMPARISON = pattern(
     rf"\b(?P<one>\w++)(?: {_IS})?{_BY_THE_WAY} (?:(?:an? )?(?:better|stronger)(?: {NOUN})? than|superior to"
     r"|preferable to|above|ahead of|before|over|beats|outranks|outperforms"
     rf"|(?P<worse>(?:an? )?(?:worse|weaker)(?: {NOUN})? than|inferior to|below"

@@ -1,12 +1,17 @@
-"""An author's reply: the document, and after it the notes that no judge ever sees."""
+"""An author's reply: the document and its notes, what in it gives away how it was written, what it adds."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
-from autoreason.jobs.randomness import BOUNDARY
+from autoreason.jobs.context import BOUNDARY
+from autoreason.parsing.patterns import pattern
+from autoreason.prompts import PromptSet
 
 # Only marks around everything, before or after everything, are marks: a text may be about such tags.
 _WRAPPED = re.compile(r"\A\s*<document>(.*)</document>\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
@@ -20,7 +25,7 @@ _MARK = re.compile(
     rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}[ \t]*\n?|^(?:[A-Z]+ )?{BOUNDARY}[ \t]*(?:\n|\Z)",
     re.MULTILINE,
 )
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+_WORD_OR_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 """Words; of scripts without spaces single characters."""
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
@@ -59,7 +64,7 @@ def same_text(one: str, other: str) -> bool:
 
 def share_changed(one: str, other: str) -> float:
     """The share of words that two texts do not have in common, each as often as it occurs."""
-    counts, others = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
+    counts, others = (Counter(_WORD_OR_SIGN.findall(text.casefold())) for text in (one, other))
     total = counts.total() + others.total()
     return (total - 2 * (counts & others).total()) / total if total else 0.0
 
@@ -68,3 +73,270 @@ def _bare(body: str) -> str:
     body = _MARK.sub("", body).strip()
     fenced = _FENCED.match(body)
     return fenced.group(1).strip() if fenced and "\n```" not in fenced.group(1) else body
+
+
+_ANNOUNCED = r"""
+      (?:sure|certainly|of\ course|absolutely|okay|ok)\b[^\n]{0,60}?\b(?:here|below)\b[^\n]*
+    | (?:here(?:\ is|['’]s|\ are)|below\ is|the\ following\ is|this\ is)\s+(?:the|my|an?|your)\b[^\n]{0,60}?
+      \b(?:revis|rewrit|improv|updat|refin|synthesi[sz]|merged|combin|final|edited|polished|draft|version|document|text)[^\n]*
+"""
+_ANNOUNCEMENT = pattern(
+    rf"\A[\s*#_>-]*+(?:{_ANNOUNCED})(?<=[:*_])[ \t]*\n++(?:-{{3,}}[ \t]*\n++)?(?=\s*\S)",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A line that does nothing but announce what comes after its colon."""
+# A text that opens like this announces itself instead of being the document.
+_OPENERS = pattern(
+    rf"""\A[\s*#_>-]*+(?:{_ANNOUNCED}
+    | here(?:\ is|['’]s|\ are)\s[^\n]{{0,70}}:[ \t*]*$
+    | i\ understand\ that\ the\ (?:text|document|draft)\b[^\n]*
+    | i(?:['’]ve|\ have)\s+(?:revised|rewritten|improved|updated|refined|combined|merged|synthesi[sz]ed|edited)\b[^\n]*
+    | (?:(?:the|my)\s+)?(?:revised|rewritten|improved|updated|refined|synthesi[sz]ed|merged|combined)\s+
+      (?:version|draft|text|document|proposal|synthesis)\b[^\n]{{0,40}}
+    | (?:final\s+)?synthesis\b\s*(?::|\*\*|$)[^\n]*
+    )""",
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
+
+
+class _Sign(NamedTuple):
+    """Matches passages in which a text mentions how it was written."""
+
+    needles: tuple[str, ...]
+    """Every match contains one of these; searching for them first is far quicker."""
+    pattern: re.Pattern[str]
+
+
+def _sign(needles: str, source: str) -> _Sign:
+    flags = re.IGNORECASE | re.VERBOSE | re.MULTILINE
+    return _Sign(tuple(needles.split(", ")), pattern(source, flags))
+
+
+_SIGNS = (
+    _sign(
+        "change, revision, edits, improvements, synthesis",
+        r"""^[ \t*#_>-]*+(?:change[\s-]?log|changes\ (?:made|from|in\ this|since)
+        |summary\ of\ (?:the\ )?(?:changes|revisions|edits)
+        |(?:key|main|major)\ (?:changes|revisions|edits)|revision\ (?:notes|summary|history)
+        |what\ (?:has\ )?changed|(?:key\ )?improvements\ (?:made|over|from)
+        |synthesis\ (?:notes|rationale|approach))\b[^\n]{0,80}""",
+    ),
+    _sign(
+        "criti, reviewer",
+        r"""\b(?:addresses|fixes|resolves|in\ response\ to|raised\ (?:in|by)|noted\ (?:in|by)
+        |identified\ (?:in|by))\s+(?:the\ )?(?:critiques?|critics?|reviewers?['’]?)\b[^\n.]{0,60}""",
+    ),
+    _sign(
+        "has been, was ",
+        r"""\b(?:this|the)\s+(?:text|sentence|paragraph|document|draft|note)\s+(?:has\ been|was)\s+
+        (?:edited|revised|rewritten|reworded|shortened|corrected|improved)\s+(?:for|to)\b[^\n.]{0,60}""",
+    ),
+    # Lines of our own prompts, repeated by a model that took them for part of the text.
+    _sign("", rf"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f]){BOUNDARY}"),
+    _sign("<<<", r"<<<(?:END\ )?(?:TEXT|FACTS|PROBLEMS|GUIDANCE)\b[^\n]{0,60}"),
+    # An answer about the request, in place of the text.
+    _sign(
+        "please provide, please share, please send",
+        r"""\bplease\s+(?:provide|share|send)\s+(?:me\s+)?(?:with\s+)?the\s+(?:original\ |full\ |actual\ )?
+        (?:text|document|draft)\b[^\n]{0,60}""",
+    ),
+    _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
+    _sign(
+        "this revis, this synthesis, this rewrite, this merged",
+        r"\bthis\s+(?:revision|revised\ version|synthesis|rewrite|merged\ version)\b[^\n.]{0,60}",
+    ),
+    _sign(
+        "version , draft , text , proposal ",
+        # Only capitals name a version: "draft a plan" does not.
+        r"\b(?:version|draft|text|proposal)\ (?-i:AB|A|B|X|Y)\b[^\n.]{0,40}",
+    ),
+    _sign(
+        "original, previous, earlier, first, second, prior",
+        r"""\b(?:from|in|than|unlike|both)\s+(?:the\ )?
+        (?:original|previous|earlier|first|second|prior)\s+
+        (?:version|draft|text|document|proposal)s?\b[^\n.]{0,60}""",
+    ),
+    _sign(
+        "*, _, (, [",
+        # Only where a row of signs begins: from every one of them, the row would be walked again.
+        r"""(?<![*_(\[])[*_(\[]++[ \t]*+(?:fix(?:es|ed)?|address(?:es|ed)?|change[ds]?|was|revised|added|removed)
+        \s*:[^\n)\]]{0,60}""",
+    ),
+)
+_MAX_LENGTH = 100
+_MARKS = " \t*#_>-.:0123456789)"
+
+
+def without_opener(text: str, *allowed: str) -> str:
+    """The text without a line that announces it (“Sure, here is the text:”), unless the task words it so."""
+    opener = _ANNOUNCEMENT.match(text)
+    if not opener or _is_allowed(opener.group().strip(" *#_>-"), _plain_task(allowed)):
+        return text
+    return text[opener.end() :].strip()
+
+
+def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Passages that give the text away; wording that the task itself uses is no leak.
+
+    `rules` are lines of our own that the author was shown and that no text should repeat.
+    """
+    opener = _OPENERS.match(text)
+    passages = [opener.group()] if opener else []
+    lowered = text.casefold()
+    for needles, sign in _SIGNS:
+        if any(needle in lowered for needle in needles):
+            passages += [match.group() for match in sign.finditer(text)]
+    passages += _repeated_rules(text, rules)
+    if not passages:
+        return ()
+    allowed_text = _plain_task(allowed)
+    leaks = (" ".join(passage.split()).strip(" *#_>-")[:_MAX_LENGTH] for passage in passages)
+    return tuple(
+        dict.fromkeys(leak for leak in leaks if leak and not _is_allowed(leak, allowed_text))
+    )
+
+
+def _repeated_rules(text: str, rules: tuple[str, ...]) -> list[str]:
+    """Lines of a text that are rules word for word, or comment on one, whatever marks are around them."""
+    rules_plain = {rule.strip(_MARKS).casefold() for rule in rules}
+    lines = (line.strip(_MARKS) for line in text.splitlines()) if rules_plain else ()
+    heads = ((line, line.partition(":")[0].strip(_MARKS)) for line in lines)
+    return [head for line, head in heads if {line.casefold(), head.casefold()} & rules_plain]
+
+
+def _plain_task(allowed: tuple[str, ...]) -> str:
+    return " ".join("\n".join(allowed).casefold().split())
+
+
+def _is_allowed(leak: str, allowed_text: str) -> bool:
+    return " ".join(leak.casefold().split()[:3]) in allowed_text
+
+
+Phrase = tuple[str, ...]
+_PHRASE = 7
+"""Words in a row that are no coincidence."""
+_LINE = 3
+"""Words of a line that is a whole line of a prompt, such as a heading."""
+_TAG = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_QUOTE = re.compile(r"[.,]?[\"“”„«»]")
+"""A quotation mark, and what American English puts before it."""
+_PLAIN_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
+_BEGINS = re.compile(
+    # A line or a sentence begins, whatever marks, severity or number stand there.
+    r"""(?:(?:\A|\n)[\s*#_>.:\d)"“-]*|[.!?:;][*_"”)]*\s+[*_"“(\[-]*\s*)(?:\(\w+\)\s*)?[\d\s]*\Z"""
+)
+_BEFORE = 40
+"""Characters before a sentence that say whether it begins there."""
+_ENDS = r"""(?=[*_)\]]*(?:[.,;:!?"“”]|\s*$))"""
+
+
+def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
+    """The first passage that is word for word in the prompts and not in the task; empty where there is none."""
+    sources = tuple(prompts.sources.values())
+    if not _has_phrase(text, sources):
+        return ""
+    phrases = _phrases_of(sources) - frozenset(_each_phrase("\n".join(allowed)))
+    matches = list(_WORD.finditer(text))
+    for at, phrase in enumerate(_windows(_words(text))):
+        if phrase in phrases:
+            return text[matches[at].start() : matches[at + _PHRASE - 1].end()]
+    for line in text.splitlines():
+        words = tuple(_words(line))
+        if words in phrases and len(words) >= _LINE:
+            return line.strip()
+    return ""
+
+
+def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
+    """Where a text has one of these as a sentence of its own, in any capitals; not where the task has it."""
+    found = _sentences_in(text, sentences)
+    allowed_text = _plain("\n".join(allowed)) if found else ""
+    return [match for match in found if _plain(match.group()) not in allowed_text]
+
+
+@lru_cache(maxsize=64)
+def _sentences_in(text: str, sentences: tuple[str, ...]) -> list[re.Match[str]]:
+    plain = _plain(text)
+    # Far quicker than the pattern, which says where.
+    if not any(sentence in plain for sentence in map(_plain, sentences)):
+        return []
+    return [
+        match
+        for match in _any_of(sentences).finditer(text)
+        if _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()])
+    ]
+
+
+@lru_cache(maxsize=64)
+def _any_of(sentences: tuple[str, ...]) -> re.Pattern[str]:
+    # Whatever quotation marks a model writes.
+    words = (
+        [
+            _QUOTE.pattern.join(map(re.escape, _QUOTE.split(word)))
+            for word in each.rstrip(".").split()
+        ]
+        for each in sentences
+    )
+    each = sorted((r"\s+".join(parts) for parts in words), key=len, reverse=True)
+    return re.compile(rf"(?:{'|'.join(each)}){_ENDS}", re.IGNORECASE | re.MULTILINE)
+
+
+def _plain(text: str) -> str:
+    plain = " ".join(text.casefold().translate(_PLAIN_QUOTES).split())
+    return plain.replace('."', '"').replace(',"', '"').rstrip(".")
+
+
+# From its writing to the ballot a text is searched several times.
+@lru_cache(maxsize=64)
+def _has_phrase(text: str, sources: tuple[str, ...]) -> bool:
+    return not _phrases_of(sources).isdisjoint(_each_phrase(text))
+
+
+@lru_cache(maxsize=16)
+def _phrases_of(sources: tuple[str, ...]) -> frozenset[Phrase]:
+    """Everything in prompts that a text must not repeat, without the values of their variables."""
+    parts = (part for source in sources for part in _TAG.split(source))
+    return frozenset(phrase for part in parts for phrase in _each_phrase(part))
+
+
+def _each_phrase(text: str) -> Iterator[Phrase]:
+    """Words in a row that are no coincidence, and the words of each line."""
+    lines = [_words(line) for line in text.splitlines()]
+    return chain(_windows([*chain(*lines)]), filter(None, map(tuple, lines)))
+
+
+def _windows(words: list[str]) -> Iterator[Phrase]:
+    return zip(*(words[at:] for at in range(_PHRASE)), strict=False)
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+
+
+def find_additions(text: str, *sources: str) -> tuple[str, ...]:
+    """The sentences of a text that are not what remains of a paragraph of a source once words are taken out.
+
+    Case, punctuation and layout do not count, nor does the order of sentences. A paragraph and not a sentence
+    is what must contain the words, so that two sentences may be cut to one.
+    """
+    paragraphs = [
+        _words(part) for source in sources for part in _PARAGRAPH_END.split(source) if part.strip()
+    ]
+    # A line break ends a sentence, too, which asks less of a list or a wrapped line, and never more.
+    sentences = (part.strip() for part in _SENTENCE_END.split(text) if re.search(r"\w", part))
+    return tuple(
+        sentence
+        for sentence in sentences
+        if not any(_remains_of(paragraph, _words(sentence)) for paragraph in paragraphs)
+    )
+
+
+def _remains_of(paragraph: list[str], words: list[str]) -> bool:
+    """Whether the words are in the paragraph in their order, with others between them or not."""
+    left = iter(paragraph)
+    return all(word in left for word in words)

@@ -10,10 +10,9 @@ from autoreason.keys import pass_key
 from autoreason.parsing.critiques import describe
 from autoreason.programs.program_strategy import PROGRAM_JUDGE_SETTINGS, Attempt, ProgramStrategy
 from autoreason.programs.source import without_comments
-from autoreason.tournament.critics import CRITIC_SETTINGS, ask_critic, critic_key
-from autoreason.tournament.judges import MAX_REQUESTS_PER_SEAT
-from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.stop import describe_survivals
+from autoreason.tournament.voting import MAX_REQUESTS_PER_SEAT, PanelSize
+from autoreason.tournament.writing import CRITIC_SETTINGS, ask_critic, critic_key
 
 _MIN_JUDGES = 2
 _MIN_PASS_CALLS = 2
@@ -28,7 +27,7 @@ class ProgramTournament(ProgramStrategy):
     )
     used_settings = (
         *(*CRITIC_SETTINGS, *PROGRAM_JUDGE_SETTINGS),
-        *("synthesizer_model", "k", "tie_order", "max_inconclusive"),
+        *("synthesizer_model", "k", "tie_order"),
     )
 
     async def run(self) -> Delivered:
@@ -73,9 +72,8 @@ class ProgramTournament(ProgramStrategy):
     async def _criticise(self, number: int, incumbent: Attempt) -> str:
         """The problems a critic finds; empty where the answer cannot be read: the test results suffice."""
         program, results = incumbent.program, self.results(incumbent)
-        fenced = (program, results)
         prompt = self.context.prompt(
-            "critic", critic_key(number, 0), fenced, program=program, results=results
+            "critic", critic_key(number, 0), program=program, results=results
         )
         critique = await ask_critic(
             self.context,

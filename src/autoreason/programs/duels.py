@@ -101,7 +101,7 @@ def _flip_signs(by: Sequence[float]) -> Test:
         return Test(
             None, reason="needs a problem that one of the two solved more often, there is none"
         )
-    from autoreason.stats.paired import permutation_test
+    from autoreason.stats.resampling import permutation_test
 
     return permutation_test(by)
 

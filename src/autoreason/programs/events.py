@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from autoreason.events import Event, Status
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import Examined
@@ -29,6 +27,7 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
 class Solved(Event, frozen=True, kw_only=True):
     """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
 
+    sentences = ("reason",)
     part: str = ""
     """Of a set the number of the problem, strategy and repeat: `17/search/2`."""
     problem: str
@@ -54,10 +53,6 @@ class Solved(Event, frozen=True, kw_only=True):
         from autoreason.programs.program_statements import solved
 
         return f"{self.problem}, {self.strategy}: {solved(self)}"
-
-    def without_reason(self) -> Solved:
-        """A later version may word it differently."""
-        return replace(self, reason="")
 
 
 def examined_in(story: Story) -> list[ProgramExamined]:

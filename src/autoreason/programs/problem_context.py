@@ -23,11 +23,9 @@ class ProgramContext(JobContext):
         """The messages that begin every conversation."""
         assignment = assignments_of(self.task)[0]
         examples = unstated_tests(assignment)
-        shown = tuple(part for each in examples for part in (each.input, each.output, each.code))
         text = self.prompt(
             "task",
             "task",
-            (assignment.statement, assignment.starter, *shown),
             title=assignment.title,
             statement=assignment.statement,
             entry_point=assignment.entry_point,

@@ -1,10 +1,11 @@
-"""Strategies for programs by name: built in, from installed packages, or a user's class in a file."""
+"""Strategies for programs by name: built in, or a class of the user's own."""
 
 from __future__ import annotations
 
 from autoreason.errors import InvalidInput
+from autoreason.plugins import is_own
 from autoreason.programs.program_strategy import ProgramStrategy
-from autoreason.strategies.registry import BUILT_IN, find_strategy, installed_strategies
+from autoreason.strategies.registry import BUILT_IN, find_strategy
 
 DEFAULT = "search"
 PROGRAM_STRATEGIES = {
@@ -29,17 +30,13 @@ def strategies_named(names: str) -> tuple[str, ...]:
 def find_program_strategy(name: str) -> type[ProgramStrategy]:
     """The class of that name; an error where there is none, or where it writes texts."""
     built_in = ", ".join(PROGRAM_STRATEGIES)
-    if (
-        name not in PROGRAM_STRATEGIES
-        and ":" not in name
-        and name not in (*BUILT_IN, *installed_strategies())
-    ):
+    if not is_own(name) and name not in (*PROGRAM_STRATEGIES, *BUILT_IN):
         raise InvalidInput(
             f"no strategy {name!r} for programs; there are {built_in}, or name your own as file.py:Class"
         )
     kind = find_strategy(name, PROGRAM_STRATEGIES, ProgramStrategy.__name__)
     if not issubclass(kind, ProgramStrategy):
         raise InvalidInput(
-            f"{name} writes texts, not programs; take {built_in}, or a subclass of autoreason.ProgramStrategy"
+            f"{name} writes texts, not programs; take {built_in}, or a subclass of autoreason.extend.ProgramStrategy"
         )
     return kind

@@ -103,7 +103,6 @@ class AnalyseRevisePrograms(ProgramStrategy):
         prompt = self.context.prompt(
             "analyst",
             key,
-            (attempt.program, results),
             program=attempt.program,
             results=results,
         )
@@ -112,7 +111,6 @@ class AnalyseRevisePrograms(ProgramStrategy):
             try_key(key, 0),
             self.settings.models.critic,
             prompt,
-            temperature=self.settings.critic_temperature,
             schema=ANALYSIS,
         )
         reply = await self.context.ask(request)

@@ -12,15 +12,15 @@ from autoreason.events import (
     Delivered,
     DraftFailed,
     DraftReady,
+    EndedBy,
     Incumbent,
     Slot,
     Status,
 )
 from autoreason.exchange import Outcome, Reply, Role
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import JobContext, draw
 from autoreason.jobs.job import Plan
-from autoreason.jobs.randomness import draw
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which
 from autoreason.programs.events import ProgramExamined, examined_in
@@ -29,9 +29,11 @@ from autoreason.programs.feedback import feedback
 from autoreason.programs.problem_context import program_context
 from autoreason.programs.source import read_program, same_program
 from autoreason.programs.task import assignments_of
-from autoreason.tournament.authors import MissingText
+from autoreason.settings import MAX_PASSES
 from autoreason.tournament.judges import PANEL_SETTINGS
+from autoreason.tournament.stop import Ending
 from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.writing import MissingText
 
 PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
 """What panels over programs look at."""
@@ -66,6 +68,7 @@ class ProgramStrategy(Strategy):
 
     writes = "programs"
     ending = "self.hand_in(...)"
+    max_inconclusive = MAX_PASSES
 
     prompts: ClassVar[tuple[str, ...] | None] = None
     counts_tests: ClassVar[bool] = True
@@ -112,7 +115,7 @@ class ProgramStrategy(Strategy):
     async def author(self) -> Attempt | None:
         """One more independent attempt; None where the answer has no program."""
         stage = self._stage("attempt")
-        prompt = self.context.prompt("author", stage, ())
+        prompt = self.context.prompt("author", stage)
         return await self._attempt(stage, "author", self.settings.models.author, prompt)
 
     async def repair(self, attempt: Attempt) -> Attempt | None:
@@ -173,7 +176,6 @@ class ProgramStrategy(Strategy):
         return self.context.prompt(
             "reviser",
             key,
-            (attempt.program, results, findings, tried),
             program=attempt.program,
             results=results,
             findings=findings,
@@ -185,8 +187,7 @@ class ProgramStrategy(Strategy):
         pair = [one, other]
         draw(self.settings.seed, f"{key}/order").shuffle(pair)
         programs = [{"text": each.program, "results": self.results(each)} for each in pair]
-        shown = tuple(text for each in programs for text in each.values())
-        return self.context.prompt("synthesizer", key, shown, programs=programs)
+        return self.context.prompt("synthesizer", key, programs=programs)
 
     def results(self, attempt: Attempt) -> str:
         """The test results of an attempt, as a model reads them."""
@@ -202,17 +203,21 @@ class ProgramStrategy(Strategy):
         """End the run with this program, and the reason."""
         if attempt is None:
             nothing = Incumbent(name="nothing", since=0, text="", keeps_contract=True)
-            return self.deliver("capped", self._nothing_reason(), nothing)
+            return self.deliver("capped", Ending("allowance", self._nothing_reason()), nothing)
+        ended_by: EndedBy = "survivals" if status == "converged" else "allowance"
         if attempt.examined is None:
-            status = "done"
+            status, ended_by = "done", "drafts"
             reason = reason or "there are no public tests, so the first program is handed in"
         elif attempt.passes_all:
             passes = f"it passes {_all_tests(attempt.examined.total)}"
-            status, reason = "converged", f"{passes}; {reason}" if reason else passes
+            status, ended_by = "converged", "tests"
+            reason = f"{passes}; {reason}" if reason else passes
         program = Incumbent(
             name=attempt.stage.replace("/", " "), since=0, text=attempt.program, keeps_contract=True
         )
-        return self.deliver(status, reason or self._spent_reason(attempt), program)
+        return self.deliver(
+            status, Ending(ended_by, reason or self._spent_reason(attempt)), program
+        )
 
     def _stage(self, action: str) -> str:
         """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
@@ -241,23 +246,15 @@ class ProgramStrategy(Strategy):
 
     async def _write(self, role: Role, key: str, model: str, prompt: str) -> str | MissingText:
         """A program from a complete reply, requested at most twice; empty where it has none."""
-        request = self.context.request(
-            *(role, try_key(key, 0), model, prompt),
-            temperature=self.settings.author_temperature,
-        )
+        request = self.context.request(role, try_key(key, 0), model, prompt)
         reply = await self.context.ask(request)
         program = self._read(reply)
-        if not program and self.may_ask() and (reply.outcome is not Outcome.OK or self._asks_again):
+        if not program and self.may_ask():
             reply = await self.context.ask(
                 self.context.second_request(request, try_key(key, 1), reply, "program_again")
             )
             program = self._read(reply)
         return _unwritten(reply) if program is None else program
-
-    @property
-    def _asks_again(self) -> bool:
-        """Whether an answer without a program is requested again; older runs, whose prompts lack that, do not."""
-        return "program_again" in self.context.prompts.sources
 
     def _read(self, reply: Reply) -> str | None:
         """The program in a reply, empty where it has none; None where the reply is not complete."""

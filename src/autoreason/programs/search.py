@@ -8,8 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from autoreason.events import Delivered, PanelDecided
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import JobContext, draw
 from autoreason.keys import sub_key
 from autoreason.programs.assignment import Input, Observed
 from autoreason.programs.behaviour import Choice, choose
@@ -20,7 +19,7 @@ from autoreason.programs.program_strategy import PROGRAM_JUDGE_SETTINGS, Attempt
 from autoreason.programs.source import same_program, without_comments
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize, quorum
+from autoreason.tournament.voting import PanelSize, quorum
 
 _PANEL_STAGE = "panel"
 """The stage of the judges who decide between groups of equal size."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace as with_fields
 from decimal import Decimal
+from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,8 +13,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, Delivered, JobFinished
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext, counting
-from autoreason.jobs.job import Job, Plan, read_options
-from autoreason.jobs.runner import build_job, run_job, user_code_errors
+from autoreason.jobs.job import Job, Plan, build_job, read_options, run_job, user_code_errors
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, Examined
 from autoreason.programs.events import Solved, examined_in
@@ -31,17 +31,15 @@ MAX_CALLS = 1000
 class SolveTerms(Struct, frozen=True, kw_only=True):
     """The set, the strategy, and the allowance for an attempt at a problem."""
 
-    set: str = ""
-    """The digest of the set, under which the examiner saved it."""
+    set: Annotated[str, "The digest of the set, under which the examiner saved it."] = ""
     strategy: str = "search"
-    calls: int = 6
-    """Calls a strategy may make for one problem, second tries included."""
-    k: int = 2
-    """Survivals of A in a row that end a tournament."""
-    unsafe: bool = False
-    """Programs may be run without a sandbox where there is none."""
-    broken: tuple[str, ...] = ()
-    """Lines of the set that could not be read, and why: `line 17: no statement`."""
+    calls: Annotated[int, "Calls a strategy may make for one problem, second tries included."] = 6
+    k: Annotated[int, "Survivals of A in a row that end a tournament."] = 2
+    unsafe: Annotated[bool, "Programs may be run without a sandbox where there is none."] = False
+    broken: Annotated[
+        tuple[str, ...],
+        "Lines of the set that could not be read, and why: `line 17: no statement`.",
+    ] = ()
 
     def __post_init__(self) -> None:
         for name, limit in (("calls", MAX_CALLS), ("k", MAX_PASSES)):
@@ -182,7 +180,6 @@ def _strategy_settings(settings: Settings, terms: SolveTerms) -> Settings:
         k=terms.k,
         # The allowance ends it, and tests decide where judges fail.
         passes=MAX_PASSES,
-        max_inconclusive=MAX_PASSES,
         playoff=0,
         confirmation=0,
         style="holistic" if settings.style == "holistic" else "reasoned",

@@ -12,6 +12,7 @@ from autoreason.programs.solve_plot import draw
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
+    describe_losers,
     money,
     p_statement,
     p_value,
@@ -20,7 +21,6 @@ from autoreason.report.numbers import (
     points,
 )
 from autoreason.report.report import Section
-from autoreason.report.sentences import describe_losers
 from autoreason.report.table import Column, Table
 from autoreason.stats.results import Estimate
 

@@ -4,13 +4,136 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import TemplateSyntaxError, meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from autoreason.errors import InvalidInput
-from autoreason.prompts.variables import SAMPLES, VARIABLES
+
+_SAME: Any = object()
+
+
+class Variable(NamedTuple):
+    """What a prompt may show."""
+
+    meaning: str
+    sample: Any
+    bare: Any = _SAME
+    """Its sample where a run has nothing to put in; the usual one where that cannot be."""
+
+
+_RECORDS = ({"id": "r0123456789", "text": "Spring tide!", "figure": "12 % of 900"},)
+
+VARIABLES = {
+    "better": Variable("which is better: higher or lower", "lower"),
+    "boundary": Variable("a mark that sets material apart; drawn from the run's seed", "a1b2"),
+    "brief": Variable("what is to be written", "Write about the tide."),
+    "candidates": Variable(
+        "the texts or programs to rank, in the judge's order; each has `label` and `text`",
+        [{"label": "Pike", "text": "Low water."}, {"label": "Quay", "text": "High water."}],
+    ),
+    "constraints": Variable(
+        "what the artifact must keep to, in words; may be empty", ["tide.py <= 20 kB"], []
+    ),
+    "critique": Variable("the problems found, or the author's own feedback", "It is short."),
+    "did_badly": Variable("records of what did badly; may be empty", _RECORDS, ()),
+    "did_well": Variable("records of what did well; may be empty", _RECORDS, ()),
+    "entry_point": Variable("the name to define; empty for a whole program", "add_up", ""),
+    "evaluator": Variable(
+        "the evaluator's source, where the task shows it; may be empty", "def score(tide):", ""
+    ),
+    "examples": Variable(
+        "the public tests; each has `input` and `output`, or `code`",
+        [
+            {"input": "1 2", "output": "3", "code": ""},
+            {"input": "", "output": "", "code": "assert add_up(1, 2) == 3"},
+        ],
+        [],
+    ),
+    "facts": Variable("ground truth; none where none was given", "It rains on Sundays.", None),
+    "fault": Variable("why a proposal cannot be used", "there is no change in that"),
+    "files": Variable(
+        "the artifact's files; each has `path` and `text`",
+        [{"path": "tide.py", "text": "LEVEL = 3"}, {"path": "tide.toml", "text": "rate = 0.1"}],
+    ),
+    "findings": Variable(
+        "the critic's or analyst's findings; may be empty", "It adds too much.", ""
+    ),
+    "finished": Variable(
+        "whether finished texts are judged as they are, those that break a limit too", True, False
+    ),
+    "fixes": Variable(
+        "those limits, each with its place or how far off it is",
+        ["12 words, at most 9 allowed; cut 3 or more"],
+    ),
+    "form": Variable("the form in which the answer can be read", "End with a ranking."),
+    "guards": Variable(
+        "other numbers that must hold, each as a comparison; may be empty", ["p50_ms <= 5"], []
+    ),
+    "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
+    "house_style": Variable("records of how the user writes; may be empty", _RECORDS, ()),
+    "known_facts": Variable("records of what is true; may be empty", _RECORDS, ()),
+    "labels": Variable("the labels to rank", ["Pike", "Quay"]),
+    "leaks": Variable("passages that give the text away", ["a revised version"]),
+    "ledger": Variable(
+        "the changes that were tried, with their effects; may be empty", "trial 1: kept; +0.2", ""
+    ),
+    "lens": Variable("the one thing a specialist looks at; empty for other judges", "clarity", ""),
+    "memory": Variable("the memory limit in MB", 512),
+    "metric": Variable("the name of the number that decides", "level_ms"),
+    "patterns": Variable("the paths and globs that may be changed", ["tide.py", "*.toml"]),
+    "program": Variable("the current program", "print(3)"),
+    "programs": Variable(
+        "the two programs to join; each has `text` and `results`",
+        [
+            {"text": "print(3)", "results": "Test 1: wrong answer."},
+            {"text": "print(4)", "results": "Test 1: accepted."},
+        ],
+    ),
+    "quoted": Variable("whether each problem must quote the text", True, False),
+    "reader_feedback": Variable("records of what readers said; may be empty", _RECORDS, ()),
+    "reasons": Variable(
+        "what the judge wrote whose ballot is checked; may be empty", "It is dry.", ""
+    ),
+    "reference": Variable(
+        "the first draft, for anchored judges; empty for others and while it is one of the texts",
+        "Ebb.",
+        "",
+    ),
+    "results": Variable("what running the program on tests gave", "Test 1: wrong answer.", ""),
+    "role": Variable("who is shown the records: author, critic, judge …", "critic", ""),
+    "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),
+    "seconds": Variable("the time limit of a test or an evaluation", 2),
+    "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
+    "statement": Variable("the problem", "Add two numbers."),
+    "style": Variable(
+        "reasoned, holistic, specialists, verified, scope_aware or anchored", "reasoned"
+    ),
+    "subtractive": Variable("whether a synthesis may only cut, and add nothing", True, False),
+    "summary": Variable(
+        "what the artifact has reached and how much its number varies",
+        "It stands at 3 with noise 1",
+    ),
+    "text": Variable("the current text", "Low water."),
+    "texts": Variable("the two texts to join", ["Low water.", "High water."]),
+    "title": Variable("the problem's title; may be empty", "Sums", ""),
+    "tried": Variable(
+        "a program that was tried since and did no better; may be empty", "print(5)", ""
+    ),
+    "violations": Variable("the limits that the text breaks", ["12 words, at most 9 allowed"]),
+}
+
+_FULL = {name: each.sample for name, each in VARIABLES.items()}
+_BARE = {name: each.sample if each.bare is _SAME else each.bare for name, each in VARIABLES.items()}
+SAMPLES = (
+    _FULL,
+    _BARE,
+    *(_BARE | {"style": style} for style in ("holistic", "scope_aware")),
+    _FULL | {"style": "specialists"},
+)
+"""What prompts are given, in the ways that make a difference."""
+
 
 _NODES = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.CondExpr),
@@ -95,7 +218,7 @@ class Override:
                 meaning = VARIABLES[name.partition(".")[0]].meaning
                 raise InvalidInput(
                     f"{self.path} does not show `{name}` ({meaning}), so no model would see it; "
-                    f"`autoreason prompts show {self.path.stem}` shows where the built-in one has it"
+                    f"`autoreason prompts {self.path.stem}` shows where the built-in one has it"
                 )
 
 

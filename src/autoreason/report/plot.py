@@ -1,50 +1,50 @@
-"""Plots of lines and dots by pygal, in the page's colours, light or dark; drawn when they are looked at."""
+"""Pictures of numbers: lines and dots on two axes as SVG, in the page's colours, drawn when they are looked at."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count
+from itertools import count, groupby
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from autoreason.characters import for_xml
+from autoreason.characters import in_markup
+from autoreason.report.numbers import shorten
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
-_COLOURS = (
-    *("#0b6e99", "#d1495b", "#3a7d44", "#8e5ea2", "#b7791f", "#7a7a7a", "#c2559a"),
-    *("#2a9d8f", "#a0522d", "#5c6bc0"),
+_SQUARE, _TRIANGLE = "M-4-4H4V4H-4Z", "M0-5L5 4H-5Z"
+_DIAMOND, _CIRCLE = "M0-5.5L5.5 0L0 5.5L-5.5 0Z", "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"
+_SHADES = (
+    ("#123c73", "#bfe0fc", _SQUARE),
+    ("#1f7a1f", "#76c64f", _TRIANGLE),
+    ("#9a35c9", "#c583ee", _DIAMOND),
+    ("#5f666f", "#98a0a8", _CIRCLE),
+    ("#b3530a", "#f0a35e", _SQUARE),
+    ("#0b7285", "#59c9db", _TRIANGLE),
+    ("#a02c1a", "#ff9c88", _DIAMOND),
+    ("#835000", "#ecb860", _CIRCLE),
+    ("#3b5bdb", "#91a7ff", _SQUARE),
+    ("#a61e6b", "#f783c2", _TRIANGLE),
 )
-_WIDTH, _HEIGHT, _LEGEND_LINE, _FONT, _MOST_TICKS = 480, 220, 18, 12, 8
-_LAYOUT: dict[str, Any] = {
-    "width": _WIDTH,
-    "margin": 8,
-    "margin_right": 16,
-    "spacing": 6,
-    "legend_at_bottom": True,
-    "legend_at_bottom_columns": 1,
-    "truncate_legend": -1,
-    "min_scale": 3,
-    "max_scale": _MOST_TICKS,
-    "x_value_formatter": "{:z,.6g}".format,
-    "allow_interruptions": True,
-    "no_data_text": "no numbers to draw",
-}
+"""Colours on light and on dark paper, and shapes, so that nothing rests on colour alone."""
+_SHAPES = {f"var(--plot-{at},{light})": shape for at, (light, _, shape) in enumerate(_SHADES)}
+LIGHT = ";".join(f"--plot-{at}:{light}" for at, (light, _, _) in enumerate(_SHADES))
+DARK = ";".join(f"--plot-{at}:{dark}" for at, (_, dark, _) in enumerate(_SHADES))
+"""What a page says to have these colours."""
+_STYLE = (
+    ".plot text{font:12px system-ui,sans-serif;fill:var(--ink,#222)}.plot .muted{fill:var(--muted,#666)}"
+    ".plot .title{font-weight:600}.plot .mark{fill:var(--paper,#fff);font:bold 8px sans-serif}"
+    ".plot .paper{fill:var(--paper,#fff)}.plot .grid{stroke:var(--line,#ddd)}"
+    ".plot .lead{stroke:var(--muted,#666);stroke-dasharray:1 3}"
+    ".plot .line{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}"
+    ".plot .dot{fill:currentColor;stroke:var(--paper,#fff);stroke-width:1}"
+)
+_WIDTH, _PLAIN, _LINE, _LETTER, _EDGE = 480, 160, 18, 6.6, 16
+"""Pixels: of a picture, of the height of its axes, of a line of words, of a letter, and at the edges."""
+_MAX_TICKS = 8
 _FLAT = 1e-9
 """Less of a difference, beside the numbers themselves, is less than a pixel."""
-_EXTREME = 100
-"""Powers of ten that pygal, which multiplies heights with each other, can square."""
-_STYLE = (
-    ".chart text{font:12px sans-serif;fill:var(--ink,#333)}.chart .background{fill:var(--paper,#fff)}"
-    ".chart .title,.chart .axis text{fill:var(--muted,#666)}.chart .axis.y text{text-anchor:end}"
-    ".chart .title,.chart .no_data,.chart .axis.x text{text-anchor:middle}.chart .axis path{stroke:var(--line,#ddd)}"
-    ".chart .axis.x .guides path{stroke:none}.chart .plot_title{font-weight:bold;fill:var(--ink,#333)}"
-    ".chart .color{fill:currentColor;stroke:currentColor}"
-    ".chart .line.reactive{fill:none;stroke-width:2;stroke-linejoin:round}"
-)
+_LARGEST, _SMALLEST = 1e300, 1e-300
+"""Numbers and differences beyond them cannot be divided."""
 
 
 class Plot(NamedTuple):
@@ -55,7 +55,7 @@ class Plot(NamedTuple):
 
     @property
     def svg(self) -> str:
-        """The document; only here is anything loaded and drawn."""
+        """The document; only here is anything drawn."""
         return self.draw()
 
 
@@ -74,7 +74,6 @@ class Series(NamedTuple):
     colour: str
     points: Sequence[Point | None]
     """None interrupts the line."""
-    dashed: bool = False
 
 
 class Chart(NamedTuple):
@@ -93,135 +92,158 @@ class Chart(NamedTuple):
     heading: str = ""
     """What the whole is of, above it."""
 
-    @property
-    def height(self) -> int:
-        """In pixels, with a line beneath for each name."""
-        return _HEIGHT + _LEGEND_LINE * sum(1 for each in self.series if each.name)
+
+class Scale(NamedTuple):
+    """Numbers to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Where a number lies."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
     """A colour for each name."""
-    return {name: _COLOURS[at % len(_COLOURS)] for at, name in enumerate(names)}
+    known = list(_SHAPES)
+    return {name: known[at % len(known)] for at, name in enumerate(names)}
 
 
 def plot_charts(title: str, *charts: Chart) -> Plot:
     """Charts beneath each other: no script, no ids, nothing from a network, and always the same bytes."""
-    return Plot(title, partial(_svg, title, charts))
+    return Plot(title, partial(_draw_charts, title, charts))
 
 
-def _svg(title: str, charts: Sequence[Chart]) -> str:
-    from xml.etree.ElementTree import Element, SubElement, tostring
-
-    height = sum(chart.height for chart in charts)
-    size = {"width": str(_WIDTH), "height": str(height), "viewBox": f"0 0 {_WIDTH} {height}"}
-    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", **size})
-    root.set("role", "img")
-    SubElement(root, "title").text = for_xml(title)
-    SubElement(root, "style").text = _STYLE
-    top = 0
-    for chart in charts:
-        SubElement(root, "g", transform=f"translate(0 {top})").append(_draw(chart))
-        top += chart.height
-    return tostring(root, "unicode") + "\n"
-
-
-def _draw(chart: Chart) -> Element:
-    from pygal import XY, PluginImportFixer
-    from pygal.etree import etree
-    from pygal.style import Style
-
-    # It serves maps, which are not drawn here, and makes Python 3.11 warn at every later import.
-    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, PluginImportFixer)]
-    # With lxml, where that is installed, the same chart would be other bytes.
-    etree.to_etree()
-    unit = _unit([point for each in chart.series for point in each.points])
-    # Without any series pygal draws no axes.
-    series = [_in_units(each, unit) for each in chart.series] or [Series("", "none", [])]
-    points = [point for each in series for point in each.points if point]
-    across = chart.x_range or _limits([point.x for point in points])
-    up = _limits([point.y for point in points])
-    if chart.y_range:
-        up = chart.y_range[0] / unit, chart.y_range[1] / unit
-    named = [{"value": at, "label": for_xml(name)} for at, name in chart.names.items()]
-    drawn = XY(
-        style=Style(label_font_size=_FONT, legend_font_size=_FONT, title_font_size=_FONT),
-        height=chart.height,
-        title=for_xml(chart.heading) or None,
-        x_title=for_xml(chart.x_title),
-        y_title=for_xml(chart.y_title) or None,
-        show_legend=any(each.name for each in series),
-        # Names are shortened where there is no room; there are never too many numbers for it.
-        truncate_label=None if named else -1,
-        value_formatter=lambda height: chart.show(height * unit),
-        x_labels=named or _whole_numbers([point.x for point in points], *across),
-        y_labels=_whole_numbers([point.y for point in points], *up),
-        xrange=across,
-        range=up,
-        **_LAYOUT,
-    )
-    for each in series:
-        dot = 5 if len(each.points) == 1 else 3
-        drawn.add(for_xml(each.name), list(map(_value, each.points)), dots_size=dot)
-    root: Element = drawn.render_tree()
-    _clean(root, series)
-    return root[-1]
-
-
-def _is_finite(point: Point) -> bool:
-    return all(abs(each) <= sys.float_info.max for each in (point.x, point.y))
-
-
-def _unit(points: Sequence[Point | None]) -> float:
-    """The power of ten in which heights are drawn: 1, unless all are very small or some very large."""
-    heights = (abs(point.y) for point in points if point and _is_finite(point))
-    power = floor(log10(max(heights, default=0.0) or 1.0))
-    return 1.0 if abs(power) < _EXTREME else 10.0 ** max(power, sys.float_info.min_10_exp)
-
-
-def _in_units(series: Series, unit: float) -> Series:
-    """A series without what is no finite number, which interrupts its line."""
-    points = [
-        point._replace(y=point.y / unit) if point and _is_finite(point) else None
-        for point in series.points
+def frame(title: str, width: int, height: float, parts: Iterable[str], kind: str = "") -> str:
+    """The document around the parts of a picture."""
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
+        f'viewBox="0 0 {width} {height:.0f}" role="img" class="{f"plot {kind}".rstrip()}">',
+        f"<title>{in_markup(title)}</title><style>{_STYLE}</style>",
+        f'<rect class="paper" width="{width}" height="{height:.0f}"/>',
+        *parts,
+        "</svg>",
     ]
-    return series._replace(points=points)
+    return "\n".join(lines) + "\n"
+
+
+def label(text: str, x: float, y: float, kind: str = "", anchor: str = "") -> str:
+    """A text at a place; what it says acts on no page."""
+    named = f' class="{kind}"' if kind else ""
+    end = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}"{end}>{in_markup(text)}</text>'
+
+
+def draw_legend(names: Mapping[str, str], width: int, top: float) -> tuple[list[str], float]:
+    """The shape, colour and name of each, side by side, and where the next line begins."""
+    parts: list[str] = []
+    x, y = float(_EDGE), top
+    for name, colour in names.items():
+        room = 30 + _LETTER * len(name)
+        if x > _EDGE and x + room > width:
+            x, y = float(_EDGE), y + _LINE
+        parts += [_dot(x + 4, y + 8, colour), label(name, x + 14, y + 12, "legend")]
+        x += room
+    return parts, y + _LINE if names else top
+
+
+def _draw_charts(title: str, charts: Sequence[Chart]) -> str:
+    parts: list[str] = []
+    top = 0.0
+    for chart in charts:
+        drawn, height = _draw(chart)
+        parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
+        top += height
+    return frame(title, _WIDTH, top, parts)
+
+
+def _draw(chart: Chart) -> tuple[list[str], float]:
+    """The parts of a chart, and how high it is."""
+    lines = [(each.colour, list(_runs(each.points))) for each in chart.series]
+    points = [point for _, runs in lines for run in runs for point in run]
+    across = chart.x_range or _limits([point.x for point in points])
+    up = chart.y_range or _limits([point.y for point in points])
+    heights = list(_ticks([point.y for point in points], *up, _MAX_TICKS - 2))
+    left = 2 * _EDGE + _LETTER * max((len(chart.show(each)) for each in heights), default=0)
+    top = 8.0 + _LINE * (bool(chart.heading) + bool(chart.y_title)) + 8
+    x = Scale(*across, left, _WIDTH - _EDGE)
+    y = Scale(*up, top + _PLAIN, top)
+    parts = [label(chart.heading, _EDGE, 20, "title")] if chart.heading else []
+    if chart.y_title:
+        parts.append(label(chart.y_title, _EDGE, top - 12, "muted"))
+    for each in heights:
+        parts.append(f'<path class="grid" d="M{left - 6:.1f} {y(each):.1f}H{_WIDTH - _EDGE}"/>')
+        parts.append(label(chart.show(each), left - 10, y(each) + 4, "muted y", "end"))
+    for at, name in _places(chart, [point.x for point in points], across):
+        parts.append(label(name, x(at), top + _PLAIN + _LINE, "muted x", "middle"))
+    bottom = top + _PLAIN + 2 * _LINE
+    parts.append(label(chart.x_title, (left + _WIDTH - _EDGE) / 2, bottom, "muted", "middle"))
+    for colour, runs in lines:
+        parts += (_line(run, x, y, colour) for run in runs if run[1:])
+        parts += (
+            _dot(x(point.x), y(point.y), colour, point.about)
+            for run in runs
+            for point in run
+            if point.about
+        )
+    if not points:
+        middle = (left + _WIDTH - _EDGE) / 2
+        parts.append(label("no numbers to draw", middle, top + _PLAIN / 2, "", "middle"))
+    names = {each.name: each.colour for each in chart.series if each.name}
+    legend, end = draw_legend(names, _WIDTH, bottom + 8)
+    return [*parts, *legend], end + 8
+
+
+def _runs(points: Sequence[Point | None]) -> Iterator[list[Point]]:
+    """Points that a line joins, without what is no number."""
+
+    def is_drawn(point: Point | None) -> bool:
+        return point is not None and abs(point.x) < _LARGEST and abs(point.y) < _LARGEST
+
+    for drawn, run in groupby(points, is_drawn):
+        if drawn:
+            yield [point for point in run if point]
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
     """From the least to the most; around a number that is alone."""
     low, high = min(values, default=0.0), max(values, default=1.0)
-    # Nearer to each other, pygal would look for ticks between them for ever.
-    if high - low > _FLAT * max(abs(low), abs(high)):
+    if high - low > max(_SMALLEST, _FLAT * max(abs(low), abs(high))):
         return low, high
     room = abs(low) / 10 or 1.0
     return low - room, high + room
 
 
-def _whole_numbers(values: Sequence[float], low: float, high: float) -> list[int] | None:
-    """Ticks a round number apart where there is nothing in between, such as half a pass."""
-    if any(value % 1 for value in values):
-        return None
-    steps = (part * 10**power for power in count() for part in (1, 2, 5))
-    step = next(step for step in steps if (high - low) / step <= _MOST_TICKS)
-    return list(range(ceil(low / step) * step, floor(high) + 1, step))
+def _ticks(values: Sequence[float], low: float, high: float, most: int) -> Iterator[float]:
+    """Round numbers; whole ones where there is nothing in between, such as half a pass."""
+    least = 1.0 if values and not any(value % 1 for value in values) else 0.0
+    power = floor(log10(high - low)) - 1
+    steps = (part * 10.0**each for each in count(power) for part in (1, 2, 5))
+    step = next(step for step in steps if step >= least and (high - low) / step <= most)
+    yield from (at * step for at in range(ceil(low / step - _FLAT), floor(high / step + _FLAT) + 1))
 
 
-def _value(point: Point | None) -> dict[str, Any] | None:
-    if point is None:
-        return None
-    about = {"tooltip": for_xml(point.about)} if point.about else {"node": {"r": 0}}
-    return {"value": (point.x, point.y), **about}
+def _places(
+    chart: Chart, values: Sequence[float], across: tuple[float, float]
+) -> Iterator[tuple[float, str]]:
+    """What the axis across says, and where."""
+    if chart.names:
+        room = int((_WIDTH - 4 * _EDGE) / len(chart.names) / _LETTER)
+        yield from ((at, shorten(name, max(3, room))) for at, name in chart.names.items())
+    else:
+        yield from ((at, f"{at:z,.6g}") for at in _ticks(values, *across, _MAX_TICKS))
 
 
-def _clean(root: Element, series: Sequence[Series]) -> None:
-    """Leave out what only pygal's script needs, ids that other charts have too, and its colours."""
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag == "desc" or "tooltip-overlay" in child.get("class", ""):
-                parent.remove(child)
-        parent.attrib.pop("id", None)
-        _, found, number = parent.get("class", "").partition("color-")
-        if found:
-            each = series[int(number.split()[0])]
-            dashes = ";stroke-dasharray:4 3" if each.dashed and parent.tag == "g" else ""
-            parent.attrib.update({"class": "color", "style": f"color:{each.colour}{dashes}"})
+def _line(run: Sequence[Point], x: Scale, y: Scale, colour: str) -> str:
+    path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
+    return f'<path class="line" style="color:{colour}" d="M{path}"/>'
+
+
+def _dot(x: float, y: float, colour: str, about: str = "") -> str:
+    shape = _SHAPES.get(colour, _CIRCLE)
+    title = f"<title>{in_markup(about)}</title>" if about else ""
+    place = f'transform="translate({x:.1f} {y:.1f})" d="{shape}"'
+    return f'<path class="dot" style="color:{colour}" {place}>{title}</path>'

@@ -6,20 +6,20 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Spent
 from autoreason.files import open_input
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import AdviseOptions, JournalPlace, RecordedRun, check_arguments
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import checked, door
+from autoreason.run.parameters import AdviseOptions, JournalPlace, RecordedRun
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import StudyResult
-from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.story import Story
 from autoreason.studies.advise.advice_job import Instead, ends_by_rule, limit_calls, pilots_of
@@ -31,15 +31,17 @@ _TABLES = (".json", ".jsonl")
 _RESEARCH_KEYS = ("artifact", "evaluate")
 
 
+@door()
 def advise(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[AdviseOptions]
-) -> StudyResult[AdviceReport]:
+) -> PreparedRun[StudyResult[AdviceReport]]:
     """Measure whether a brief is worth a whole run, and what else would do.
 
     Args:
         brief: What is to be written; a `Task` says more.
-        model: Plays every role that has none of its own.
-        options: See `AdviseOptions`; settings are those of the run that is asked about, without records and metric.
+        model: Plays every role that is given no model of its own.
+        options: As for `refine`, without records and metric: the settings of the run that is asked about.
+            `print(advise.options())` lists all of them.
 
     Returns:
         Its `report` says `run it`, `one draft`, `another judge`, `research` or `undecided`, with
@@ -55,40 +57,6 @@ def advise(
         >>> advise("In which year was the telescope invented?", "echo/echo").report.advice
         'one draft'
     """
-    return wait_for(lambda: advise_async(brief, model, **options), "advise")
-
-
-async def advise_async(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[AdviseOptions]
-) -> StudyResult[AdviceReport]:
-    """Like `advise`, in an event loop."""
-    return cast(
-        StudyResult[AdviceReport], await prepare_advise(brief, model, **options).run_async()
-    )
-
-
-def prepare_advise(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[AdviseOptions]
-) -> PreparedRun:
-    """The run that `advise` with the same arguments would drive.
-
-    Args:
-        brief: What is to be written; a `Task` says more.
-        model: Plays every role that has none of its own.
-        options: See `AdviseOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from autoreason import prepare_advise
-        >>> prepare_advise("Explain tides.", "echo/echo").estimate().calls
-        Span(low=4, likely=29, high=35)
-    """
-    check_arguments(prepare_advise, options, brief=brief, model=model)
     terms = {name: options.get(name) for name in ("instead", "source")}
     prepared = prepare(
         task_in(brief, options),
@@ -129,6 +97,7 @@ def _is_problem(path: Path) -> bool:
     return isinstance(record, dict) and format_of(record) is not None
 
 
+@checked
 def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) -> AdviceReport:
     """Advice from recorded runs, for nothing: each counts as a pilot by its confirmation.
 
@@ -150,7 +119,6 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
         >>> advise_from(runs).advice
         'undecided'
     """
-    check_arguments(advise_from, runs=runs, journal=journal)
     pilots: list[Pilot] = []
     notes: list[str] = []
     authors: dict[str, Settings] = {}

@@ -35,9 +35,10 @@ from autoreason.exchange import (
 )
 from autoreason.journal import CommandKind, Journal
 from autoreason.keys import Key
-from autoreason.models.batch_log import BatchLog, BatchNote
+from autoreason.models.batch import BatchLog
+from autoreason.models.batch_interface import BatchNote
 from autoreason.models.budget import BudgetTracker, CostBound
-from autoreason.models.cancellation import STOPPED, InterruptibleCall, idle_section
+from autoreason.models.layers import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.report.numbers import count
@@ -45,7 +46,7 @@ from autoreason.run.recall import Memory
 from autoreason.run.result import StopSwitch
 
 if TYPE_CHECKING:
-    from autoreason.run.local_answers import LocalAnswers
+    from autoreason.run.services import LocalAnswers
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.5
@@ -124,7 +125,7 @@ class Asker:
     @cached_property
     def _local_answers(self) -> LocalAnswers:
         # Texts need none of what answers here.
-        from autoreason.run.local_answers import LocalAnswers
+        from autoreason.run.services import LocalAnswers
 
         return LocalAnswers(self._memory, getattr(self._service, "policy", None))
 

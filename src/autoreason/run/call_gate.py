@@ -9,7 +9,7 @@ from typing import Any
 
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.models.budget import NOTHING_USED, BudgetTracker, CostBound, Reservation
-from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.layers import ConcurrencyLimiter
 from autoreason.models.pool import provider_limiter
 from autoreason.run.cell_messages import (
     Enter,

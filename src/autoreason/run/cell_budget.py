@@ -10,7 +10,7 @@ from autoreason.exchange import Reply, Spent
 from autoreason.journal import Journal, RunRow
 from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.prices import rates
-from autoreason.run.working_time import working_time
+from autoreason.run.record import working_time
 from autoreason.settings import Budget
 
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from autoreason.contract import count_words
 from autoreason.events import BallotCast
-from autoreason.jobs.attempts import last_panel
+from autoreason.jobs.job import last_panel
 from autoreason.run.result import Result
 from autoreason.story import RecordedPass, Story
-from autoreason.studies.audit.check_texts import share_kept
+from autoreason.studies.audit.check_writing import share_kept
 from autoreason.studies.lab.lab_suite import Ballot, CellResult
 from autoreason.studies.panels.pairwise import votes_by_pair
 from autoreason.studies.panels.ranked import STAGE
-from autoreason.tournament.strategy import SHORT_OF_BUDGET
 
 
 def measure_cell(result: Result) -> CellResult:
@@ -24,7 +23,7 @@ def measure_cell(result: Result) -> CellResult:
     decided = [each.decided for each in story.passes if each.decided]
     drops = [one for each in story.passes for one in each.dropped if one.reason != "unlisted"]
     # A tournament that its limit cuts off still delivers; no other strategy does, and limits are the same for all.
-    cut_off = result.status == "capped" and SHORT_OF_BUDGET in result.reason
+    cut_off = story.delivered is not None and story.delivered.ended_by == "budget"
     finished = result.finished and not cut_off
     return CellResult(
         run=result.run,

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from autoreason.events import EVENTS_VERSION, RunStarted
+from autoreason.events import RunStarted
 from autoreason.exchange import Reply
 from autoreason.journal import Journal, codec
 from autoreason.models.budget import CostBound
@@ -145,6 +145,6 @@ def start_cell(cell: CellRun, *, limited: bool) -> StartCell:
 
 def read_cell(message: StartCell) -> CellRun:
     """The cell that was sent."""
-    started = codec.read_event(message.started, EVENTS_VERSION)
+    started = codec.read_event(message.started)
     assert isinstance(started, RunStarted)
     return CellRun(run=message.run, part=message.part, task=started.task, settings=started.settings)

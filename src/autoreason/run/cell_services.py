@@ -14,7 +14,7 @@ from autoreason.journal.run_names import suite_name
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.programs.task import Assignments
-from autoreason.run.lazy_service import LazyService
+from autoreason.run.services import LazyService
 from autoreason.settings import Settings
 from autoreason.task import Task
 

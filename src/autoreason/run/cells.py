@@ -21,9 +21,10 @@ from autoreason.run import driver
 from autoreason.run.cell_budget import CellBudget
 from autoreason.run.cell_measures import measure_cell
 from autoreason.run.cell_services import CellServices
+from autoreason.run.choices import choose_prompts
 from autoreason.run.kinds import job_class
-from autoreason.run.prompt_choice import choose_prompts
-from autoreason.run.result import StopSwitch, recorded_result
+from autoreason.run.record import recorded_result
+from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_suite import CellResult
 from autoreason.task import Task

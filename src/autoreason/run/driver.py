@@ -33,8 +33,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import OnSignal, Service
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job
-from autoreason.jobs.runner import build_job, run_job
+from autoreason.jobs.job import Job, build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
 from autoreason.journal.codec import check_event
 from autoreason.journal.run_names import is_cell, owning_run
@@ -42,13 +41,12 @@ from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
-from autoreason.report.sentences import listed
+from autoreason.report.numbers import listed
 from autoreason.run.asker import ACCEPTED, Asker
 from autoreason.run.kinds import job_class
 from autoreason.run.recall import EventRecorder, Memory, OnEvent, cut_of, rerun
-from autoreason.run.record import task_and_settings
+from autoreason.run.record import task_and_settings, working_time
 from autoreason.run.result import Result, StopSwitch
-from autoreason.run.working_time import working_time
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task
@@ -229,7 +227,7 @@ class _Drive(Struct, frozen=True):
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
             if service is None and self.task.work:
-                from autoreason.run.lazy_service import LazyService
+                from autoreason.run.services import LazyService
 
                 lazy = LazyService(self.task.work, self.settings, self.run)
                 exits.push_async_callback(lazy.close)
@@ -293,7 +291,9 @@ class _Drive(Struct, frozen=True):
         except Interruption as interruption:
             # Whatever interrupted the run, a person who accepted the text has decided.
             if asker.accepted:
-                end = self._accept(job)
+                end = job.accept(ACCEPTED) or RunPaused(
+                    status=Stopped.status, reason="there was no text yet to accept"
+                )
             else:
                 end = RunPaused(
                     status=interruption.status, reason=str(interruption), limit=interruption.limit
@@ -318,11 +318,6 @@ class _Drive(Struct, frozen=True):
         if self.on_event:
             self.on_event(paused)
         self.journal.set_status(self.run, paused.status)
-
-    def _accept(self, job: Job) -> End:
-        return job.accept(ACCEPTED) or RunPaused(
-            status=Stopped.status, reason="there was no text yet to accept"
-        )
 
     def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
         # The events of a job say nothing of where its run comes from.

@@ -23,11 +23,12 @@ from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table
 from autoreason.run.estimate import RunEstimate, describe_time_limit
 from autoreason.run.kinds import OTHER_JOBS
+from autoreason.run.knowledge_choice import disclose_task
 from autoreason.run.parameters import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
-from autoreason.tournament.code_judges import code_seats
 from autoreason.tournament.metric import Metric, MetricRole
+from autoreason.tournament.panel import code_seats
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
 
 _DESCRIBED = (
@@ -60,8 +61,6 @@ class DryRun(Report):
     task: Task
     settings: Settings
     estimate: RunEstimate
-    verbose: bool = False
-    """Whether every setting is listed."""
     noise: NoiseMeasured | None = None
     """The noise of a research task's evaluator, where it was measured."""
 
@@ -85,8 +84,6 @@ class DryRun(Report):
         sections = [numbers, Section("Settings", plan(self.task, self.settings))]
         if self.task.knowledge and self.task.knowledge.digest:
             sections.append(_shown_records(self.task.knowledge))
-        if self.verbose:
-            sections.append(Section("Every setting", list(every_setting(self.settings).items())))
         return [*sections, *prompt]
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,30 +130,19 @@ def _shown_records(knowledge: Knowledge) -> Section:
 def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What would be done, as far as a person decides it."""
     contract = " ".join(task.contract.rules())
+    # Programs are written by other rules, which no protocol has a say in.
+    texts = settings.strategy not in OTHER_JOBS or settings.strategy == "advise"
     rows = [
         *_models(settings.models),
-        *([("contract", contract or "none")] if contract or _writes_texts(settings) else []),
+        ("contract", contract or ("none" if texts else "")),
         *_work(task, settings),
-        *_records(task, settings),
+        ("knowledge", disclose_task(task, settings)),
         ("limits", _limits(settings.budget)),
-        *([("protocol", settings.protocol)] if _writes_texts(settings) else []),
+        ("protocol", settings.protocol if texts else ""),
         ("seed", str(settings.seed)),
+        ("changed", " · ".join(changed_settings(settings))),
     ]
-    changed = changed_settings(settings)
-    return [*rows, ("changed", " · ".join(changed))] if changed else rows
-
-
-def _records(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    """What of the user's records is sent where."""
-    from autoreason.run.knowledge_choice import disclose_task
-
-    sent = disclose_task(task, settings)
-    return [("knowledge", sent)] if sent else []
-
-
-def _writes_texts(settings: Settings) -> bool:
-    """Whether texts are written: programs are by other rules, which no protocol has a say in."""
-    return settings.strategy not in OTHER_JOBS or settings.strategy == "advise"
+    return [(label, text) for label, text in rows if text]
 
 
 def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
@@ -166,13 +152,9 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
         case "autoreason":
             metric = task.work if isinstance(task.work, Metric) else None
             return [
-                *(
-                    [("metric", _METRIC_ROLES[metric.role].format(metric.evaluate))]
-                    if metric
-                    else []
-                ),
+                ("metric", _METRIC_ROLES[metric.role].format(metric.evaluate) if metric else ""),
                 ("drafts", _drafts(task, settings)),
-                *([("predictor", seat)] if (seat := predictor_seat(task, settings)) else []),
+                ("predictor", predictor_seat(task, settings)),
                 ("panel", _panel(settings, code_seats(task))),
                 ("ends", _ends(settings)),
             ]
@@ -189,18 +171,11 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
             return _advised(task, settings)
         case "solve":
             return [_problems(task, settings)]
-        case "research":
-            return [_artifact(task)]
+        case "research" if research := research_of(task):
+            measure = research.evaluate or "a function of the caller"
+            files = ", ".join(research.artifact)
+            return [("improves", f"{files}: {research.better} {research.metric} by {measure}")]
     return []
-
-
-def _artifact(task: Task) -> tuple[str, str]:
-    """What is improved, and by which number."""
-    research = research_of(task)
-    assert research is not None
-    measure = research.evaluate or "a function of the caller"
-    files = ", ".join(research.artifact)
-    return "improves", f"{files}: {research.better} {research.metric} by {measure}"
 
 
 def _evaluations(
@@ -274,14 +249,12 @@ def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
-    if not models.author:
-        return [("judges", ", ".join(models.judges))]
-    if len(models.all()) == 1:
+    if models.author and len(models.all()) == 1:
         return [("model", f"{models.author} in every role")]
     return [
         ("author", models.author),
         ("critic", models.critic),
-        *([("revisions", ", ".join(models.revisers))] if models.revisers else []),
+        ("revisions", ", ".join(models.revisers)),
         ("synthesis", models.synthesizer),
         ("judges", ", ".join(models.judges)),
     ]

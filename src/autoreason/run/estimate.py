@@ -1,4 +1,4 @@
-"""Before anything is spent: what a run may take, and its first request."""
+"""Before anything is spent: what a run may take, its first request, and what would only fail later."""
 
 from __future__ import annotations
 
@@ -11,26 +11,34 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
-from autoreason.errors import AutoreasonError
+from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.exchange import Query, Request, Role
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plans
-from autoreason.jobs.runner import build_job, plan_calls, run_job
-from autoreason.models.budget import Rates
+from autoreason.jobs.job import (
+    Job,
+    Plans,
+    build_job,
+    check_job,
+    plan_calls,
+    run_job,
+    user_code_errors,
+)
+from autoreason.models.budget import require_prices
+from autoreason.models.pool import ModelPool, require_batches
 from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.reasoning import reasoning_tokens_for
-from autoreason.report.numbers import count, duration, money, percent
+from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.report.sentences import listed
-from autoreason.run.kinds import job_class
+from autoreason.run.kinds import job_class, written_by
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
-from autoreason.tournament.plan import without_drafts
+from autoreason.tournament.loop import without_drafts
 
 _TOKENS_PER_WORD = 1.4
 _BYTES_PER_TOKEN = 4
@@ -278,7 +286,11 @@ def unseen_tokens(task: Task, requests: Sequence[Request], kind: type[Job]) -> i
     texts = [message.text for request in requests for message in request.messages]
     if not kind.steps_write or any(task.brief in text for text in texts):
         return 0
-    return len(f"{task.brief}{task.facts or ''}".encode()) // _BYTES_PER_TOKEN
+    return _text_tokens(f"{task.brief}{task.facts or ''}")
+
+
+def _text_tokens(text: str) -> int:
+    return len(text.encode()) // _BYTES_PER_TOKEN
 
 
 def _sizes(
@@ -344,7 +356,76 @@ def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | Non
 
 
 def _price(address: str, size: tuple[int, int], *, batch: bool) -> Decimal | None:
-    price: Rates | None = rates(address, batch=batch)
-    if price is None or price.input is None or price.output is None:
+    price = rates(address, batch=batch)
+    if price is None:
         return None
     return (size[0] * price.input + size[1] * price.output) / _MILLION
+
+
+async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
+    """Raise `InvalidInput` for what would only fail later; spends nothing."""
+    check_settings(task, settings)
+    if task.knowledge or task.work:
+        from autoreason.run.knowledge_choice import check_destinations
+
+        check_destinations(task, settings, pool)
+    await check_models(task, settings, pool, prompts)
+    for address in settings.models.all():
+        result = await pool.check(address)
+        if False in (result.reachable, result.key_accepted, result.model_known):
+            raise InvalidInput(result.problem)
+
+
+def check_settings(task: Task, settings: Settings) -> None:
+    """Refuse what no model and no machine could run."""
+    check_job(task, settings, job_class(settings))
+    if settings.batch:
+        for address in settings.models.all():
+            require_batches(address)
+
+
+def check_call_limit(task: Task, settings: Settings) -> None:
+    """Refuse a limit of calls that would be spent without coming to anything."""
+    kind = job_class(settings)
+    limit = settings.budget.calls
+    with user_code_errors(kind, settings.strategy):
+        least = kind.min_calls(task, settings)
+    if limit is not None and limit < least:
+        raise InvalidInput(
+            f"`budget.calls` is {limit}, and this run needs at least {least}; "
+            f"give so many{kind.fewer_calls and f', or {kind.fewer_calls}'}"
+        )
+
+
+async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
+    """Refuse what these models cannot do, as far as that is known without reaching any of them."""
+    require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
+    largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
+    if written_by(settings) == "programs":
+        from autoreason.programs.task import Assignments, assignments_of
+
+        largest = "longest problem"
+        longest = max(assignments_of(task), key=lambda each: len(encode(each)))
+        task = replace(task, work=Assignments((longest,)))
+    needed = await _tokens_needed(task, settings, prompts)
+    for address in settings.models.all():
+        # All are opened before the first is asked: a key may be missing, or not meant for its server.
+        pool.check_here(address)
+    for address in settings.models.all():
+        room = pool.window(address)
+        if room is not None and needed > room:
+            raise InvalidInput(
+                f"the {largest} needs about {needed:,} tokens and {address} has room for {room:,}; "
+                "shorten it or choose a model with a larger window"
+            )
+
+
+async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
+    requests = await first_requests(task, settings, prompts)
+    longest_request = max(
+        (sum(_text_tokens(message.text) for message in each.messages) for each in requests),
+        default=0,
+    )
+    # The first request contains a given draft once; a synthesizer reads two texts and writes a third.
+    unseen = unseen_tokens(task, requests, job_class(settings))
+    return longest_request + unseen + 2 * _text_tokens(task.draft or "")

@@ -1,32 +1,148 @@
-"""Export: a run as a folder that a person can read."""
+"""A run as files, as a patch and as a branch."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from autoreason.artifacts.artifact import make_patch
+from autoreason.artifacts.artifact import changes_between, make_patch
+from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
-from autoreason.exchange import Message
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
-from autoreason.run.git_branch import Repository
-from autoreason.run.parameters import JournalPlace, RecordedRun, check_arguments
+from autoreason.run.door import checked
+from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.advise.advice_events import PilotFinished
 from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
 
+_FILE = "100644"
 
+
+class Repository:
+    """The repository that a folder belongs to."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise InvalidInput(f"there is no folder {folder}; check the name")
+        self._folder = folder
+        self._index = ""
+        found = self._try("rev-parse", "--show-prefix")
+        if found is None:
+            raise InvalidInput(
+                f"{folder.resolve()} is in no git repository; name the task's FOLDER"
+            )
+        self.prefix = found
+
+    @classmethod
+    def find(cls, folder: Path) -> Repository | None:
+        """The repository of a folder; None where it is in none."""
+        try:
+            return cls(folder)
+        except InvalidInput:
+            return None
+
+    def commit(self, branch: str, start: Files, result: Files, message: str) -> str:
+        """A new branch with one commit on HEAD that leads from the start to the result; its name."""
+        named = self._try("check-ref-format", "--branch", branch)
+        if named != branch or branch == "@" or branch.startswith("refs/"):
+            raise InvalidInput(f"{branch!r} cannot be the name of a branch; choose another")
+        reference = f"refs/heads/{branch}"
+        if self._try("rev-parse", "--quiet", "--verify", reference) is not None:
+            raise InvalidInput(f"there is a branch {branch} already; choose another name")
+        head = self._try("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        if head is None:
+            raise InvalidInput("the repository has no commit yet; commit the start first")
+        modes = self._check_start(start, result)
+        if any(self._try("var", f"GIT_{who}_IDENT") is None for who in ("AUTHOR", "COMMITTER")):
+            raise InvalidInput(
+                "git does not know who commits; say it with `git config user.name NAME` and "
+                "`git config user.email ADDRESS`"
+            )
+        with tempfile.TemporaryDirectory() as scratch:
+            self._index = str(Path(scratch, "index"))
+            self._git("read-tree", head)
+            for path, text in changes_between(start, result).items():
+                if text is None:
+                    self._git("update-index", "--force-remove", "--", path)
+                else:
+                    blob = self._hash(path, text, "-w")
+                    entry = f"{modes.get(path, _FILE)},{blob},{self.prefix}{path}"
+                    self._git("update-index", "--add", "--cacheinfo", entry)
+            tree = self._git("write-tree")
+        commit = self._git("commit-tree", tree, "-p", head, "-m", message)
+        # Only where it is still not there.
+        self._git("update-ref", reference, commit, "0" * len(commit))
+        return commit
+
+    def _check_start(self, start: Files, result: Files) -> dict[str, str]:
+        """The modes of the artifact's files at HEAD, which must be as they were at the start."""
+        modes = {}
+        for path in {**start, **result}:
+            listed = self._git("ls-tree", "HEAD", "--", path).split()
+            if path not in start:
+                if listed:
+                    raise InvalidInput(
+                        f"{path} is new in the result but is there at HEAD; move to the commit that "
+                        "the run started from"
+                    )
+                continue
+            if not listed or listed[2] != self._hash(path, start[path]):
+                what = "differs at HEAD from the start of the run" if listed else "is not at HEAD"
+                raise InvalidInput(
+                    f"{path} {what}; name the task's FOLDER where this is another, commit the start, "
+                    "or move to the commit that has it"
+                )
+            modes[path] = listed[0]
+        return modes
+
+    def _hash(self, path: str, text: str, *more: str) -> str:
+        """The name of a text as an object, after what the repository does to files of that path."""
+        return self._git("hash-object", *more, f"--path={path}", "--stdin", text=text)
+
+    def _try(self, *arguments: str) -> str | None:
+        done = self._run(arguments, "")
+        return done.stdout.decode().strip() if done.returncode == 0 else None
+
+    def _git(self, *arguments: str, text: str = "") -> str:
+        done = self._run(arguments, text)
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise InvalidInput(f"git {arguments[0]} failed: {lines[-1].removeprefix('fatal: ')}")
+        return done.stdout.decode().strip()
+
+    def _run(self, arguments: tuple[str, ...], text: str) -> subprocess.CompletedProcess[bytes]:
+        environment = {**os.environ, "LC_ALL": "C"}
+        environment.pop("GIT_INDEX_FILE", None)
+        if self._index:
+            environment["GIT_INDEX_FILE"] = self._index
+        try:
+            return subprocess.run(
+                ["git", *arguments],
+                cwd=self._folder,
+                env=environment,
+                input=text.encode(),
+                capture_output=True,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise InvalidInput("git is not installed; install it") from None
+
+
+@checked
 def export(
     run: RecordedRun, folder: str | Path, *, journal: JournalPlace = None, force: bool = False
 ) -> list[Path]:
@@ -53,7 +169,6 @@ def export(
         >>> "brief.md" in [file.name for file in export(result.run, "tides")]
         True
     """
-    check_arguments(export, run=run, folder=folder, journal=journal, force=force)
     folder = Path(folder)
     name, journal = name_and_journal(run, journal)
     with use_journal(journal) as book:
@@ -131,16 +246,11 @@ def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
     except OSError:
-        _remove(created)
+        for made in sorted(set(created), key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):
+                made.rmdir() if made.is_dir() else made.unlink(missing_ok=True)
         raise
     return [folder / name for name in files]
-
-
-def _remove(created: list[Path]) -> None:
-    """Remove what an unfinished export created, the deepest path first."""
-    for path in sorted(set(created), key=lambda path: len(path.parts), reverse=True):
-        with suppress(OSError):
-            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _texts(story: Story) -> dict[str, str]:
@@ -277,7 +387,9 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
     """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
-        messages = "\n\n".join(_message(message) for message in call.request.messages)
+        messages = "\n\n".join(
+            f"## {each.speaker}\n\n{each.text}" for each in call.request.messages
+        )
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
@@ -285,10 +397,6 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files
-
-
-def _message(message: Message) -> str:
-    return f"## {message.speaker}\n\n{message.text}"
 
 
 def _run_json(run: str, story: Story, journal: Journal) -> str:

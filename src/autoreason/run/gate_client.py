@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from autoreason.errors import BudgetReached
 from autoreason.exchange import Reply
 from autoreason.models.budget import CostBound, Reservation, out_of_time
-from autoreason.models.cancellation import idle_section
+from autoreason.models.layers import idle_section
 from autoreason.run.cell_messages import (
     Enter,
     FromGate,

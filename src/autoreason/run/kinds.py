@@ -33,7 +33,7 @@ def job_class(settings: Settings) -> type[Job]:
     """The job a run's settings name."""
     if settings.strategy not in OTHER_JOBS:
         return find_strategy(settings.strategy)
-    kind = load("strategies", settings.strategy, OTHER_JOBS)
+    kind = load("strategy", settings.strategy, OTHER_JOBS)
     assert isinstance(kind, type)
     assert issubclass(kind, Job)
     return kind

@@ -19,8 +19,7 @@ from autoreason.knowledge_records import (
     ShownRecord,
     WhenTested,
 )
-from autoreason.models.open import Destination, destination
-from autoreason.models.pool import ModelPool
+from autoreason.models.pool import Destination, ModelPool, destination
 from autoreason.report.numbers import count
 from autoreason.run.parameters import JournalPlace
 from autoreason.run.record import use_journal
@@ -46,9 +45,8 @@ def add_knowledge(
 ) -> Task:
     """The task with what is shown of a folder; `own` are addresses of models that the caller brings."""
     from autoreason.knowledge.folder import check_private
-    from autoreason.knowledge.index import Index
-    from autoreason.knowledge.retrieval import Query, choose_knowledge
-    from autoreason.knowledge.test_results import helps_judge, judge_weights
+    from autoreason.knowledge.holdout import helps_judge, judge_weights
+    from autoreason.knowledge.index import Index, Query, choose_knowledge
 
     check_private(folder)
     private = not destinations(models, base_url, own, pool)
@@ -79,11 +77,15 @@ def seat_predictor(
             "`predictor_seat`"
         )
     from autoreason.knowledge.folder import read_folder
-    from autoreason.knowledge.groups import MIN_KNOWN
-    from autoreason.knowledge.predictor import comparable_rows
-    from autoreason.knowledge.retrieval import Query, gives_away
-    from autoreason.knowledge.ridge import digest_ridge, encode_ridge, fit_for_run
-    from autoreason.knowledge.test_results import choose_fitted
+    from autoreason.knowledge.holdout import choose_fitted
+    from autoreason.knowledge.index import Query, gives_away
+    from autoreason.knowledge.predictor import (
+        comparable_rows,
+        digest_ridge,
+        encode_ridge,
+        fit_for_run,
+    )
+    from autoreason.knowledge.standing import MIN_KNOWN
 
     tested = choose_fitted(folder, when)
     if tested is None and when == "tested":
@@ -233,7 +235,7 @@ def find_origin(texts: Collection[str], place: JournalPlace) -> Knowledge | None
     found: list[Knowledge] = []
     with use_journal(place) as journal:
         for row in journal.iter_runs():
-            # A run that cannot be read is named by `journal check`, and must not keep others from being judged.
+            # A run that cannot be read is named by `runs check`, and must not keep others from being judged.
             with suppress(JournalError):
                 task = journal.task(row.id)
                 known = task and task.knowledge

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 
@@ -24,24 +24,23 @@ from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
 from autoreason.run.cell_services import CellServices
 from autoreason.run.cells import cell_prompts
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import checked, compute, door
+from autoreason.run.estimate import check_call_limit, check_models, check_settings
 from autoreason.run.lab_plan import LabPlan, plan_cells
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks, check_arguments
-from autoreason.run.preflight import check_call_limit, check_models, check_settings
+from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks
 from autoreason.run.prepared import PreparedRun, hooks_in, use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
+from autoreason.run.recorded import change_budget
 from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedResearch
-from autoreason.run.resume import change_budget
 from autoreason.run.suite_tasks import read_tasks
-from autoreason.run.sync import wait_for
 from autoreason.settings import Models, Settings
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_results import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
-from autoreason.studies.panels.panel_report import require_statistics
 from autoreason.task import Entry, Task
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
@@ -51,46 +50,7 @@ class NothingToAdd(Exception):
     """A suite has all repeats that its rule asks for."""
 
 
-def lab(
-    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
-) -> StudyResult[LabReport]:
-    r"""Run a suite: its tasks by its arms, each cell once, and report on what it asks.
-
-    Args:
-        suite: A YAML file; see `docs/laboratory.md`.
-        model: Plays every role for which the suite names no model.
-        options: See `LabOptions`.
-
-    Returns:
-        Its `report` has a table and a sentence for every comparison. A run that paused has none yet:
-        `report` then raises the `Interruption`, and `resume` goes on.
-
-    Raises:
-        InvalidInput: Something is wrong with the suite, or it could not show anything.
-        JournalError: The journal cannot be read or written.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from autoreason import lab
-        >>> _ = Path("suite.yaml").write_text(
-        ...     "name: tides\ntasks: {tides: Explain tides.}\nrepeats: 2\n"
-        ...     "arms: {single: {strategy: single}, revised: {strategy: critique_revise, passes: 1}}\n"
-        ...     "measures: [words]\n"
-        ... )
-        >>> lab("suite.yaml", "echo/echo", seed=1).report.cells
-        6
-    """
-    return wait_for(lambda: lab_async(suite, model, **options), "lab")
-
-
-async def lab_async(
-    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
-) -> StudyResult[LabReport]:
-    """Like `lab`, in an event loop."""
-    return await (await prepare_lab(suite, model, **options)).run_async()
-
-
-class PreparedLab(PreparedRun, frozen=True, kw_only=True):
+class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True):
     """A suite with everything decided."""
 
     evaluators: tuple[PreparedResearch, ...] = ()
@@ -111,11 +71,7 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
 
     def plan(self) -> LabPlan:
         """Cells, calls and cost, and what they can show; nothing is called."""
-        return wait_for(self.plan_async, "plan")
-
-    async def plan_async(self) -> LabPlan:
-        """Like `plan`, in an event loop."""
-        return await plan_cells(self.suite, self.settings)
+        return compute(lambda: plan_cells(self.suite, self.settings))
 
     def check_plan(self, plan: LabPlan) -> None:
         """Refuse a suite that could show nothing."""
@@ -126,8 +82,8 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
         """Check everything, then run all cells until the end or a pause; hooks given here come first."""
         self._check_terms()
         if not self.anyway:
-            self.check_plan(await self.plan_async())
-        return cast(StudyResult[LabReport], await super().run_async(**hooks))
+            self.check_plan(await plan_cells(self.suite, self.settings))
+        return await super().run_async(**hooks)
 
     async def _check_models(self) -> None:
         self._check_terms()
@@ -191,50 +147,40 @@ class PreparedLab(PreparedRun, frozen=True, kw_only=True):
         return service
 
 
-def plan_lab(
+@door()
+def lab(
     suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
-) -> LabPlan:
-    r"""What `lab` with the same arguments would take, and what it could show; nothing is called.
+) -> PreparedLab:
+    r"""Run a suite: its tasks by its arms, each cell once, and report on what it asks.
 
     Args:
-        suite: A YAML file.
+        suite: A YAML file; see `docs/laboratory.md`.
         model: Plays every role for which the suite names no model.
-        options: See `LabOptions`.
+        options: Such as `repeats`, `parallel`, `workers`, `budget` and `named_models`.
+            `print(lab.options())` lists all of them.
 
     Returns:
-        Cells, calls and cost, and for every planned test what it would show.
+        Its `report` has a table and a sentence for every comparison. A run that paused has none yet:
+        `report` then raises the `Interruption`, and `resume` goes on. `lab.prepare(...).plan()` says beforehand
+        what a suite would take, and what it could show.
 
     Raises:
-        InvalidInput: Something is wrong with the suite.
+        InvalidInput: Something is wrong with the suite, or it could not show anything.
+        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from pathlib import Path
-        >>> from autoreason import plan_lab
+        >>> from autoreason import lab
         >>> _ = Path("suite.yaml").write_text(
-        ...     "name: tides\ntasks: {tides: Explain tides.}\nrepeats: 9\n"
-        ...     "arms: {single: {strategy: single}, revised: {strategy: critique_revise}}\n"
-        ...     "comparisons: [{name: a, question: Which, arms: [single, revised]}]\n"
+        ...     "name: tides\ntasks: {tides: Explain tides.}\nrepeats: 2\n"
+        ...     "arms: {single: {strategy: single}, revised: {strategy: critique_revise, passes: 1}}\n"
+        ...     "measures: [words]\n"
         ... )
-        >>> plan = plan_lab("suite.yaml", "echo/echo")
-        >>> plan.cells, plan.tests[0].units
-        (36, 9)
+        >>> lab.prepare("suite.yaml", "echo/echo").plan().cells
+        6
+        >>> lab("suite.yaml", "echo/echo", seed=1).report.cells
+        6
     """
-    return wait_for(lambda: plan_lab_async(suite, model, **options), "plan_lab")
-
-
-async def plan_lab_async(
-    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
-) -> LabPlan:
-    """Like `plan_lab`, in an event loop."""
-    return await (await prepare_lab(suite, model, **options)).plan_async()
-
-
-async def prepare_lab(
-    suite: str | Path, model: str | Model | None = None, **options: Unpack[LabOptions]
-) -> PreparedLab:
-    """The suite that `lab` with the same arguments would run; its problems are read by another process."""
-    check_arguments(lab, options, suite=suite, model=model)
-    require_statistics()
     choice = ModelChoice()
     models = {
         name: choice.address(each) for name, each in (options.get("named_models") or {}).items()
@@ -249,7 +195,8 @@ async def prepare_lab(
         allow_http=options.get("allow_http", False),
         batch=options.get("batch", False),
     )
-    read = await read_tasks(file)
+    # Another process reads its problems.
+    read = compute(lambda: read_tasks(file))
     found = replace(file.suite, tasks=read.tasks)
     for arm, task, settings in arm_runs(found):
         try:
@@ -287,7 +234,7 @@ async def prepare_lab(
 
 def prepare_suite(
     suite: Suite,
-    base: PreparedRun,
+    base: PreparedRun[Any],
     notes: Sequence[str] = (),
     parallel: int = MAX_PARALLEL,
     **own: Any,
@@ -318,9 +265,9 @@ def prepare_suite(
     )
 
 
+@checked
 def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     """A suite with more repeats where its rule asks for them; the cells it has are not run again."""
-    check_arguments(prepare_add, options, run=run)
     name, place = name_and_journal(run, options.get("journal"))
     with use_journal(place) as journal:
         row = journal.find(name)
@@ -369,8 +316,7 @@ def _check_continued(run: str, journal: Journal) -> None:
     """Refuse to add to a suite a second time, which would pay for the same cells again."""
     if later := journal.continuation(run):
         raise InvalidInput(
-            f"{run} was continued as {later}; go on with `autoreason resume {later}` "
-            f"or `autoreason lab add {later}`"
+            f"{run} was continued as {later}; go on with `autoreason resume {later}`, or add to that one"
         )
 
 

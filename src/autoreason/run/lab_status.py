@@ -18,8 +18,8 @@ from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
 from autoreason.run.cell_budget import time_worked, with_bases
+from autoreason.run.record import working_time
 from autoreason.run.result import resume_command
-from autoreason.run.working_time import working_time
 from autoreason.studies.lab.lab_progress import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, all_cells, count_cells, suite_of
 
@@ -118,8 +118,7 @@ class FoundReport(NamedTuple):
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
     row, suite, story = find_suite_run(run, journal)
-    done, left_out = journal.cells_done(row.id)
-    missing = len(journal.missing_cells(row.id))
+    done, left_out, missing = journal.cells_done(row.id)
     running = tuple(_running(row.id, suite, journal))
     chain = list(with_bases(row, journal))
     progress = LabProgress(
@@ -171,9 +170,7 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     story = journal.story(row.id)
     cells = story.of(CellFinished)
     if not cells:
-        raise InvalidInput(
-            f"no cell of {row.id} has ended yet; see `autoreason lab status {row.id}`"
-        )
+        raise InvalidInput(f"no cell of {row.id} has ended yet; see `autoreason show {row.id}`")
     runs = [each.id for each in with_bases(row, journal)]
     return FoundReport(lab_report(story, origin_of(row, story)), cells, runs)
 

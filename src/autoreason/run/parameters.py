@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Chosen, WhenTested
@@ -14,9 +13,8 @@ from autoreason.models.pool import ModelPool
 from autoreason.paths import ServerUrl
 from autoreason.run.recall import OnEvent
 from autoreason.run.result import Result, StopSwitch
-from autoreason.settings import Budget, Candidates, Protocol
+from autoreason.settings import Budget, Candidates, Protocol, Style, Voting
 from autoreason.tournament.metric import MetricRole
-from autoreason.type_hints import check_call
 
 JournalPlace = Journal | str | Path | ServerUrl | None
 """An open journal, the file or the URL of one, or None for the user's own."""
@@ -27,30 +25,35 @@ RecordedRun = str | Result
 class RunHooks(TypedDict, total=False):
     """Where a run is recorded, and how the process that drives it follows and stops it."""
 
-    journal: JournalPlace
-    """An open journal, the file or the URL of one, or None for the user's own."""
-    pool: ModelPool | None
-    """Open models; runs that share a pool share connections and limits."""
-    on_ready: Callable[[], None] | None
-    """Called when every check has passed, before anything is written or asked; may raise."""
-    on_started: Callable[[str], None] | None
-    """Called with the run's name once it is in the journal."""
-    on_event: OnEvent | None
-    """Called with each event."""
-    on_signal: OnSignal | None
-    """Called when a call starts, its text arrives and it ends."""
-    on_warning: Callable[[str], None] | None
-    """Called with what failed next to a result that is complete; `warnings.warn` where None."""
-    stop_switch: StopSwitch | None
-    """Stops the run at its next call."""
+    journal: Annotated[
+        JournalPlace, "An open journal, the file or the URL of one, or None for the user's own."
+    ]
+    pool: Annotated[
+        ModelPool | None, "Open models; runs that share a pool share connections and limits."
+    ]
+    on_ready: Annotated[
+        Callable[[], None] | None,
+        "Called when every check has passed, before anything is written or asked; may raise.",
+    ]
+    on_started: Annotated[
+        Callable[[str], None] | None, "Called with the run's name once it is in the journal."
+    ]
+    on_event: Annotated[OnEvent | None, "Called with each event."]
+    on_signal: Annotated[
+        OnSignal | None, "Called when a call starts, its text arrives and it ends."
+    ]
+    on_warning: Annotated[
+        Callable[[str], None] | None,
+        "Called with what failed next to a result that is complete; `warnings.warn` where None.",
+    ]
+    stop_switch: Annotated[StopSwitch | None, "Stops the run at its next call."]
 
 
 class AskOptions(RunHooks, total=False):
     """How judges are asked; fields of `Settings`, which says what each means."""
 
-    seed: int
-    """All randomness of the run comes from it; drawn where none is given."""
-    style: str
+    seed: Annotated[int, "All randomness of the run comes from it; drawn where none is given."]
+    style: Style
     judge_temperature: float | None
     judge_effort: Effort | None
     max_tokens: int
@@ -63,72 +66,67 @@ class AskOptions(RunHooks, total=False):
 class PanelOptions(AskOptions, total=False):
     """Who judges, and how votes are counted."""
 
-    judge_models: str | Model | Sequence[str | Model]
-    """Taken in turn, seat by seat: a mixed panel."""
+    judge_models: Annotated[
+        str | Model | Sequence[str | Model], "Taken in turn, seat by seat: a mixed panel."
+    ]
     judges: int
-    voting: str
-    prompts: str | Path | None
-    """A folder with prompts in place of the built-in ones."""
+    voting: Voting
+    prompts: Annotated[str | Path | None, "A folder with prompts in place of the built-in ones."]
 
 
 class JudgeOptions(PanelOptions, total=False):
     """Keyword arguments of `judge`."""
 
-    pairwise: bool
-    """All pairs in both orders; a judge who changes with the order abstains."""
-    equal_length: bool
-    """Cut all texts to one length, at the end of a sentence."""
+    pairwise: Annotated[
+        bool, "All pairs in both orders; a judge who changes with the order abstains."
+    ]
+    equal_length: Annotated[bool, "Cut all texts to one length, at the end of a sentence."]
 
 
 class CertifyOptions(AskOptions, total=False):
     """Keyword arguments of `certify`."""
 
-    repeats: int
-    """How often all questions are asked."""
+    repeats: Annotated[int, "How often all questions are asked."]
 
 
 class KnowledgeTestOptions(AskOptions, total=False):
     """Keyword arguments of `measure_knowledge`."""
 
-    pairs: int
-    """How many recorded pairs are put to the judges, drawn from all."""
-    min_z: float
-    """Standard errors by which two texts must differ to be a pair."""
-    judge_models: Sequence[str | Model]
-    """Judges that are tested besides or instead of the model."""
+    pairs: Annotated[int, "How many recorded pairs are put to the judges, drawn from all."]
+    min_z: Annotated[float, "Standard errors by which two texts must differ to be a pair."]
+    judge_models: Annotated[
+        Sequence[str | Model], "Judges that are tested besides or instead of the model."
+    ]
 
 
 class OutcomeOptions(TypedDict, total=False):
     """Keyword arguments of `add_outcome`."""
 
-    n: int | None
-    """How many the number rests on."""
-    se: float | None
-    """Its standard error, where that is known instead."""
-    metric: str
-    """What was measured; `result` unless given."""
-    better: Literal["higher", "lower"]
-    """Which numbers are better; `higher` unless given."""
-    chosen: Chosen
-    """How the text came to be used: `random` or `ab` where it was drawn, else `picked`."""
-    when: str | None
-    """A date; today unless given."""
-    audience: str
-    """Who read it."""
-    private: bool
-    """Whether only local models may be shown it."""
-    note: str
-    """Anything else; the run's name unless given."""
-    journal: JournalPlace
-    """An open journal, the file of one, or None for the result's or the user's own."""
+    n: Annotated[int | None, "How many the number rests on."]
+    se: Annotated[float | None, "Its standard error, where that is known instead."]
+    metric: Annotated[str, "What was measured; `result` unless given."]
+    better: Annotated[
+        Literal["higher", "lower"], "Which numbers are better; `higher` unless given."
+    ]
+    chosen: Annotated[
+        Chosen, "How the text came to be used: `random` or `ab` where it was drawn, else `picked`."
+    ]
+    when: Annotated[str | None, "A date; today unless given."]
+    audience: Annotated[str, "Who read it."]
+    private: Annotated[bool, "Whether only local models may be shown it."]
+    note: Annotated[str, "Anything else; the run's name unless given."]
+    journal: Annotated[
+        JournalPlace,
+        "An open journal, the file of one, or None for the result's or the user's own.",
+    ]
 
 
 class RoleOptions(PanelOptions, total=False):
     """Who plays which role, how they are asked, and what every tournament has."""
 
-    author_model: str | Model
-    critic_model: str | Model
-    synthesizer_model: str | Model
+    author_model: Annotated[str | Model, "Who writes and revises."]
+    critic_model: Annotated[str | Model, "Who looks for problems."]
+    synthesizer_model: Annotated[str | Model, "Who joins A and B into AB."]
     k: int
     early_stop: bool
     balanced_orders: bool
@@ -142,7 +140,10 @@ class RoleOptions(PanelOptions, total=False):
 class WriteOptions(RoleOptions, total=False):
     """Who writes, and how the tournament over texts works."""
 
-    reviser_models: str | Model | Sequence[str | Model]
+    reviser_models: Annotated[
+        str | Model | Sequence[str | Model],
+        "Who writes revisions, one candidate each; the author unless given.",
+    ]
     protocol: Protocol
     candidates: Candidates
     blind_revision: bool
@@ -151,8 +152,6 @@ class WriteOptions(RoleOptions, total=False):
     drafts: int
     max_drafts: int
     rivals: bool
-    strict_length: bool
-    strict_echo: bool
     passes: int
     single_judge: bool
     extra_judges: int
@@ -161,152 +160,151 @@ class WriteOptions(RoleOptions, total=False):
     required_lead: int
     plateau: int
     plateau_change: float
-    stop_rules: tuple[str, ...]
     quoted_critique: bool
     playoff: int
     playoff_texts: int
     confirmation: int
-    max_inconclusive: int
 
 
 class TaskOptions(WriteOptions, total=False):
     """What there is besides the brief; a `Task` has its own."""
 
-    draft: str | None
-    """A text to start from; without one the author writes it."""
-    facts: str | None
-    """What every role may rely on."""
-    contract: Contract | Mapping[str, Any] | None
-    """Limits that code checks in every text."""
+    draft: Annotated[str | None, "A text to start from; without one the author writes it."]
+    facts: Annotated[str | None, "What every role may rely on."]
+    contract: Annotated[
+        Contract | Mapping[str, Any] | None, "Limits that code checks in every text."
+    ]
 
 
 class RefineOptions(TaskOptions, total=False):
-    """Keyword arguments of `refine` and `estimate`."""
+    """Keyword arguments of `refine`."""
 
     strategy: str
     strategy_options: dict[str, Any]
-    metric: str
-    """A command or `file.py:function` that gives a text a number."""
-    metric_better: Literal["higher", "lower"]
-    """Which numbers of the metric are better."""
-    metric_role: MetricRole
-    """A guard leaves out what is worse than A, beyond noise; a judge has one ballot on every panel that chooses."""
-    knowledge: str | Path
-    """A folder of your own records: texts with what became of them, facts and style."""
-    knowledge_group: str
-    """The campaign, test or list this text is for; nothing of it is shown."""
-    judge_outcomes: WhenTested
-    """Whether judges are shown outcomes: `tested`, where `knowledge test` says that helps them; `yes` or `no`."""
-    predictor_seat: WhenTested
-    """Whether a predictor fitted on the outcomes has a seat next to the judges: `tested`, where `knowledge test` says
-    that it helps; `yes` or `no`."""
+    metric: Annotated[str, "A command or `file.py:function` that gives a text a number."]
+    metric_better: Annotated[Literal["higher", "lower"], "Which numbers of the metric are better."]
+    metric_role: Annotated[
+        MetricRole,
+        "A guard leaves out what is worse than A, beyond noise; a judge has one ballot on every panel that chooses.",
+    ]
+    knowledge: Annotated[
+        str | Path, "A folder of your own records: texts with what became of them, facts and style."
+    ]
+    knowledge_group: Annotated[
+        str, "The campaign, test or list this text is for; nothing of it is shown."
+    ]
+    judge_outcomes: Annotated[
+        WhenTested,
+        "Whether judges are shown outcomes: `tested`, where `knowledge test` says that helps them; `yes` or `no`.",
+    ]
+    predictor_seat: Annotated[
+        WhenTested,
+        "Whether a predictor fitted on the outcomes has a seat next to the judges: `tested`, where `knowledge test` "
+        "says that it helps; `yes` or `no`.",
+    ]
 
 
 class CompareOptions(TaskOptions, total=False):
     """Keyword arguments of `compare`."""
 
-    strategies: Sequence[str]
-    """The first one sets the budget of the others; `autoreason`, `single` and `critique_revise` unless given."""
-    repeats: int
-    """How often all are run; without it, until a preference that is the same in all of them can show."""
-    match: Literal["calls", "tokens", "cost"]
-    """What all may spend equally much of."""
-    allowance: Decimal | int
-    """What each may spend after the shared draft, instead of what the first takes."""
-    panel_judges: int
-    """Judges of the panel over what is delivered."""
+    strategies: Annotated[Sequence[str], "The first one sets the budget of the others."]
+    repeats: Annotated[
+        int,
+        "How often all are run; without it, until a preference that is the same in all of them can show.",
+    ]
+    match: Annotated[Literal["calls", "tokens", "cost"], "What all may spend equally much of."]
+    allowance: Annotated[
+        Decimal | int,
+        "What each may spend after the shared draft, instead of what the first takes.",
+    ]
+    panel_judges: Annotated[int, "Judges of the panel over what the strategies deliver."]
 
 
 class AdviseOptions(TaskOptions, total=False):
     """Keyword arguments of `advise`."""
 
-    instead: Literal["", "research", "solve"]
-    """The command that the task is for, where a number or tests exist."""
-    source: str
-    """The brief's file, for the commands that the advice names."""
+    instead: Annotated[
+        Literal["", "research", "solve"],
+        "The command that the task is for, where a number or tests exist.",
+    ]
+    source: Annotated[str, "The brief's file, for the commands that the advice names."]
 
 
 class SolveOptions(RoleOptions, total=False):
     """Keyword arguments of `solve`."""
 
-    strategy: str | Sequence[str]
-    """A name, several, or `all`."""
-    calls: int
-    """Calls that a strategy may make for one problem."""
-    repeats: int
-    """How often each strategy solves each problem."""
-    width: int
-    """Problems worked on at once; 32 unless given."""
-    ids: Sequence[str]
-    """Only these problems of a file."""
-    difficulty: str
-    """Only problems of this difficulty."""
-    limit: int
-    """Only so many problems, the first ones."""
-    test_time_limit: float
-    """Processor seconds of a test, instead of the problem's own."""
-    test_memory_limit: int
-    """Megabytes of a test, instead of the problem's own."""
-    unsafe: bool
-    """Run programs without a sandbox."""
+    strategy: Annotated[str | Sequence[str], "A name, several, or `all`."]
+    calls: Annotated[int, "Calls that a strategy may make for one problem."]
+    repeats: Annotated[int, "How often every problem is solved by every strategy."]
+    width: Annotated[int, "Problems worked on at once."]
+    ids: Annotated[Sequence[str], "Only these problems of a file."]
+    difficulty: Annotated[str, "Only problems of this difficulty."]
+    limit: Annotated[int, "Only so many problems, the first ones."]
+    test_time_limit: Annotated[float, "Processor seconds of a test, instead of the problem's own."]
+    test_memory_limit: Annotated[int, "Megabytes of a test, instead of the problem's own."]
+    unsafe: Annotated[bool, "Run programs without a sandbox."]
 
 
 class MeasureOptions(PanelOptions, total=False):
     """What measures, who proposes changes, and what a research run may take."""
 
-    evaluate: Callable[[Path, int, list[Any]], Any] | str | None
-    """A function of the artifact's folder, a seed and the items; or a command or `file.py:function`."""
-    author_model: str | Model
-    """Proposes changes."""
+    evaluate: Annotated[
+        Callable[[Path, int, list[Any]], Any] | str | None,
+        "A function of the artifact's folder, a seed and the items; or a command or `file.py:function`.",
+    ]
+    author_model: Annotated[str | Model, "Proposes changes."]
     author_temperature: float | None
     author_effort: Effort | None
-    evaluations: int
-    """Evaluations in all: noise floor, races, playoff and end test."""
-    parallel: int
-    """Proposals and looks under way at once."""
-    patience: int
-    """Proposals in a row without a keep that end the search."""
-    unsafe: bool
-    """Run evaluator and artifact without a jail where there is none."""
-    unchecked: bool
-    """Begin even where the artifact could write its own score; the conclusion says so."""
+    evaluations: Annotated[int, "Evaluations in all: noise floor, races, playoff and end test."]
+    parallel: Annotated[int, "Proposals and looks under way at once."]
+    patience: Annotated[int, "Proposals in a row without a keep that end the search."]
+    unsafe: Annotated[bool, "Run evaluator and artifact without a jail where there is none."]
+    unchecked: Annotated[
+        bool, "Begin even where the artifact could write its own score; the conclusion says so."
+    ]
 
 
 class ResearchOptions(MeasureOptions, total=False):
     """Keyword arguments of `research`."""
 
-    rule: Literal["race", "greedy", "independent"]
-    """Which changes are kept: `race`, or a rival under the same budget."""
+    rule: Annotated[
+        Literal["race", "greedy", "independent"],
+        "Which changes are kept: `race`, or a rival under the same budget.",
+    ]
 
 
 class CompareRulesOptions(MeasureOptions, total=False):
     """Keyword arguments of `compare_rules`."""
 
-    rules: Sequence[Literal["race", "greedy", "independent"]]
-    """Two different ones or more; all three unless given."""
-    repeats: int
-    """Runs by each rule."""
+    rules: Annotated[
+        Sequence[Literal["race", "greedy", "independent"]],
+        "Two different ones or more; all three unless given.",
+    ]
+    repeats: Annotated[int, "Runs by each rule."]
 
 
 class LabOptions(RunHooks, total=False):
     """Keyword arguments of `lab`."""
 
-    named_models: Mapping[str, str | Model]
-    """Models for the names that the suite leaves open."""
-    repeats: int
-    """How often each arm does each task, instead of what the suite says."""
-    parallel: int
-    """Cells at a time."""
-    workers: int
-    """Processes that run cells; 0 runs them in this one, or on Ray in one for each processor."""
-    ray: str
-    """The Ray cluster whose nodes run cells: its address, `auto`, or `local` for one that is started here."""
-    seed: int
-    """Instead of the suite's; drawn where neither is given."""
-    budget: Budget | Mapping[str, Any]
-    """Limits over all cells together; those that it does not set are the suite's."""
-    anyway: bool
-    """Run it even where nothing could be shown."""
+    named_models: Annotated[
+        Mapping[str, str | Model], "Models for the names that the suite leaves open."
+    ]
+    repeats: Annotated[int, "How often each arm does each task, instead of what the suite says."]
+    parallel: Annotated[int, "Cells at a time."]
+    workers: Annotated[
+        int,
+        "Processes that run cells; 0 runs them in this one, or on Ray in one for each processor.",
+    ]
+    ray: Annotated[
+        str,
+        "The Ray cluster whose nodes run cells: its address, `auto`, or `local` for one that is started here.",
+    ]
+    seed: Annotated[int, "Instead of the suite's; drawn where neither is given."]
+    budget: Annotated[
+        Budget | Mapping[str, Any],
+        "Limits over all cells together; those that it does not set are the suite's.",
+    ]
+    anyway: Annotated[bool, "Run it even where nothing could be shown."]
     base_url: str | dict[str, str] | None
     allow_http: bool
     batch: bool
@@ -315,60 +313,37 @@ class LabOptions(RunHooks, total=False):
 class ForkOptions(WriteOptions, total=False):
     """Keyword arguments of `fork`: what is different in the new run."""
 
-    model: str | Model
-    """Plays every role that is given no model of its own."""
-    contract: Mapping[str, Any]
-    """Keys of the contract that change."""
+    model: Annotated[str | Model, "Plays every role that is given no model of its own."]
+    contract: Annotated[Mapping[str, Any], "Keys of the contract that change."]
     strategy: str
     strategy_options: dict[str, Any]
-    evaluations: int
-    """Of a research run: evaluations in all."""
-    patience: int
-    """Of a research run: proposals in a row without a keep that end the search."""
-    evaluate: Callable[[Path, int, list[Any]], Any] | None
-    """The function that measures, of a research run which was started with one."""
+    evaluations: Annotated[int, "Of a research run: evaluations in all."]
+    patience: Annotated[
+        int, "Of a research run: proposals in a row without a keep that end the search."
+    ]
+    evaluate: Annotated[
+        Callable[[Path, int, list[Any]], Any] | None,
+        "The function that measures, of a research run which was started with one.",
+    ]
 
 
 class ResumeOptions(RunHooks, total=False):
     """Keyword arguments of `resume`: what is different from here on."""
 
-    model: str | Model
-    """Plays every role that is given no model of its own."""
+    model: Annotated[str | Model, "Plays every role that is given no model of its own."]
     author_model: str | Model
     critic_model: str | Model
     synthesizer_model: str | Model
     judge_models: str | Model | Sequence[str | Model]
     passes: int
     max_tokens: int
-    budget: Budget | Mapping[str, Any]
-    """Limits that it does not set stay as they were."""
+    budget: Annotated[Budget | Mapping[str, Any], "Limits that it does not set stay as they were."]
     base_url: str | dict[str, str] | None
     allow_http: bool
-    batch: bool
-    """Ask in batches from here on; a run that does so already goes on with it."""
-    evaluate: Callable[[Path, int, list[Any]], Any] | None
-    """The function that measures a research run which was started with one."""
-
-
-_LIMITS = {
-    "cost_limit": "cost",
-    "token_limit": "tokens",
-    "call_limit": "calls",
-    "time_limit": "seconds",
-}
-"""What the command line calls limits, and a `Budget` does."""
-
-
-def check_arguments(
-    function: Callable[..., Any],
-    options: Mapping[str, object] | None = None,
-    /,
-    **arguments: object,
-) -> None:
-    """Refuse what the signature does not allow, for callers without a type checker, and servers next to a pool."""
-    for name, field in _LIMITS.items():
-        if options and name in options:
-            raise InvalidInput(f"unknown option `{name}`; give budget=Budget({field}=…)")
-    check_call(function, options, **arguments)
-    if options and options.get("pool") and (options.get("base_url") or options.get("allow_http")):
-        raise InvalidInput("a pool has its own servers; give base_url and allow_http to it")
+    batch: Annotated[
+        bool, "Ask in batches from here on; a run that does so already goes on with it."
+    ]
+    evaluate: Annotated[
+        Callable[[Path, int, list[Any]], Any] | None,
+        "The function that measures a research run which was started with one.",
+    ]

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Generic, TypeVar, Unpack, cast
 
 from msgspec import Struct
 
@@ -15,23 +15,29 @@ from autoreason.exchange import Model, Service
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
+from autoreason.run.choices import ModelChoice, choose_prompts
+from autoreason.run.door import check_arguments, compute, wait_for
 from autoreason.run.driver import start
-from autoreason.run.estimate import RunEstimate, estimate_run
+from autoreason.run.estimate import (
+    RunEstimate,
+    check,
+    check_call_limit,
+    check_models,
+    check_settings,
+    estimate_run,
+)
 from autoreason.run.kinds import job_class
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import RunHooks, check_arguments
-from autoreason.run.preflight import check, check_call_limit, check_models, check_settings
-from autoreason.run.prompt_choice import choose_prompts
+from autoreason.run.parameters import RunHooks
 from autoreason.run.record import use_journal
-from autoreason.run.reports import reported_result
-from autoreason.run.result import Result, StopSwitch
-from autoreason.run.sync import wait_for
-from autoreason.run.verdict_storage import store_verdict
+from autoreason.run.reports import reported_result, store_verdict
+from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings, make_settings, read_budget
 from autoreason.task import Task
 
+R_co = TypeVar("R_co", covariant=True)
 
-class PreparedRun(Struct, frozen=True, kw_only=True):
+
+class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
     """A run with everything decided. Nothing is written and nothing is asked before it runs."""
 
     task: Task
@@ -48,16 +54,12 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
 
     def estimate(self) -> RunEstimate:
         """Calls, tokens and cost of the run, without calling anything."""
-        return wait_for(self.estimate_async, "estimate")
-
-    async def estimate_async(self) -> RunEstimate:
-        """Like `estimate`, in an event loop."""
         check_settings(self.task, self.settings)
-        return await estimate_run(self.task, self.settings, self.prompts)
+        return compute(lambda: estimate_run(self.task, self.settings, self.prompts))
 
     def check_models(self) -> None:
         """Raise `InvalidInput` where models or limits could not run it, as far as is known without reaching any."""
-        wait_for(self._check_models, "check_models")
+        compute(self._check_models)
 
     async def _check_models(self) -> None:
         async with AsyncExitStack() as exits:
@@ -65,11 +67,11 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
             await check_models(self.task, self.settings, pool, self.prompts)
         check_call_limit(self.task, self.settings)
 
-    def run(self, **hooks: Unpack[RunHooks]) -> Result:
+    def run(self, **hooks: Unpack[RunHooks]) -> R_co:
         """Check everything, then run until the end or a pause; hooks given here come first."""
-        return wait_for(lambda: self.run_async(**hooks), "run")
+        return wait_for(lambda: self.run_async(**hooks), "run()", "run_async(...)")
 
-    async def run_async(self, **hooks: Unpack[RunHooks]) -> Result:
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> R_co:
         """Like `run`, in an event loop."""
         check_arguments(PreparedRun.run, hooks)
         hooks = {**self.hooks, **hooks}
@@ -79,7 +81,7 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
             if on_ready := hooks.get("on_ready"):
                 on_ready()
             if self._fit:
-                from autoreason.knowledge.ridge import save_ridge
+                from autoreason.knowledge.predictor import save_ridge
 
                 save_ridge(self._fit)
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
@@ -99,7 +101,7 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
                 service=service,
             )
             store_verdict(result, hooks.get("on_warning"))
-            return reported_result(result, journal)
+            return cast(R_co, reported_result(result, journal))
 
     async def _check(self, pool: ModelPool) -> None:
         """Raise `InvalidInput` for what would only fail later; spends nothing."""
@@ -117,7 +119,9 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
         return self.service
 
 
-def prepare(task: Task, choice: ModelChoice, options: Mapping[str, Any], **own: Any) -> PreparedRun:
+def prepare(
+    task: Task, choice: ModelChoice, options: Mapping[str, Any], **own: Any
+) -> PreparedRun[Any]:
     """A run of `task` under the settings among `options`; `own` are those that the caller decides."""
     fields = set(Settings.__struct_fields__) - {"seed", "protocol"}
     changes = {name: value for name, value in options.items() if name in fields} | own
@@ -135,7 +139,7 @@ def prepare(task: Task, choice: ModelChoice, options: Mapping[str, Any], **own: 
 
 def prepare_with(
     task: Task, settings: Settings, choice: ModelChoice, options: Mapping[str, Any]
-) -> PreparedRun:
+) -> PreparedRun[Any]:
     """The same under complete settings."""
     folder = options.get("prompts")
     kind = job_class(settings)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from autoreason.errors import JournalError
 from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
-from autoreason.models.concurrency import ConcurrencyLimiter
+from autoreason.models.layers import ConcurrencyLimiter
 from autoreason.models.pool import provider_limiter
 from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_budget import open_tracker, usage, usage_by_cell

@@ -13,12 +13,11 @@ from autoreason.errors import Interruption, ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job
-from autoreason.jobs.runner import build_job, run_job
+from autoreason.jobs.job import Job, build_job, run_job
 from autoreason.journal import RecordedAnswer, RecordedReply
 from autoreason.keys import Key
-from autoreason.models.batch_log import BatchNote
-from autoreason.plugins import is_in_file, short
+from autoreason.models.batch_interface import BatchNote
+from autoreason.plugins import is_own, short
 from autoreason.prompts import PromptSet
 from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
@@ -117,7 +116,7 @@ class EventRecorder:
         expected = self._recorded.get(event.closed_part)
         if not expected:
             self._append(event)
-        elif _is_same(expected[0], event):
+        elif expected[0].without_sentences() == event.without_sentences():
             expected.popleft()
             self.repeated += 1
         else:
@@ -131,23 +130,6 @@ class EventRecorder:
     def missing(self) -> AnyEvent | None:
         """An event of the record that has not come again; None where all have."""
         return next((events[0] for events in self._recorded.values() if events), None)
-
-
-def _is_same(recorded: AnyEvent, event: AnyEvent) -> bool:
-    """Whether an event came again as it was recorded."""
-    if _delivered_and_finished(recorded, event):
-        return True
-    return recorded == event or recorded.without_reason() == event.without_reason()
-
-
-def _delivered_and_finished(recorded: AnyEvent, event: AnyEvent) -> bool:
-    """Whether a job finishes that an earlier version ended by delivering a text."""
-    return (
-        isinstance(recorded, Delivered)
-        and isinstance(event, JobFinished)
-        and recorded.status == event.status
-        and (event.text is None or event.text == recorded.text)
-    )
 
 
 class RerunResult(NamedTuple):
@@ -207,16 +189,9 @@ async def rerun(
 def _likely_cause(task: Task, settings: Settings) -> str:
     """The most likely reason why running a record again differs: a user's code, where there is any."""
     changed = "was changed since, or it draws at random or reads the clock"
-    if is_in_file(settings.strategy):
+    if is_own(settings.strategy):
         return f"the strategy {changed}: it must draw from `self.settings.seed` alone"
-    functions = [
-        ("voting rule", settings.voting),
-        ("judge style", settings.style),
-        *(("stop rule", name) for name in settings.stop_rules),
-        *(("check", name) for name in task.contract.checks),
-    ]
-    own = [f"the {noun} {short(name)}" for noun, name in functions if is_in_file(name)]
-    if own:
+    if own := [f"the check {short(name)}" for name in task.contract.checks]:
         return f"{' or '.join(own)} {changed}: the same input must give the same result"
     return "the run was recorded by another version of autoreason or its record was changed"
 

@@ -1,13 +1,17 @@
-"""Finding the journal and the record of a run."""
+"""Finding the journal and the record of a run, its result, and how long it was worked on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
+from msgspec import Struct
+
 from autoreason.errors import InvalidInput
-from autoreason.journal import Journal
+from autoreason.journal import Journal, RecordedTime, RunRow
 from autoreason.journal.location import locate
 from autoreason.paths import Place, data_folder
 from autoreason.run.parameters import JournalPlace, RecordedRun
@@ -15,6 +19,40 @@ from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.task import Task
+
+
+class WorkingTime(Struct, frozen=True):
+    """The times at which processes drove a run, one after another."""
+
+    spans: tuple[tuple[datetime, datetime], ...]
+    """From a start to the last sign of life before the next one."""
+
+    def until(self, moment: datetime) -> float:
+        """Seconds worked until a moment; the last process is taken to be still at it."""
+        ends = [end for _, end in self.spans[:-1]] + [moment]
+        spans = zip((start for start, _ in self.spans), ends, strict=False)
+        return sum(max(0.0, (min(end, moment) - start).total_seconds()) for start, end in spans)
+
+    @property
+    def seconds(self) -> float:
+        """All of it, as far as it is recorded."""
+        return sum((end - start).total_seconds() for start, end in self.spans)
+
+
+def working_time(run: str, *, journal: Journal) -> WorkingTime:
+    """When a run was worked on, by the times in its record."""
+    return working_time_of(journal.times(run))
+
+
+def working_time_of(times: Sequence[RecordedTime]) -> WorkingTime:
+    """The same, from these times; a host's clock may lie behind that of the host before."""
+    starts = [at for at, start in times if start]
+    by_clock, ends = sorted(zip(starts, range(len(starts)), strict=True)), list(starts)
+    for at, _ in times:
+        if place := bisect_right(by_clock, (at, len(starts))):
+            _, process = by_clock[place - 1]
+            ends[process] = max(ends[process], at)
+    return WorkingTime(tuple(zip(starts, ends, strict=True)))
 
 
 @contextmanager
@@ -59,3 +97,16 @@ def task_and_settings(
     if story.task is None or story.settings is None:
         raise InvalidInput(f"run {run} was killed before anything was recorded; {remedy}")
     return story.task, story.settings
+
+
+def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
+    """The result of a recorded run, as its process returned it."""
+    return Result(
+        run=row.id,
+        status=story.status,
+        reason=story.reason or ("under way" if row.live else "killed before it ended"),
+        spent=row.spent,
+        story=story,
+        seconds=working_time(row.id, journal=journal).seconds,
+        journal=journal.place,
+    )

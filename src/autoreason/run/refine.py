@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
 from msgspec.structs import asdict, replace
 
@@ -11,12 +10,11 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
-from autoreason.run.estimate import RunEstimate
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import RefineOptions, TaskOptions, check_arguments
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import door
+from autoreason.run.parameters import RefineOptions, TaskOptions
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.result import Result
-from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
@@ -28,19 +26,22 @@ _GO_WITH = {
 """Options that mean nothing without another."""
 
 
+@door()
 def refine(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
-) -> Result:
-    """Write a text and refine it until it is kept, or from a draft of yours.
+) -> PreparedRun[Result]:
+    """Write a text, or begin from a draft of yours, and refine it until no revision beats it.
 
     Args:
         brief: What you want, in words; a `Task` says more.
-        model: Plays every role that has none of its own; `provider/model` or a model object.
-        options: See `RefineOptions`: the task, the settings, the journal and who follows the run.
+        model: Plays every role that is given no model of its own; `provider/model` or a model object.
+        options: The task: `draft`, `facts`, `contract={"max_words": 200}`. Who judges: `judge_models`, `judges`.
+            When it ends: `passes`, `k`, `budget={"cost": 3}`. What else is known: `knowledge`, `metric`. Where it
+            is recorded and who follows it: `journal`, `on_event`. `print(refine.options())` lists all of them.
 
     Returns:
         The text, how it came about and what it took. A run that paused says why in `status` and
-        `reason`; `resume` goes on with it.
+        `reason`; `resume` goes on with it. `refine.prepare(...).estimate()` says beforehand what it may take.
 
     Raises:
         InvalidInput: Something cannot be used; nothing was written and nothing was asked.
@@ -48,6 +49,9 @@ def refine(
 
     Example:
         >>> from autoreason import Budget, refine
+        >>> prepared = refine.prepare("Explain tides.", "echo/echo", passes=2)
+        >>> prepared.estimate().calls
+        Span(low=5, likely=27, high=200)
         >>> result = refine(
         ...     "Explain tides to a ten-year-old.",
         ...     "echo/echo",
@@ -59,72 +63,6 @@ def refine(
         >>> result.status
         'capped'
     """
-    return wait_for(lambda: refine_async(brief, model, **options), "refine")
-
-
-async def refine_async(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
-) -> Result:
-    """Like `refine`, in an event loop."""
-    return await prepare_refine(brief, model, **options).run_async()
-
-
-def estimate(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
-) -> RunEstimate:
-    """What `refine` with the same arguments may take, without calling anything.
-
-    Args:
-        brief: What you want, in words; a `Task` says more.
-        model: Plays every role that has none of its own.
-        options: See `RefineOptions`.
-
-    Returns:
-        Calls, tokens and cost, from the least to the most, and the first request. Whether its models
-        can be used here is not looked at; `prepare_refine(...).check_models()` does. Other runs are
-        estimated by the `estimate` method of what `prepare_judge` and its siblings return.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from autoreason import estimate
-        >>> estimate("Explain tides.", "echo/echo", passes=2).calls
-        Span(low=5, likely=27, high=200)
-    """
-    return wait_for(lambda: estimate_async(brief, model, **options), "estimate")
-
-
-async def estimate_async(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
-) -> RunEstimate:
-    """Like `estimate`, in an event loop."""
-    return await prepare_refine(brief, model, **options).estimate_async()
-
-
-def prepare_refine(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
-) -> PreparedRun:
-    """The run that `refine` with the same arguments would drive.
-
-    Args:
-        brief: What you want, in words; a `Task` says more.
-        model: Plays every role that has none of its own.
-        options: See `RefineOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from autoreason import prepare_refine
-        >>> prepared = prepare_refine("Explain tides.", "echo/echo", k=1)
-        >>> prepared.settings.k, prepared.run().status
-        (1, 'converged')
-    """
-    check_arguments(prepare_refine, options, brief=brief, model=model)
     choice = ModelChoice.writing(model, options)
     own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
     task = task_in(brief, options)
@@ -193,13 +131,9 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
                 "the brief begins with front matter, which only `read_task` reads; "
                 "give its result, or the limits as `contract`"
             )
-    contract = _contract(options.get("contract"))
+    contract = options.get("contract")
+    if not isinstance(contract, Contract):
+        contract = make_contract(dict(contract or {}), "contract")
     return check_task(
         Task(brief=brief, draft=options.get("draft"), facts=options.get("facts"), contract=contract)
     )
-
-
-def _contract(contract: Contract | Mapping[str, Any] | None) -> Contract:
-    if isinstance(contract, Contract):
-        return contract
-    return make_contract(dict(contract or {}), "contract")

@@ -1,32 +1,21 @@
-"""From a recorded run to its report."""
+"""From a recorded run to its report, and to what later runs go by."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
-from autoreason.errors import (
-    BudgetReached,
-    Interruption,
-    MetricFailed,
-    PanelFailed,
-    ProviderFailed,
-    Stopped,
-)
+from autoreason.events import FINISHED
 from autoreason.journal import Journal
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.kinds import written_by
-from autoreason.run.result import Result, how_to_go_on, result_fields
+from autoreason.run.result import Result, ending, result_fields, run_fields
 from autoreason.story import Story
 
 AnyReport = TypeVar("AnyReport", bound=Report)
-
-_FIELDS = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
-_INTERRUPTIONS: dict[str, type[Interruption]] = {
-    each.status: each
-    for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
-}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -40,12 +29,7 @@ class StudyResult(Result, Generic[AnyReport]):
     def report(self) -> AnyReport:
         """What the run found; raises the `Interruption` that keeps a paused run from having one."""
         if self.final_report is None:
-            steps = how_to_go_on(self.run, self.story, has_text=False)
-            error = _INTERRUPTIONS[self.status](
-                f"run {self.run} has no report yet ({self.ending}); {steps}"
-            )
-            error.limit = self.story.limit
-            raise error
+            raise self._missing("report")
         return self.final_report
 
     @property
@@ -56,7 +40,7 @@ class StudyResult(Result, Generic[AnyReport]):
     @property
     def conclusion(self) -> str:
         """That of the report, or why there is none."""
-        return self.final_report.conclusion if self.final_report else self.ending
+        return self.final_report.conclusion if self.final_report else ending(self)
 
     def names(self) -> Sequence[str]:
         """Those of the report."""
@@ -70,27 +54,26 @@ class StudyResult(Result, Generic[AnyReport]):
         """Those of the report, then what the run took, and on a page what was to be written."""
         if self.final_report is None:
             return super().sections()
-        last = Section(sentences=[self.took, *self.next_steps()])
+        last = Section(sentences=[("Took", self.spending), *self.next_steps()])
         # A certificate's own questions are the brief there.
         brief = [] if self.story.strategy == "certify" else self._brief()
         return [*self.final_report.sections(), last, *brief]
 
     def to_dict(self) -> dict[str, Any]:
         """The end of the run, and the report under the names of its kind."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
         found = self.final_report.run_fields() if self.final_report else {}
-        return plain_values({"conclusion": self.conclusion} | fields | found)
+        return plain_values({"conclusion": self.conclusion} | run_fields(self) | found)
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
     """The result of any run as the report on what it was for."""
     product = written_by(result.story.settings)
     if product == "programs":
-        from autoreason.run.solution import solution_of
+        from autoreason.run.products import solution_of
 
         return solution_of(result)
     if product == "files":
-        from autoreason.run.research_result import research_result
+        from autoreason.run.products import research_result
 
         return research_result(result)
     if product == "text":
@@ -102,59 +85,60 @@ def reported_result(result: Result, journal: Journal) -> Result:
         result = replace(result, spent=journal.cells_spent(result.run))
         suite = suite_of(result.story.task)
         if suite and suite.form == "problems":
-            from autoreason.run.solution import solution_of
+            from autoreason.run.products import solution_of
 
             return solution_of(result)
-    report = None
-    if result.finished:
-        report = _REPORTS[result.story.strategy](result.run, result.story, journal)
+    report = _report_of(result.run, result.story, journal) if result.finished else None
     return StudyResult(**result_fields(result), final_report=report)
 
 
-def _panel(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.panels.panel_results import panel_report
+def _report_of(run: str, story: Story, journal: Journal) -> Report:
+    """What a finished job found; its modules are loaded when they are needed."""
+    match story.strategy:
+        case "rejudge":
+            from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
 
-    return panel_report(story)
+            return rejudge_report(story, journal.story(rejudged_run(story)))
+        case "advise":
+            from autoreason.studies.advise.advice_report import advice_report, spent_by_role
 
+            return advice_report(run, story, spent_by_role(journal, run))
+        case "lab":
+            from autoreason.run.lab_status import origin_of
+            from autoreason.studies.lab.lab_report import lab_report
 
-def _rejudged(_run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
-
-    return rejudge_report(story, journal.story(rejudged_run(story)))
-
-
-def _certificate(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.certify.certificate import certificate_of
-
-    return certificate_of(story)
-
-
-def _knowledge(_run: str, story: Story, _journal: Journal) -> Report:
-    from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
-
-    return knowledge_report(story)
+            return lab_report(story, origin_of(journal.row(run), story))
+    module, name = _FROM_STORY[story.strategy]
+    report: Report = getattr(import_module(module), name)(story)
+    return report
 
 
-def _advice(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.studies.advise.advice_report import advice_report, spent_by_role
-
-    return advice_report(run, story, spent_by_role(journal, run))
-
-
-def _lab(run: str, story: Story, journal: Journal) -> Report:
-    from autoreason.run.lab_status import origin_of
-    from autoreason.studies.lab.lab_report import lab_report
-
-    return lab_report(story, origin_of(journal.row(run), story))
-
-
-_REPORTS: dict[str, Callable[[str, Story, Journal], Report]] = {
-    "judge": _panel,
-    "judge_pairs": _panel,
-    "rejudge": _rejudged,
-    "certify": _certificate,
-    "knowledge_test": _knowledge,
-    "advise": _advice,
-    "lab": _lab,
+_FROM_STORY = {
+    "judge": ("autoreason.studies.panels.panel_results", "panel_report"),
+    "judge_pairs": ("autoreason.studies.panels.panel_results", "panel_report"),
+    "certify": ("autoreason.studies.certify.certificate", "certificate_of"),
+    "knowledge_test": ("autoreason.studies.knowledge_test.knowledge_report", "knowledge_report"),
 }
-"""By the name of the job."""
+"""Jobs whose report is made of their story alone."""
+
+
+def store_verdict(
+    result: Result, on_warning: Callable[[str], None] | None = None, *, if_missing: bool = False
+) -> None:
+    """Store what a run ended with, if that is a verdict; `if_missing`, only where there is none."""
+    settings = result.story.settings
+    if settings is None or result.status not in FINISHED:
+        return
+    try:
+        if settings.strategy == "certify":
+            from autoreason.studies.certify.certificate_files import keep_certificate
+
+            keep_certificate(result.story, result.run, if_missing=if_missing)
+        elif settings.strategy == "knowledge_test" and not if_missing:
+            from autoreason.studies.knowledge_test.verdict_file import keep_verdicts
+
+            keep_verdicts(result.story, result.run)
+    except OSError as error:
+        what = "certificate" if settings.strategy == "certify" else "verdict"
+        message = f"the {what} cannot be kept ({error.strerror}); the run has it"
+        (on_warning or warnings.warn)(f"{message}: `autoreason show {result.run}`")

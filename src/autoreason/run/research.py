@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import asdict, replace
 
@@ -34,75 +34,23 @@ from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
 from autoreason.exchange import Model, Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import read_options
-from autoreason.jobs.runner import build_job
-from autoreason.run.lazy_service import LazyService
-from autoreason.run.model_choice import ModelChoice
+from autoreason.jobs.job import build_job, read_options
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import door, field_defaults
 from autoreason.run.parameters import (
     ResearchOptions,
     RunHooks,
-    check_arguments,
 )
-from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.research_result import ResearchResult
-from autoreason.run.result import Result
-from autoreason.run.sync import wait_for
+from autoreason.run.prepared import PreparedRun, R_co, prepare
+from autoreason.run.products import ResearchResult
+from autoreason.run.services import LazyService
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
 
-_TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
+TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
 
 
-def research(
-    task: str | Path | Task,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[ResearchOptions],
-) -> ResearchResult:
-    r"""Improve an artifact against a number, and claim only what fresh evaluations show.
-
-    Args:
-        task: A research task as a file or as text, or a `Task` of a recorded run.
-        model: Proposes changes, and judges where the task has judges.
-        options: See `ResearchOptions`; among them `evaluate`, a function that measures, which runs in
-            this process, without a jail.
-
-    Returns:
-        The files, the patch that leads to them, and the gain with its interval.
-
-    Raises:
-        InvalidInput: Something cannot be used; nothing was written.
-        UnusableStart: The artifact as it is has no number or breaks a guard; the run is recorded.
-        JournalError: The journal cannot be read or written.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from autoreason import research
-        >>> from autoreason.testing import ScriptedModel
-        >>> _ = Path("knob.txt").write_text("1\n")
-        >>> reply = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\n5\n```\n"
-        >>> result = research(
-        ...     "---\nartifact: knob.txt\n---\nTurn the knob up.",
-        ...     ScriptedModel({"author": reply}),
-        ...     evaluate=lambda folder, seed, items: float((folder / "knob.txt").read_text()),
-        ...     evaluations=20,
-        ...     patience=2,
-        ... )
-        >>> result.files, result.gain.gain
-        ({'knob.txt': '5\n'}, 4.0)
-    """
-    return wait_for(lambda: research_async(task, model, **options), "research")
-
-
-async def research_async(
-    task: str | Path | Task,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[ResearchOptions],
-) -> ResearchResult:
-    """Like `research`, in an event loop."""
-    return await prepare_research(task, model, **options).run_async()
-
-
-class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
+class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
     """A run with an evaluator, which is saved when it starts."""
 
     _source: EvaluationSource | None = None
@@ -112,7 +60,7 @@ class PreparedMeasuring(PreparedRun, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """What a person should know before it starts, in sentences."""
 
-    async def run_async(self, **hooks: Unpack[RunHooks]) -> Result:
+    async def run_async(self, **hooks: Unpack[RunHooks]) -> R_co:
         """Save what measures, then run until the end or a pause."""
         hooks = {**self.hooks, **hooks}
         on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
@@ -194,12 +142,8 @@ class MeasuredStart(NamedTuple):
     """The first one, with what was measured."""
 
 
-class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
+class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=True):
     """A research run with everything decided."""
-
-    async def run_async(self, **hooks: Unpack[RunHooks]) -> ResearchResult:
-        """Save what measures, then run until the end or a pause."""
-        return cast(ResearchResult, await super().run_async(**hooks))
 
     async def measure_start_async(self) -> MeasuredStart:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
@@ -240,37 +184,47 @@ class PreparedResearch(PreparedMeasuring, frozen=True, kw_only=True):
         )
 
 
-def prepare_research(
+@door(**field_defaults(ResearchTerms, *TERMS))
+def research(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[ResearchOptions],
 ) -> PreparedResearch:
-    r"""The run that `research` with the same arguments would drive.
+    r"""Improve an artifact against a number, and claim only what fresh evaluations show.
 
     Args:
         task: A research task as a file or as text, or a `Task` of a recorded run.
-        model: Proposes changes.
-        options: See `ResearchOptions`.
+        model: Proposes changes, and judges where the task has judges.
+        options: Such as `evaluate`, a function that measures, which runs in this process, without a jail;
+            `evaluations`, `patience` and `budget`. `print(research.options())` lists all of them.
 
     Returns:
-        The run, to be looked at, estimated and run.
+        The files, the patch that leads to them, and the gain with its interval.
 
     Raises:
-        InvalidInput: Something cannot be used.
+        InvalidInput: Something cannot be used; nothing was written.
+        UnusableStart: The artifact as it is has no number or breaks a guard; the run is recorded.
+        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from pathlib import Path
-        >>> from autoreason import prepare_research
+        >>> from autoreason import research
+        >>> from autoreason.testing import ScriptedModel
         >>> _ = Path("knob.txt").write_text("1\n")
-        >>> task = "---\nartifact: knob.txt\n---\nTurn the knob up."
-        >>> prepared = prepare_research(task, "echo/echo", evaluate=lambda folder, seed, items: 0.0)
-        >>> prepared.task.work.files
-        {'knob.txt': '1\n'}
+        >>> reply = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\n5\n```\n"
+        >>> result = research(
+        ...     "---\nartifact: knob.txt\n---\nTurn the knob up.",
+        ...     ScriptedModel({"author": reply}),
+        ...     evaluate=lambda folder, seed, items: float((folder / "knob.txt").read_text()),
+        ...     evaluations=20,
+        ...     patience=2,
+        ... )
+        >>> result.files, result.gain.gain
+        ({'knob.txt': '5\n'}, 4.0)
     """
-    check_arguments(prepare_research, options, task=task, model=model)
     evaluate = options.get("evaluate")
     chosen, source, notes = _read(task, evaluate)
-    given = {name: value for name, value in options.items() if name in _TERMS and value is not None}
+    given = {name: value for name, value in options.items() if name in TERMS and value is not None}
     prepared = prepare(
         chosen,
         ModelChoice.writing(model, options),

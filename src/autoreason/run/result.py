@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from math import inf
@@ -9,32 +10,39 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import Violation, count_words
-from autoreason.events import FINISHED, Evidence, Status
+from autoreason.errors import (
+    AutoreasonError,
+    BudgetReached,
+    Interruption,
+    MetricFailed,
+    PanelFailed,
+    ProviderFailed,
+    Stopped,
+)
+from autoreason.events import FINISHED, EndedBy, Evidence, PassDecided, Status
 from autoreason.exchange import Spent
 from autoreason.jobs.spending import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.paths import Place
-from autoreason.report.numbers import count, lines
+from autoreason.report.numbers import UNKNOWN, count, lines, percent
 from autoreason.report.report import Report, Section, plain_values
+from autoreason.report.table import Table, figures, words
+from autoreason.settings import LIMITS
 from autoreason.story import Story
 from autoreason.tournament import statements
+from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 from autoreason.tournament.metric import Metric
+from autoreason.tournament.statements import code_voters, scores
 
 if TYPE_CHECKING:
-    from autoreason.journal import Journal, RunRow
+    from autoreason.report.plot import Plot
 
-_FIELDS = (
-    *("run", "status", "reason", "text", "origin", "passes"),
-    *("calls", "tokens", "cost", "seed", "evidence"),
-)
-_WINNERS = 15
-_LIMITS = {
-    "cost": "--cost-limit",
-    "tokens": "--token-limit",
-    "calls": "--call-limit",
-    "seconds": "--time-limit",
+
+_INTERRUPTIONS: dict[str, type[Interruption]] = {
+    each.status: each
+    for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
 }
-"""The option of each field of a budget."""
+_WINNERS = 15
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,9 +60,16 @@ class Result(Report):
     """The file it is recorded in, or the server."""
 
     @property
-    def text(self) -> str | None:
-        """Delivered, or the incumbent when the run paused; None where there is no first draft."""
+    def text(self) -> str:
+        """Delivered, or the incumbent of a run that paused; raises the `Interruption` that left it without a text."""
+        if self.story.text is None:
+            raise self._missing("text")
         return self.story.text
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """What ended a run with a text; None where it paused, or is a job without a text of its own."""
+        return self.story.delivered.ended_by if self.story.delivered else None
 
     @property
     def origin(self) -> str:
@@ -72,9 +87,11 @@ class Result(Report):
         return self.story.settings.seed if self.story.settings else None
 
     @property
-    def evidence(self) -> Evidence | None:
-        """What supports the delivered text; None where none was delivered."""
-        return self.story.delivered.evidence if self.story.delivered else None
+    def evidence(self) -> Evidence:
+        """What supports the delivered text; raises the `Interruption` that kept the run from delivering one."""
+        if self.story.delivered is None:
+            raise self._missing("evidence")
+        return self.story.delivered.evidence
 
     @property
     def calls(self) -> int:
@@ -112,22 +129,20 @@ class Result(Report):
         return f"{title}: run {self.run}" if title else f"Run {self.run}"
 
     @property
-    def ending(self) -> str:
-        """How it ended or paused, and why."""
-        return f"{statements.ENDINGS[self.status]}: {self.reason}"
-
-    @property
     def conclusion(self) -> str:
-        """How it ended."""
-        return self.ending
+        """How it ended or paused, and why."""
+        return ending(self)
 
     def sections(self) -> list[Section]:
         """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
-        from autoreason.run.passes import passes_of, passes_table, plot_passes
 
-        rows = [*self._summary(), *self._evidence(), *self.next_steps()]
+        rows = self._summary()
+        if ended := self.story.delivered:
+            found = ended.evidence, self.story, ended.violations, self.origin
+            rows += statements.evidence(*found)
+        rows += self.next_steps()
         if self.story.strategy == "best_of_n":
-            from autoreason.strategies.sampling import name_drafts
+            from autoreason.strategies.rivals import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]
@@ -135,15 +150,24 @@ class Result(Report):
         if decided := passes_of(self.story):
             table, plot = passes_table(decided), plot_passes(decided)
             sections.append(Section("Passes", tables=[table], plots=[plot], detail=True))
-        if self.text:
-            sections.append(Section("Text", text=self.text, detail=True))
+        if text := self.story.text:
+            sections.append(Section("Text", text=text, detail=True))
         return sections
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, without the story behind it."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        fields["violations"] = [each.message for each in self.violations]
-        return {"conclusion": self.conclusion, **plain_values(fields)}
+        delivered = self.story.delivered
+        fields = {
+            "conclusion": self.conclusion,
+            **run_fields(self),
+            "ended_by": self.ended_by,
+            "text": self.story.text,
+            "origin": self.origin,
+            "passes": self.passes,
+            "evidence": delivered.evidence if delivered else None,
+            "violations": [each.message for each in self.violations],
+        }
+        return plain_values(fields)
 
     def about(self) -> dict[str, str]:
         """How the run worked, for a page."""
@@ -151,9 +175,19 @@ class Result(Report):
         return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
 
     @property
-    def took(self) -> tuple[str, str]:
-        """What the run took, as a labelled sentence."""
-        return "Took", spending(self.spent, self.seconds)
+    def spending(self) -> str:
+        """Calls, tokens, cost and time, in words."""
+        return spending(self.spent, self.seconds)
+
+    def _missing(self, what: str) -> AutoreasonError:
+        """What is raised where there is nothing to read: the `Interruption` that ended the run, if one did."""
+        kind = _INTERRUPTIONS.get(self.status)
+        if kind is None:
+            return AutoreasonError(f"run {self.run} has no {what} ({ending(self)})")
+        steps = how_to_go_on(self.run, self.story, has_text=False)
+        error = kind(f"run {self.run} has no {what} yet ({ending(self)}); {steps}")
+        error.limit = self.story.limit
+        return error
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
@@ -174,17 +208,16 @@ class Result(Report):
             rows.append(("Knowledge", statements.knowledge(self.story.task.knowledge)))
         if seat := statements.predictor(self.story):
             rows.append(("Predictor", seat))
-        if self.text is not None:
-            rows.append(("Text", self._origin()))
-        return [*rows, self.took]
+        if self.story.text is not None:
+            rows.append(("Text", self._origin(self.story.text)))
+        return [*rows, ("Took", self.spending)]
 
     def _brief(self) -> list[Section]:
         """What was to be written, for a page."""
         brief = self.story.task.brief if self.story.task else ""
         return [Section("Brief", text=brief, detail=True)] if brief else []
 
-    def _origin(self) -> str:
-        text = self.text or ""
+    def _origin(self, text: str) -> str:
         work = self.story.task.work if self.story.task else None
         is_program = work is not None and not isinstance(work, Metric)
         length = lines(text) if is_program else count(count_words(text), "word")
@@ -193,13 +226,6 @@ class Result(Report):
         if draft is None or self.origin == "draft":
             return origin
         return f"{origin}; {statements.first_draft(draft)} had {draft.words:,}"
-
-    def _evidence(self) -> list[tuple[str, str]]:
-        if self.evidence is None or self.story.task is None:
-            return []
-        ended = self.story.delivered
-        broken = ended.violations if ended else self.story.task.contract.violations(self.text or "")
-        return statements.evidence(self.evidence, self.story, broken, self.origin)
 
     def broken_contract(self) -> str:
         """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
@@ -218,13 +244,18 @@ class Result(Report):
     def next_steps(self) -> list[tuple[str, str]]:
         """Which command goes on from here."""
         if self.finished:
-            of_program = " [--text]" if self.text else ""
+            of_program = " [--text]" if self.story.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
             return [("More", f"autoreason show {self.run}{more}")]
         steps = [("Resume", resume_command(self.run, self.story))]
-        if self.text is not None:
+        if self.story.text is not None:
             steps.append(("More", f"autoreason show {self.run} --text"))
         return steps
+
+
+def ending(result: Result) -> str:
+    """How a run ended or paused, and why; the conclusion of its report may be another."""
+    return f"{statements.ENDINGS[result.status]}: {result.reason}"
 
 
 def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -> str:
@@ -245,23 +276,15 @@ def _with_higher_limit(run: str, story: Story) -> str:
     if story.status != "budget" or story.settings is None or is_cell(run):
         return ""
     budget = story.settings.budget
-    limits = [story.limit] if story.limit else [each for each in _LIMITS if getattr(budget, each)]
-    return f" with a higher {' or '.join(_LIMITS[each] for each in limits)}"
+    limits = [story.limit] if story.limit else [each for each in LIMITS if getattr(budget, each)]
+    flags = [f"--{LIMITS[each].replace('_', '-')}" for each in limits]
+    return f" with a higher {' or '.join(flags)}"
 
 
-def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
-    """The result of a recorded run, as its process returned it."""
-    from autoreason.run.working_time import working_time
-
-    return Result(
-        run=row.id,
-        status=story.status,
-        reason=story.reason or ("under way" if row.live else "killed before it ended"),
-        spent=row.spent,
-        story=story,
-        seconds=working_time(row.id, journal=journal).seconds,
-        journal=journal.place,
-    )
+def run_fields(result: Result) -> dict[str, Any]:
+    """What the JSON of every run has."""
+    names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
+    return {name: getattr(result, name) for name in names}
 
 
 def result_fields(result: Result) -> dict[str, Any]:
@@ -285,3 +308,65 @@ class StopSwitch:
     def overdue(self) -> bool:
         """Whether replies were waited for long enough."""
         return monotonic() >= self._waits_until
+
+
+_OPEN = "inconclusive"
+
+
+def passes_table(passes: Sequence[PassDecided]) -> Table:
+    """One row per pass: who won, by how much, and how long the text is then."""
+    measured = figures("margin", "by chance", "ballots", "words")
+    columns = [*figures("pass"), *words("winner", "points"), *measured]
+    return Table(columns, [_row(each) for each in passes])
+
+
+def _row(decided: PassDecided) -> tuple[str, ...]:
+    won, verdict = decided.winner or _OPEN, decided.verdict
+    if verdict is None:
+        judged = (UNKNOWN,) * 4
+    else:
+        margin = "tie" if verdict.tied else str(verdict.margin)
+        judged = (
+            scores(verdict.scores),
+            margin,
+            percent(verdict.chance),
+            " + ".join([str(verdict.ballots), *code_voters(verdict)]),
+        )
+    return (str(decided.number), won, *judged, f"{decided.words:,}")
+
+
+def plot_passes(passes: Sequence[PassDecided]) -> Plot:
+    """The margin of each pass in its winner's colour, and the length of the text beneath."""
+    from autoreason.report.plot import Chart, Point, Series, colours, plot_charts
+
+    shades = colours(slots_and(_OPEN))
+    bars: dict[str, list[Point | None]] = {name: [] for name in shades}
+    words: list[Point] = []
+    for each in passes:
+        won, margin = each.winner or _OPEN, max(0, each.verdict.margin) if each.verdict else 0
+        about = f"pass {each.number}: {won}, margin {margin}"
+        # A pass without a lead is still there to be seen, as a dot.
+        bars[won] += [Point(each.number, 0), Point(each.number, margin, about), None]
+        words.append(Point(each.number, each.words, f"pass {each.number}: {each.words:,} words"))
+    won_by = [
+        Series(SLOT_NAMES.get(name, name), shades[name], bars[name])
+        for name in shades
+        if bars[name]
+    ]
+    across = passes[0].number - 0.5, passes[-1].number + 0.5
+    most = max(1, *(point.y for bar in bars.values() for point in bar if point))
+    margins = Chart(won_by, "pass", "Margin, in points", x_range=across, y_range=(0, most))
+    longest = max(1, *(point.y for point in words))
+    length = Chart(
+        [Series("", shades["A"], words)],
+        "pass",
+        "Words after the pass",
+        x_range=across,
+        y_range=(0, longest),
+    )
+    return plot_charts("Margin and length, pass by pass", margins, length)
+
+
+def passes_of(story: Story) -> list[PassDecided]:
+    """The passes that are over."""
+    return [each.decided for each in story.passes if each.decided]

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Literal, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -18,14 +18,15 @@ from autoreason.programs.assignment import Assignment
 from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.program_registry import DEFAULT, strategies_named
+from autoreason.programs.solve_job import SolveTerms
 from autoreason.programs.task import Assignments
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import checked, field_defaults, verb
 from autoreason.run.lab import prepare_suite
-from autoreason.run.model_choice import ModelChoice
-from autoreason.run.parameters import SolveOptions, check_arguments
+from autoreason.run.parameters import SolveOptions
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.problem_sets import choose_problems
-from autoreason.run.solution import Solution
-from autoreason.run.sync import wait_for
+from autoreason.run.products import Solution
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab.lab_job import MAX_PARALLEL
 from autoreason.studies.lab.made_suites import MAX_COMPARED, solve_problems
@@ -41,16 +42,18 @@ _STYLES = ("reasoned", "holistic")
 """How judges of programs can be asked."""
 
 
-def solve(
+@verb(strategy=DEFAULT, repeats=1, width=WIDTH, **field_defaults(SolveTerms, "calls", "k"))
+async def solve(
     problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> Solution:
     r"""Write a program for a problem, or for every problem of a file, and score it.
 
     Args:
         problem: A file of problems in any format we read, or one problem as a mapping.
-        model: Plays every role that has none of its own.
-        options: See `SolveOptions`. Without a sandbox on this machine nothing is run unless
-            `unsafe` is true.
+        model: Plays every role that is given no model of its own.
+        options: The `strategy`, how many `calls` it may make for a problem, `repeats`, and which problems of a file:
+            `ids`, `difficulty`, `limit`. Without a sandbox on this machine nothing is run unless `unsafe` is true.
+            `print(solve.options())` lists all of them.
 
     Returns:
         The program, its verdicts and what it took; for a set, those of every problem.
@@ -71,23 +74,17 @@ def solve(
         >>> print(solve(problem, model, strategy="single").program)
         print(2 * int(input()))
     """
-    return wait_for(lambda: solve_async(problem, model, **options), "solve")
-
-
-async def solve_async(
-    problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
-) -> Solution:
-    """Like `solve`, in an event loop."""
     prepared = prepare_solve(model, **options)
     async with open_problems(prepared, problem, **options) as assigned:
-        return cast(Solution, await assigned.run_async())
+        solution: Solution = await assigned.run_async()
+    return solution
 
 
+@checked
 def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
-) -> PreparedRun:
+) -> PreparedRun[Solution]:
     """The run that `solve` would drive, before the problems are assigned."""
-    check_arguments(prepare_solve, options, model=model)
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
     limit = options.get("limit")
     if limit is not None and limit <= 0:
@@ -103,18 +100,13 @@ def prepare_solve(
         if not 1 <= value <= most:
             raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
     names = _names(options)
-    prepared = prepare(
+    return prepare(
         Task(brief="Solve problems"),
         ModelChoice.writing(model, options),
         {name: value for name, value in options.items() if name != "strategy"},
         strategy="solve",
         strategy_options={"strategy": absolute(names[0]), **terms},
     )
-    if len(names) > 1:
-        from autoreason.studies.panels.panel_report import require_statistics
-
-        require_statistics()
-    return prepared
 
 
 def _names(options: SolveOptions) -> Sequence[str]:
@@ -125,12 +117,11 @@ def _names(options: SolveOptions) -> Sequence[str]:
 
 @asynccontextmanager
 async def open_problems(
-    prepared: PreparedRun, problem: Problems, **options: Unpack[SolveOptions]
-) -> AsyncIterator[PreparedRun]:
+    prepared: PreparedRun[Any], problem: Problems, **options: Unpack[SolveOptions]
+) -> AsyncIterator[PreparedRun[Any]]:
     """The run with its problems; the process that has their tests is closed at the end."""
     from autoreason.programs.examiner.client import ExaminerClient
 
-    check_arguments(open_problems, problem=problem)
     unsafe = bool(options.get("unsafe"))
     with _problem_file(problem) as source:
         client = await ExaminerClient.open(
@@ -166,15 +157,15 @@ def _problem_file(problem: Problems) -> Iterator[Path]:
 
 
 def assign(
-    prepared: PreparedRun,
+    prepared: PreparedRun[Any],
     examiner: Examiner,
     assignments: Sequence[Assignment],
     terms: Mapping[str, Any],
     **options: Unpack[SolveOptions],
-) -> PreparedRun:
+) -> PreparedRun[Any]:
     """The run with its problems and the examiner that has their tests; `terms` name the set.
 
-    One problem for one strategy, once, is a run; everything else is a suite of such runs.
+    One problem for one strategy, once, is a run; everything else is a suite of such runs. Both come to a `Solution`.
     """
     settings = prepared.settings
     settings = replace(settings, strategy_options=settings.strategy_options | dict(terms))
@@ -194,7 +185,8 @@ def assign(
         prompts=prepared.prompts.sources if options.get("prompts") else {},
     )
     width = options.get("width", WIDTH)
-    return prepare_suite(suite, replace(prepared, settings=settings), (), width, examiner=service)
+    base = replace(prepared, settings=settings)
+    return prepare_suite(suite, base, (), width, examiner=service)
 
 
 def _encoded(problem: Mapping[str, Any]) -> bytes:

@@ -4,54 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Unpack, cast
+from typing import Unpack
 
 from msgspec.structs import replace
 
 from autoreason.exchange import Model
 from autoreason.prompts import load
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import door
 from autoreason.run.knowledge_choice import destinations, find_origin
 from autoreason.run.lab import PreparedLab, prepare_suite
-from autoreason.run.model_choice import ModelChoice
 from autoreason.run.parameters import (
     CertifyOptions,
     CompareOptions,
     JudgeOptions,
     PanelOptions,
     RecordedRun,
-    check_arguments,
 )
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import StudyResult
-from autoreason.run.sync import wait_for
 from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.suite import SUITE
-from autoreason.studies.lab.lab_report import LabReport
 from autoreason.studies.lab.lab_suite import SuiteMatch
 from autoreason.studies.lab.made_suites import STRATEGIES, compare_strategies, few_repeats
 from autoreason.studies.panels.entries import cut_options, make_entries
-from autoreason.studies.panels.panel_report import PanelReport, require_statistics
+from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task
 
 
+@door(judges=PANEL_JUDGES)
 def judge(
     brief: str | Task,
     texts: Mapping[str, str],
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[JudgeOptions],
-) -> StudyResult[PanelReport]:
+) -> PreparedRun[StudyResult[PanelReport]]:
     """Let a blind panel rank 2 to 10 texts for the same brief.
 
     Args:
         brief: What the texts were written for.
         texts: The texts by name.
         model: Judges, unless `judge_models` names others.
-        options: See `JudgeOptions`; there are 7 judges unless `judges` gives another number.
+        options: Such as `judges` (7), `judge_models`, `pairwise`, `equal_length` and `budget`.
+            `print(judge.options())` lists all of them.
 
     Returns:
         Its `report` has points with intervals, who beats whom, and one sentence that says who wins,
@@ -69,49 +69,6 @@ def judge(
         >>> [standing.name for standing in result.report.standings]
         ['a', 'b']
     """
-    return wait_for(lambda: judge_async(brief, texts, model, **options), "judge")
-
-
-async def judge_async(
-    brief: str | Task,
-    texts: Mapping[str, str],
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[JudgeOptions],
-) -> StudyResult[PanelReport]:
-    """Like `judge`, in an event loop."""
-    return cast(
-        StudyResult[PanelReport], await prepare_judge(brief, texts, model, **options).run_async()
-    )
-
-
-def prepare_judge(
-    brief: str | Task,
-    texts: Mapping[str, str],
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[JudgeOptions],
-) -> PreparedRun:
-    """The run that `judge` with the same arguments would drive.
-
-    Args:
-        brief: What the texts were written for.
-        texts: The texts by name.
-        model: Judges, unless `judge_models` names others.
-        options: See `JudgeOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from autoreason import prepare_judge
-        >>> prepared = prepare_judge("Explain tides.", {"a": "The moon.", "b": "The wind."})
-        >>> prepared.estimate().calls
-        Span(low=7, likely=7, high=28)
-    """
-    check_arguments(prepare_judge, options, brief=brief, texts=texts, model=model)
-    require_statistics()
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
     choice = ModelChoice.judging(model, options)
@@ -127,16 +84,17 @@ def prepare_judge(
     )
 
 
+@door(judges=PANEL_JUDGES, voting=None)
 def rejudge(
     run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
-) -> StudyResult[RejudgeReport]:
+) -> PreparedRun[StudyResult[RejudgeReport]]:
     """Let another panel judge the recorded passes of a run; no text is written.
 
     Args:
         run: The run's name, a part of it that no other has, or its result.
         model: Judges, unless `judge_models` names others.
-        options: See `PanelOptions`; there are 7 judges unless `judges` gives another number, and
-            votes are counted as they were.
+        options: Such as `judges` (7), `judge_models` and `style`; votes are counted as they were.
+            `print(rejudge.options())` lists all of them.
 
     Returns:
         Its `report` says which decisions would have been others; a run that paused has none yet, as
@@ -154,43 +112,6 @@ def rejudge(
         >>> [decision.stage for decision in report.decisions]
         ['pass 1', 'playoff']
     """
-    return wait_for(lambda: rejudge_async(run, model, **options), "rejudge")
-
-
-async def rejudge_async(
-    run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
-) -> StudyResult[RejudgeReport]:
-    """Like `rejudge`, in an event loop."""
-    return cast(
-        StudyResult[RejudgeReport], await prepare_rejudge(run, model, **options).run_async()
-    )
-
-
-def prepare_rejudge(
-    run: RecordedRun, model: str | Model = DEFAULT_MODEL, **options: Unpack[PanelOptions]
-) -> PreparedRun:
-    """The run that `rejudge` with the same arguments would drive.
-
-    Args:
-        run: The run's name, a part of it that no other has, or its result.
-        model: Judges, unless `judge_models` names others.
-        options: See `PanelOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from autoreason import prepare_rejudge, refine
-        >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=1)
-        >>> prepare_rejudge(result.run, "echo/echo").settings.judges
-        7
-    """
-    check_arguments(prepare_rejudge, options, run=run, model=model)
-    require_statistics()
     name, options["journal"] = name_and_journal(run, options.get("journal"))
     with use_journal(options["journal"]) as journal:
         run = journal.find(name).id
@@ -207,16 +128,17 @@ def prepare_rejudge(
     )
 
 
+@door(panel_judges=PANEL_JUDGES, strategies=STRATEGIES, match="calls")
 def compare(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> StudyResult[LabReport]:
+) -> PreparedLab:
     """Compare strategies on one brief, from one shared draft and with matched budgets.
 
     Args:
         brief: What is to be written; a `Task` says more.
-        model: Plays every role that has none of its own.
-        options: See `CompareOptions`; `autoreason`, `single` and `critique_revise` are compared
-            unless `strategies` names others.
+        model: Plays every role that is given no model of its own.
+        options: Which `strategies` are compared, how many `repeats` and by which `match`, the rest as for `refine`.
+            `print(compare.options())` lists all of them.
 
     Returns:
         Its `report` has points with intervals, paired tests, what each strategy took, and one
@@ -240,40 +162,6 @@ def compare(
         >>> [each.arm for each in result.report.arms]
         ['critique_revise', 'single']
     """
-    return wait_for(lambda: compare_async(brief, model, **options), "compare")
-
-
-async def compare_async(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> StudyResult[LabReport]:
-    """Like `compare`, in an event loop."""
-    return await prepare_compare(brief, model, **options).run_async()
-
-
-def prepare_compare(
-    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> PreparedLab:
-    """The run that `compare` with the same arguments would drive.
-
-    Args:
-        brief: What is to be written; a `Task` says more.
-        model: Plays every role that has none of its own.
-        options: See `CompareOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from autoreason import prepare_compare
-        >>> prepared = prepare_compare("Explain tides.", "echo/echo", strategies=["improve", "single"])
-        >>> list(prepared.suite.arms), prepared.suite.repeats
-        (['improve', 'single'], 6)
-    """
-    check_arguments(prepare_compare, options, brief=brief, model=model)
-    require_statistics()
     amount, names = options.get("allowance"), options.get("strategies")
     prepared = prepare(task_in(brief, options), ModelChoice.writing(model, options), options)
     suite = compare_strategies(
@@ -290,12 +178,15 @@ def prepare_compare(
     return prepare_suite(suite, prepared, [few_repeats(suite, "strategies")])
 
 
-def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> StudyResult[Certificate]:
+@door(repeats=1)
+def certify(
+    model: str | Model, **options: Unpack[CertifyOptions]
+) -> PreparedRun[StudyResult[Certificate]]:
     """Measure a judge on questions whose answers are known, and store its certificate.
 
     Args:
         model: The judge, as `provider/model` or as a model object.
-        options: See `CertifyOptions`.
+        options: Such as `repeats` and `budget`. `print(certify.options())` lists all of them.
 
     Returns:
         Its `report` is the certificate: what the judge sees and what misleads it. It is stored on
@@ -311,35 +202,6 @@ def certify(model: str | Model, **options: Unpack[CertifyOptions]) -> StudyResul
         >>> certify("echo/echo", seed=1).report.verdict
         'failed'
     """
-    return wait_for(lambda: certify_async(model, **options), "certify")
-
-
-async def certify_async(
-    model: str | Model, **options: Unpack[CertifyOptions]
-) -> StudyResult[Certificate]:
-    """Like `certify`, in an event loop."""
-    return cast(StudyResult[Certificate], await prepare_certify(model, **options).run_async())
-
-
-def prepare_certify(model: str | Model, **options: Unpack[CertifyOptions]) -> PreparedRun:
-    """The run that `certify` with the same arguments would drive.
-
-    Args:
-        model: The judge, as `provider/model` or as a model object.
-        options: See `CertifyOptions`.
-
-    Returns:
-        The run, to be looked at, estimated and run.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-
-    Example:
-        >>> from autoreason import prepare_certify
-        >>> prepare_certify("echo/echo", repeats=2).estimate().calls
-        Span(low=336, likely=336, high=1344)
-    """
-    check_arguments(prepare_certify, options, model=model)
     choice = ModelChoice.judging(model, {})
     (address,) = choice.models.judges
     repeats = options.get("repeats")

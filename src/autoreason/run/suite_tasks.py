@@ -8,7 +8,7 @@ from typing import NamedTuple
 from autoreason.errors import InvalidInput
 from autoreason.programs.task import Assignments
 from autoreason.run.problem_sets import choose_problems
-from autoreason.run.research import PreparedResearch, prepare_research
+from autoreason.run.research import PreparedResearch, research
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab.lab_suite import SuiteTask
 from autoreason.studies.lab.suite_file import SuiteFile, TaskSource
@@ -35,7 +35,7 @@ async def read_tasks(file: SuiteFile) -> ReadTasks:
             elif source.job == "solve":
                 read |= await _read_problems(name, source)
             else:
-                prepared = prepare_research(source.path, DEFAULT_MODEL)
+                prepared = research.prepare(source.path, DEFAULT_MODEL)
                 evaluators.append(prepared)
                 read[name] = SuiteTask(task=prepared.task, job=source.job)
         except InvalidInput as error:

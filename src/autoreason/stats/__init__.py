@@ -1,5 +1,4 @@
-"""Intervals and tests: pure functions, each named after the rule it is. Import the module you need.
+"""Intervals and tests: pure functions, each named after the rule it is.
 
-`paired`, `position` and `power` need NumPy or SciPy, which the extra `stats` brings; the others need the
-standard library only.
+`results`, `shares`, `ranks` and `sums` are what a run needs and load the standard library only.
 """

@@ -1,14 +1,16 @@
-"""The smallest difference that can be detected."""
+"""What so many can show: the smallest difference, intervals that are always valid, means helped by predictions."""
 
 from __future__ import annotations
 
-from math import ceil, log2, sqrt
+from collections.abc import Callable, Sequence
+from math import cbrt, ceil, exp, fsum, lgamma, log, log2, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
 
-from scipy.optimize import brentq
-from scipy.stats import binom, norm
+from autoreason.stats.results import Estimate, counted
+from autoreason.stats.shares import student_t
 
-from autoreason.stats.results import Estimate
-
+_NORMAL = NormalDist()
 POWER = 0.8
 """How often a real difference should be detected."""
 
@@ -24,10 +26,16 @@ def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
         )
         return Estimate(None, n=judges, reason=reason)
 
-    def missing(share: float) -> float:
-        return _sign_test_power(judges, share, alpha) - POWER
+    from scipy.special import bdtr
 
-    return Estimate(float(brentq(missing, 0.5, 1.0)), n=judges)
+    # The largest losing side that is still significant.
+    sides = range(judges // 2)
+    losses = max(side for side in sides if bdtr(side, judges, 0.5) <= alpha / 2)
+
+    def missing(share: float) -> float:
+        return float(bdtr(losses, judges, 1 - share) + bdtr(losses, judges, share)) - POWER
+
+    return Estimate(_root(missing, 0.5, 1.0), n=judges)
 
 
 def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estimate:
@@ -37,7 +45,7 @@ def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estima
     """
     if not 0 < differ <= 1:
         raise ValueError(f"the share of tasks that differ lies above 0 and up to 1, not {differ}")
-    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - POWER)
+    z_alpha, z_power = _quantiles(alpha)
 
     def missing(by: float) -> float:
         return float(z_alpha * sqrt(differ) + z_power * sqrt(differ - by**2) - by * sqrt(tasks))
@@ -45,7 +53,7 @@ def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estima
     if missing(differ) > 0:
         reason = f"{tasks} tasks of which {differ:.0%} differ are too few for any difference"
         return Estimate(None, n=tasks, reason=reason)
-    return Estimate(float(brentq(missing, 0.0, differ)), n=tasks)
+    return Estimate(_root(missing, 0.0, differ), n=tasks)
 
 
 def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
@@ -53,7 +61,7 @@ def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
 
     Where it is unknown on how many tasks the two differ: no smaller difference can be shown.
     """
-    z_alpha, z_power = norm.isf(alpha / 2), norm.isf(1 - POWER)
+    z_alpha, z_power = _quantiles(alpha)
 
     def missing(by: float) -> float:
         return float(z_alpha + z_power * sqrt(1 - by) - sqrt(by * tasks))
@@ -61,19 +69,182 @@ def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
     if missing(1.0) > 0:
         reason = f"{tasks} tasks are too few for any difference to show"
         return Estimate(None, n=tasks, reason=reason)
-    return Estimate(float(brentq(missing, 0.0, 1.0)), n=tasks)
+    return Estimate(_root(missing, 0.0, 1.0), n=tasks)
 
 
 def detectable_difference(n: int, sd: float, *, alpha: float = 0.05) -> Estimate:
     """The smallest mean of `n` paired differences with spread `sd` that shows, by the normal approximation."""
     if n < 1:
         return Estimate(None, n=n, reason="needs one pair or more, there is none")
-    return Estimate(float(norm.isf(alpha / 2) + norm.isf(1 - POWER)) * sd / sqrt(n), n=n)
+    return Estimate(sum(_quantiles(alpha)) * sd / sqrt(n), n=n)
 
 
-def _sign_test_power(judges: int, share: float, alpha: float) -> float:
-    """How often the two-sided exact sign test ends at or below `alpha`."""
-    # The largest losing side that is still significant; -1 where none is.
-    max_losses = binom.ppf(alpha / 2, judges, 0.5)
-    max_losses -= binom.cdf(max_losses, judges, 0.5) > alpha / 2
-    return float(binom.cdf(max_losses, judges, 1 - share) + binom.cdf(max_losses, judges, share))
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high))
+
+
+def _quantiles(alpha: float) -> tuple[float, float]:
+    return _NORMAL.inv_cdf(1 - alpha / 2), _NORMAL.inv_cdf(POWER)
+
+
+_NORMAL = NormalDist()
+MIN_EVENTS = 20
+"""In each arm, of both kinds; with fewer the normal approximation is not good enough."""
+MAX_SAMPLE = 10**10
+"""More than there are people."""
+
+
+def always_valid_difference(
+    one: tuple[int, int], other: tuple[int, int], planned: int, alpha: float = 0.05
+) -> Estimate:
+    """The difference of two shares, `(count, n)` each, with an interval that holds however often it is looked at.
+
+    The asymptotic confidence sequence of Waudby-Smith and others (2024), narrowest at `planned` in both arms together.
+    """
+    (count, n), (other_count, other_n) = one, other
+    least = min(count, n - count, other_count, other_n - other_count)
+    if least < MIN_EVENTS:
+        value = count / n - other_count / other_n if n and other_n else None
+        reason = f"an interval needs {MIN_EVENTS} of each kind in both arms, there are {least}"
+        return Estimate(value, n=n + other_n, reason=reason)
+    shares = count / n, other_count / other_n
+    variance = shares[0] * (1 - shares[0]) / n + shares[1] * (1 - shares[1]) / other_n
+    size = n + other_n
+    reach = _standard_errors(size / planned, alpha) * sqrt(variance)
+    middle = shares[0] - shares[1]
+    return Estimate(middle, max(-1.0, middle - reach), min(1.0, middle + reach), n=size)
+
+
+def unequal_split(counts: Sequence[int], planned: int, alpha: float = 0.001) -> float:
+    """How likely an equal random split is to be so unequal at any look, however often it is looked at.
+
+    The sequential multinomial test of Lindon and Malek (2022), most sensitive at `planned` in all arms together.
+    """
+    total, arms = sum(counts), len(counts)
+    prior = planned / _best_scale(alpha) / arms
+    against = lgamma(arms * prior) - lgamma(arms * prior + total) + total * log(arms)
+    against += fsum(lgamma(prior + each) - lgamma(prior) for each in counts)
+    return exp(-max(0.0, against))
+
+
+def sample_size(base: float, lift: float, comparisons: int = 1, power: float = 0.8) -> int:
+    """How many each arm takes for `always_valid_difference` to show a share that is `lift` of itself above `base`.
+
+    At 5 % over all comparisons. Raises ValueError where it is more than `MAX_SAMPLE`.
+    """
+    better = base * (1 + lift)
+    if not (0 < base < 1 and 0 < better < 1):
+        raise ValueError("shares lie between 0 and 1")
+    effect = abs(base * lift) / sqrt(base * (1 - base) + better * (1 - better))
+    errors = _standard_errors(1, 0.05 / comparisons) + _NORMAL.inv_cdf(power)
+    # Twice what an interval needs: chance gives half of what is expected less than once in a thousand times.
+    events = 2 * MIN_EVENTS / min(base, 1 - base, better, 1 - better)
+    if max(errors, sqrt(events) * effect) > sqrt(MAX_SAMPLE) * effect:
+        raise ValueError(f"it takes more than {MAX_SAMPLE:,}")
+    return ceil(max((errors / effect) ** 2, events))
+
+
+def _standard_errors(part: float, alpha: float) -> float:
+    """How far an interval that is always valid reaches, at this part of the planned size."""
+    scale = part * _best_scale(alpha) + 1
+    return sqrt(2 * scale / (scale - 1) * log(sqrt(scale) / alpha))
+
+
+def _best_scale(alpha: float) -> float:
+    """What a mixture is tuned to for the narrowest interval at the planned size (Waudby-Smith and others)."""
+    return -2 * log(alpha) + log(-2 * log(alpha)) + 1
+
+
+MIN_MEASURED = 60
+"""With fewer, the few large values that carry a skewed mean can all be missing, and no interval holds the truth."""
+_TAIL = 0.01
+"""On either side: a skew that is estimated is too small, and with less the interval is too short for 95 %."""
+_STRAIGHT = 1e-6
+"""A skew below this changes nothing but the last digits."""
+_PREDICTS = 0.025
+"""On either side, whether predictions predict."""
+
+
+class PoweredMean(NamedTuple):
+    """A mean from measurements alone, and joined with predictions."""
+
+    alone: Estimate
+    joined: Estimate
+    """The same as `alone` where predictions do not predict."""
+    weight: float
+    """How far predictions count; 0 where they do not predict."""
+
+
+def prediction_powered_mean(
+    measured: Sequence[tuple[float, float]], predicted: Sequence[float]
+) -> PoweredMean:
+    """The mean of what was measured, helped by predictions of it and of much that was not measured, at 95 %.
+
+    Pairs of measurement and prediction, and the other predictions, must be drawn from one population. Predictions are
+    corrected by their error where it is known (Angelopoulos and others 2023), and count as much as makes
+    the interval shortest (PPI++, 2023). They are left out where they do not predict measurements beyond chance, so
+    that the interval is never longer than that of the measurements. Intervals follow the skew of the measurements
+    (Hall 1992), and need `MIN_MEASURED` of them.
+    """
+    values, forecasts = [value for value, _ in measured], [each for _, each in measured]
+    n, more = len(values), len(predicted)
+    if n < MIN_MEASURED:
+        reason = f"an interval needs {MIN_MEASURED}, {counted(n, 'measurement')}"
+        alone = Estimate(fsum(values) / n if n else None, n=n, reason=reason)
+        return PoweredMean(alone, alone, 0.0)
+    mean, spread = _mean_and_squares(values)
+    alone = _estimate(mean, spread / (n - 1) / n, [value - mean for value in values], n - 1, n)
+    middle, width = _mean_and_squares(forecasts)
+    if more < 2 or not spread or not width:
+        return PoweredMean(alone, alone, 0.0)
+    others, other_width = _mean_and_squares(predicted)
+    slope = fsum((value - mean) * (each - middle) for value, each in measured) / width
+    explained, far = slope**2 * width / spread, student_t(n - 2, _PREDICTS) ** 2
+    if explained * (n - 2) <= far * (1 - explained):
+        return PoweredMean(alone, alone, 0.0)
+    share = 1 / (1 + n / more)
+    weight, apart = slope * share, middle - others
+    # What a line through all others misses of each: it was not drawn to fit that one.
+    missed = fsum(
+        ((value - mean - slope * (each - middle)) / (1 - 1 / n - (each - middle) ** 2 / width)) ** 2
+        for value, each in measured
+    )
+    rest = missed / n + ((slope - weight) ** 2 * width) / (n - 1)
+    error = rest / n + weight**2 * other_width / (more - 1) / more
+    # The slope is an estimate, too, and matters as far as the two samples lie apart.
+    error += missed / n * (apart * share) ** 2 / width
+    # Predictions count only where they look good, and look better than they are.
+    error *= 1 + 2 / n
+    corrected = [value - mean - weight * (each - middle) for value, each in measured]
+    joined = _estimate(mean - weight * apart, error, corrected, n - 2, n + more)
+    if not _width(joined) < _width(alone):
+        return PoweredMean(alone, alone, 0.0)
+    return PoweredMean(alone, joined, weight)
+
+
+def _estimate(
+    mean: float, variance: float, deviations: Sequence[float], freedom: int, n: int
+) -> Estimate:
+    """A mean with an interval that reaches further to the side on which few large values lie."""
+    error, far = sqrt(variance), student_t(freedom, _TAIL)
+    skew = fsum(each**3 for each in deviations) / len(deviations) ** 3
+    skew = skew / error**3 if error else 0.0
+
+    def reach(quantile: float) -> float:
+        if abs(skew) < _STRAIGHT:
+            return quantile * error
+        return 3 * (cbrt(1 + skew * (quantile - skew / 6)) - 1) / skew * error
+
+    return Estimate(mean, mean - reach(far), mean - reach(-far), n=n)
+
+
+def _mean_and_squares(values: Sequence[float]) -> tuple[float, float]:
+    """The mean, and the sum of squared differences from it."""
+    mean = fsum(values) / len(values)
+    return mean, fsum((value - mean) ** 2 for value in values)
+
+
+def _width(found: Estimate) -> float:
+    return (found.high or 0.0) - (found.low or 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from math import asin, ceil, comb, exp, lgamma, log, log2, sqrt
 from statistics import NormalDist, fmean
@@ -178,7 +178,8 @@ def sign_test(wins: int, losses: int) -> Test:
     _check_counts(wins, losses)
     if not wins + losses:
         return Test(None, reason="needs one win or loss, there is none")
-    return Test(_two_sided(wins, losses), statistic=float(wins), n=wins + losses)
+    n, tail = wins + losses, sum(comb(wins + losses, few) for few in range(min(wins, losses) + 1))
+    return Test(min(1.0, 2 * tail / (1 << n)), statistic=float(wins), n=n)
 
 
 def mcnemar(b: int, c: int) -> Test:
@@ -212,25 +213,32 @@ def enough_repeats(strategies: int) -> int:
     return ceil(log2(2 * pairs / BEYOND_CHANCE))
 
 
-@lru_cache(4096)
+@lru_cache(1024)
+def student_t(freedom: float, tail: float) -> float:
+    """What Student's t exceeds with probability `tail`."""
+    share = _beta_quantile(2 * tail, freedom / 2, 0.5)
+    return sqrt(freedom * (1 - share) / share)
+
+
 def _least_chance(successes: float, trials: float, tail: float) -> float:
-    """The chance of success under which so many successes or more are as rare as `tail`, by Newton's method."""
-    if not successes:
-        return 0.0
-    a, b = successes, trials - successes + 1
-    low, high = 0.0, successes / trials
-    chance = high / 2
-    while high - low > 1e-12:
-        over = _beta(chance, a, b) - tail
-        low, high = (low, chance) if over > 0 else (chance, high)
-        slope = _beta_density(chance, a, b)
+    """The chance of success under which so many successes or more are as rare as `tail`."""
+    return _beta_quantile(tail, successes, trials - successes + 1) if successes else 0.0
+
+
+@lru_cache(4096)
+def _beta_quantile(p: float, a: float, b: float) -> float:
+    """Where the Beta distribution reaches `p`, by Newton's method. By hand, so that a run need not load SciPy."""
+    low, high, x = 0.0, 1.0, a / (a + b)
+    while high - low > 1e-15:
+        over = _beta(x, a, b) - p
+        low, high = (low, x) if over > 0 else (x, high)
+        slope = _beta_density(x, a, b)
         step = over / slope if slope else 0.0
-        if abs(step) < 1e-13 and slope:
+        if slope and abs(step) < 1e-13 * x:
             break
         # Out of its bounds, or flat: halved instead.
-        tried = chance - step
-        chance = tried if low < tried < high and slope else (low + high) / 2
-    return chance
+        x = x - step if slope and low < x - step < high else (low + high) / 2
+    return x
 
 
 def _beta_density(x: float, a: float, b: float) -> float:
@@ -258,27 +266,25 @@ def _beta(x: float, a: float, b: float) -> float:
     return ends * fraction / a
 
 
-@lru_cache(1024)
-def student_t(freedom: float, tail: float) -> float:
-    """What Student's t exceeds with probability `tail`, by bisection."""
-    low, high = 0.0, 1.0
-    while low < (middle := (low + high) / 2) < high and high - low > 1e-12:
-        # `middle` is t squared over t squared plus the degrees of freedom.
-        if _beta(1 - middle, freedom / 2, 0.5) / 2 > tail:
-            low = middle
-        else:
-            high = middle
-    return sqrt(freedom * low / (1 - low))
-
-
-def _two_sided(one: int, other: int) -> float:
-    n, tail, ways = one + other, 0, 1
-    for fewer in range(min(one, other) + 1):
-        tail += ways
-        ways = ways * (n - fewer) // (fewer + 1)
-    return min(1.0, 2 * tail / (1 << n))
-
-
 def _check_counts(one: float, other: float) -> None:
     if not (one >= 0 and other >= 0):
         raise ValueError(f"counts are 0 or more, not {one} and {other}")
+
+
+def longer_preferred(
+    wins: Sequence[float],
+    length_differences: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+) -> Estimate:
+    """How often the longer of two texts won; draws and texts of equal length say nothing and are left out.
+
+    `wins` contains 1, 0.5 or 0 for the first text, `length_differences` how much longer it is. Comparisons of one of
+    the `clusters`, a ballot say, hang together; `n` counts those, and the interval rests on them.
+    """
+    together: dict[Hashable, list[float]] = {}
+    units = clusters or range(len(wins))
+    for unit, won, longer_by in zip(units, wins, length_differences, strict=True):
+        if won != 0.5 and longer_by:
+            together.setdefault(unit, []).append(float((won > 0.5) == (longer_by > 0)))
+    return clustered_share(together.values())

@@ -67,17 +67,20 @@ def distribution(parts: Sequence[Part]) -> Mapping[complex, float] | None:
         return None
     so_far: dict[complex, float] = {0.0: 1.0}
     work = 0
-    whole = all(_is_whole(value) for each in set(parts) for value, _ in each)
+    ends = {end for each in set(parts) for value, _ in each for end in (value.real, value.imag)}
+    whole = all(float(end).is_integer() for end in ends)
     # Small parts first, which is quickest; sorted, so that rounding does not depend on the order of the parts.
-    for each in sorted(parts, key=_order):
+    for each in sorted(parts, key=lambda each: (len(each), str(each))):
         work += len(so_far) * len(each)
         if work > _WORK:
             return None
         further: defaultdict[complex, float] = defaultdict(float)
         for more, q in each:
             for value, p in so_far.items():
-                further[value + more] += p * q
-        so_far = further if whole else _merged(further)
+                total = value + more
+                # Sums that differ by rounding alone are one.
+                further[total if whole else _rounded(total)] += p * q
+        so_far = further
     return so_far
 
 
@@ -136,22 +139,6 @@ def _approximate(of: Moments, observed: float) -> float:
     tail = _NORMAL.cdf(-z) + skewness / 6 * (z * z - 1) * density
     # Far out the correction can exceed the tail itself.
     return min(1.0, max(tail, _NORMAL.cdf(-z) / 10))
-
-
-def _order(each: Part) -> tuple[int, tuple[tuple[float, float, float], ...]]:
-    return len(each), tuple((value.real, value.imag, p) for value, p in each)
-
-
-def _is_whole(value: complex) -> bool:
-    return float(value.real).is_integer() and float(value.imag).is_integer()
-
-
-def _merged(chances: Mapping[complex, float]) -> dict[complex, float]:
-    """Sums that differ by rounding alone are one."""
-    merged: defaultdict[complex, float] = defaultdict(float)
-    for value, p in chances.items():
-        merged[_rounded(value)] += p
-    return merged
 
 
 def _rounded(value: complex) -> complex:

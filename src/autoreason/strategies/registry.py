@@ -1,23 +1,23 @@
-"""Strategies by name: built in, of installed packages, or a class in a user's file."""
+"""Strategies by name: built in, or a class of the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from autoreason.errors import InvalidInput
-from autoreason.plugins import installed, load, short
+from autoreason.plugins import load, short
 from autoreason.settings import ROLE_MODELS, Settings
 from autoreason.tournament.strategy import Strategy
 
 BUILT_IN = {
     "autoreason": "autoreason.tournament.loop:Tournament",
-    "single": "autoreason.strategies.sampling:Single",
-    "conservative": "autoreason.strategies.iteration:Conservative",
-    "improve": "autoreason.strategies.iteration:Improve",
-    "harsh": "autoreason.strategies.iteration:Harsh",
-    "critique_revise": "autoreason.strategies.iteration:CritiqueRevise",
-    "best_of_n": "autoreason.strategies.sampling:BestOfN",
-    "self_refine": "autoreason.strategies.self_refine:SelfRefine",
+    "single": "autoreason.strategies.rivals:Single",
+    "conservative": "autoreason.strategies.rivals:Conservative",
+    "improve": "autoreason.strategies.rivals:Improve",
+    "harsh": "autoreason.strategies.rivals:Harsh",
+    "critique_revise": "autoreason.strategies.rivals:CritiqueRevise",
+    "best_of_n": "autoreason.strategies.rivals:BestOfN",
+    "self_refine": "autoreason.strategies.rivals:SelfRefine",
 }
 """Built-in strategies by name, each imported when it is used."""
 _ALWAYS_USED = (
@@ -39,7 +39,7 @@ def find_strategy(
     name: str, others: dict[str, str] | None = None, parent: str = "Strategy"
 ) -> type[Strategy]:
     """The class behind a name, which must have this parent."""
-    kind = load("strategies", name, others if name in (others or {}) else BUILT_IN)
+    kind = load("strategy", name, others if name in (others or {}) else BUILT_IN)
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.{parent}")
     if kind.run is Strategy.run:
@@ -63,8 +63,3 @@ def unused_setting(
         if needed and not getattr(settings, needed):
             return f"`{name}` does nothing without `{needed}`; give both or leave it out"
     return ""
-
-
-def installed_strategies() -> list[str]:
-    """Strategies of installed packages."""
-    return installed("strategies")

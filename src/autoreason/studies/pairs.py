@@ -277,7 +277,7 @@ def prompt_of(story: Story) -> str:
     context = JobContext(
         story.task, story.settings, PromptSet(story.prompts), _refuse, lambda _: None
     )
-    request = context.request("author", try_key("draft", 0), "", "", temperature=None)
+    request = context.request("author", try_key("draft", 0), "", "")
     return next(
         message.text for message in request.messages if message.stable and message.speaker == "user"
     )

@@ -1,26 +1,270 @@
-"""The challengers of a pass: revisions and a synthesis, as the settings have it, or a fresh draft in their place."""
+"""The texts that stand for a vote: first drafts and challengers, and what keeps a text off the ballot."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Literal, NamedTuple
 
-from autoreason.events import Slot
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.randomness import draw
-from autoreason.jobs.tasks import use_in_order
-from autoreason.keys import pass_key, try_key
+from autoreason.contract import Violation, count_words
+from autoreason.errors import ProviderFailed
+from autoreason.events import (
+    CandidateDropped,
+    CandidateReady,
+    DraftFailed,
+    DraftReady,
+    DraftWritten,
+    PanelDecided,
+    Slot,
+)
+from autoreason.jobs.context import JobContext, draw, use_in_order
+from autoreason.keys import pass_key, sub_key
 from autoreason.parsing.documents import same_text
-from autoreason.tournament.admission import admit
-from autoreason.tournament.authors import MissingText, WrittenText, additions, write
+from autoreason.stats.shares import student_t
+from autoreason.story import DRAFTS
 from autoreason.tournament.candidates import (
     judges_revisions,
     revisers_by_slot,
     turn,
     writes_synthesis,
 )
-from autoreason.tournament.drafts import write_draft
-from autoreason.tournament.metric_guard import MetricGuard, WorseText
-from autoreason.tournament.revision import revise, reviser_key
+from autoreason.tournament.metric import LOOKS, measure, metric_of
+from autoreason.tournament.panel import CodeJudges, Panel
+from autoreason.tournament.voting import whole_size
+from autoreason.tournament.writing import (
+    ENDLESS,
+    MissingText,
+    WrittenText,
+    additions,
+    revise,
+    reviser_key,
+    violations,
+    write,
+)
+
+_TAIL = 0.025
+
+
+class WorseText(NamedTuple):
+    """A text that is left out."""
+
+    text: str
+    detail: str
+    reason: Literal["metric", "number", "added"] = "metric"
+    """Its number is worse, or it has none; or it says more than the texts it may only cut."""
+
+
+class MetricGuard:
+    """Compares the texts of a stage with the incumbent, which is measured once for all of them."""
+
+    def __init__(self, context: JobContext, stage: str, incumbent: str) -> None:
+        self._context, self._stage, self._incumbent = context, stage, incumbent
+        self._known: list[float | None] = []
+
+    async def check(
+        self, name: str | int, written: WrittenText | MissingText
+    ) -> WrittenText | MissingText | WorseText:
+        """The text, or why the metric leaves it out."""
+        metric = metric_of(self._context.task, "guard")
+        if metric is None or isinstance(written, MissingText):
+            return written
+        if same_text(written.text, self._incumbent):
+            return written
+        context, stage = self._context, self._stage
+        if not self._known:
+            key = sub_key(stage, "A")
+            self._known, _ = await measure(context, metric, key, self._incumbent, stage)
+        values, fault = await measure(context, metric, sub_key(stage, name), written.text, stage)
+        if None in values:
+            return WorseText(written.text, fault, "number")
+        differences = [
+            value - before
+            for value, before in zip(values, self._known, strict=True)
+            if value is not None and before is not None
+        ]
+        if not is_worse(differences):
+            return written
+        by = f"by {-fmean(differences):.3g} on average over {len(differences)} measurements"
+        return WorseText(written.text, by)
+
+
+def ends_incumbent(key: str) -> bool:
+    """Whether a look is the last at the incumbent, without whose number nothing can be compared."""
+    return key.endswith(sub_key("metric", "A", "look", LOOKS - 1))
+
+
+def is_worse(differences: Sequence[float]) -> bool:
+    """Whether differences to A are below 0 beyond their noise; without noise, at all. No difference says nothing."""
+    if not differences:
+        return False
+    apart = stdev(differences) if len(differences) > 1 else 0.0
+    reach = student_t(len(differences) - 1, _TAIL) * apart / sqrt(len(differences)) if apart else 0
+    return fmean(differences) + reach < 0
+
+
+def admit(
+    context: JobContext,
+    number: int,
+    slot: Slot,
+    written: WrittenText | MissingText | WorseText,
+    others: tuple[str, ...],
+    *,
+    fresh: bool = False,
+    listed: bool = True,
+) -> bool:
+    """Whether a text becomes a candidate next to others, the incumbent first; emits it, or why it is dropped.
+
+    One that is not `listed` was written for another text to be made of it, and is not judged.
+    """
+    drop = partial(CandidateDropped, number=number, slot=slot)
+    event: CandidateDropped | CandidateReady
+    if isinstance(written, MissingText):
+        event = drop(reason=written.reason, detail=written.detail)
+    elif isinstance(written, WorseText):
+        event = drop(reason=written.reason, detail=written.detail, text=written.text)
+    elif any(same_text(written.text, other) for other in others):
+        event = drop(reason="clone", detail="the same as another text")
+    elif not listed:
+        event = drop(reason="unlisted", text=written.text)
+    elif _distance(context, written.text, written.violations) > _distance(context, others[0]):
+        broken = written.violations
+        detail = "; ".join(each.message for each in broken)
+        event = drop(reason="contract", detail=detail, violations=broken, text=written.text)
+    else:
+        words = count_words(written.text)
+        event = CandidateReady(
+            number=number, slot=slot, words=words, fresh=fresh, **written._asdict()
+        )
+    context.emit(event)
+    return isinstance(event, CandidateReady)
+
+
+def _distance(
+    context: JobContext, text: str, broken: tuple[Violation, ...] | None = None
+) -> tuple[int, int]:
+    """Limits that a text breaks, and how many words it is from those of length.
+
+    Judges may like a text that is thirty times as long as allowed, and each pass could add to it.
+    """
+    broken = violations(context, text) if broken is None else broken
+    return len(broken), context.task.contract.words_off(text)
+
+
+Affords = Callable[[range], Awaitable[bool]]
+"""Whether drafts of these numbers can be paid for."""
+
+
+async def prepare_draft(context: JobContext) -> None:
+    """Emit the first text."""
+    _emit_ready(context, await _first_draft(context))
+
+
+async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) -> None:
+    """Emit the first text: of several drafts the one that breaks the fewest limits, then the judges' choice.
+
+    They are written until as many as wanted keep the contract. A draft given by the user is the only one.
+    """
+    settings, drafts = context.settings, {1: await _first_draft(context)}
+    alone = settings.max_drafts == 1 or context.task.draft is not None
+    last = 1
+    while not alone:
+        missing = settings.drafts - sum(not (x.violations or x.leaks) for x in drafts.values())
+        numbers = range(last + 1, min(last + missing, settings.max_drafts) + 1)
+        if missing <= 0 or not numbers or not await affords(numbers):
+            break
+        if last == 1:
+            _emit_written(context, 1, drafts[1])
+        last = numbers[-1]
+        answers: list[WrittenText | MissingText] = []
+        works = [write_draft(context, sub_key(DRAFTS, number)) for number in numbers]
+        await use_in_order(works, answers.append)
+        for number, written in zip(numbers, answers, strict=True):
+            if isinstance(written, MissingText):
+                context.emit(DraftFailed(attempt=number - 1, **written._asdict()))
+            else:
+                drafts[number] = written
+                _emit_written(context, number, written)
+    number_chosen = await _choose(context, drafts, code)
+    _emit_ready(context, drafts[number_chosen], number_chosen, len(drafts))
+
+
+async def write_draft(context: JobContext, key: str) -> WrittenText | MissingText:
+    """One text for the task, by an author who sees no other text."""
+    return await write(context, "author", key, context.prompts.render("author"))
+
+
+async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: CodeJudges) -> int:
+    """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
+    words_off = context.task.contract.words_off
+    faults = {
+        number: (len(each.violations), len(each.leaks), words_off(each.text))
+        for number, each in drafts.items()
+    }
+    min_faults = min(faults.values())
+    best: dict[str, int] = {}
+    for number, each in drafts.items():
+        if faults[number] == min_faults and not any(
+            same_text(each.text, drafts[other].text) for other in best.values()
+        ):
+            best[f"draft {number}"] = number
+    first = next(iter(best.values()))
+    if context.settings.drafts == 1 or len(best) == 1:
+        return first
+    texts = {name: drafts[number].text for name, number in best.items()}
+    panel = Panel(context, DRAFTS, texts, whole_size(context.settings), code=code)
+    verdict = await panel.run()
+    context.emit(PanelDecided(stage=DRAFTS, verdict=verdict))
+    return best[verdict.winner] if verdict else first
+
+
+async def _first_draft(context: JobContext) -> WrittenText:
+    """The user's draft, or the author's; a run resumed after it got none asks once more than before."""
+    task = context.task
+    if task.draft is not None:
+        text = task.draft.strip()
+        return WrittenText(text, "", False, False, (), task.contract.violations(text))
+    reason = fix = ""
+    for attempt in range(context.recovery.redrafts + 1):
+        written = await write_draft(context, sub_key("draft", attempt) if attempt else "draft")
+        if isinstance(written, WrittenText):
+            return written
+        context.emit(DraftFailed(attempt=attempt, **written._asdict()))
+        reason = f"{written.reason}: {written.detail}"
+        fix = (
+            "raise the output limit"
+            if written.reason == "truncated" and written.detail != ENDLESS
+            else "try another author model"
+        )
+    raise ProviderFailed(f"the author gave no first draft ({reason}); {fix}")
+
+
+def _emit_written(context: JobContext, number: int, written: WrittenText) -> None:
+    context.emit(
+        DraftWritten(
+            number=number,
+            text=written.text,
+            words=count_words(written.text),
+            violations=written.violations,
+            leaks=written.leaks,
+        )
+    )
+
+
+def _emit_ready(context: JobContext, written: WrittenText, number: int = 1, of: int = 1) -> None:
+    context.emit(
+        DraftReady(
+            text=written.text,
+            words=count_words(written.text),
+            given=context.task.draft is not None and number == 1,
+            violations=written.violations,
+            leaks=written.leaks,
+            number=number,
+            of=of,
+        )
+    )
+
 
 MAX_RIVALS = 4
 """Fresh drafts written at most where a pass has no challenger; the first takes the place of a synthesis."""
@@ -34,7 +278,15 @@ async def challenge(
     challengers: dict[Slot, str] = {}
     guard = MetricGuard(context, pass_key(number, "metric"), incumbent)
     listed = judges_revisions(settings)
-    revisions = await _revise(context, number, incumbent, problems)
+    revisers = revisers_by_slot(settings, number)
+    written: list[WrittenText | MissingText] = []
+    blind = settings.blind_revision
+    work = [
+        revise(context, reviser_key(number, slot), incumbent, problems, model=model, blind=blind)
+        for slot, model in revisers.items()
+    ]
+    await use_in_order(work, written.append)
+    revisions = dict(zip(revisers, written, strict=True))
     for slot, revision in revisions.items():
         checked = await guard.check(slot, revision) if listed else revision
         others = (incumbent, *challengers.values())
@@ -72,28 +324,6 @@ async def write_rival(
     return {}
 
 
-async def _revise(
-    context: JobContext, number: int, incumbent: str, problems: str
-) -> dict[Slot, WrittenText | MissingText]:
-    """The revisions of a pass, written side by side."""
-    settings = context.settings
-    revisers = revisers_by_slot(settings, number)
-    work = [
-        revise(
-            context,
-            reviser_key(number, slot),
-            incumbent,
-            problems,
-            model=model,
-            blind=settings.blind_revision,
-        )
-        for slot, model in revisers.items()
-    ]
-    written: list[WrittenText | MissingText] = []
-    await use_in_order(work, written.append)
-    return dict(zip(revisers, written, strict=True))
-
-
 async def _synthesize(
     context: JobContext, number: int, incumbent: str, revision: str
 ) -> WrittenText | MissingText | WorseText:
@@ -103,16 +333,9 @@ async def _synthesize(
     texts = [incumbent, revision]
     draw(settings.seed, f"{key}/order").shuffle(texts)
     subtractive = settings.subtractive_synthesis
-    prompt = context.prompt("synthesizer", key, tuple(texts), texts=texts, subtractive=subtractive)
-    request = context.request(
-        "synthesizer",
-        try_key(key, 0),
-        settings.models.synthesizer,
-        prompt,
-        temperature=settings.author_temperature,
-    )
-    sources = texts if subtractive else ()
-    written = await write(context, request, key, sources=sources)
+    prompt = context.prompt("synthesizer", key, texts=texts, subtractive=subtractive)
+    model, sources = settings.models.synthesizer, texts if subtractive else ()
+    written = await write(context, "synthesizer", key, prompt, model=model, sources=sources)
     if isinstance(written, WrittenText) and (added := additions(written.text, sources)):
         return WorseText(written.text, added[0].message, "added")
     return written

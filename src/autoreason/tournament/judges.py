@@ -3,25 +3,120 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from itertools import permutations
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, permutations
 from math import factorial
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast
-from autoreason.exchange import Outcome, Reply, Request, Schema
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.randomness import draw
-from autoreason.keys import judge_key, try_key
-from autoreason.parsing.ballots import read_ranking
+from autoreason.contract import count_words
+from autoreason.events import BallotCast, LengthCheck
+from autoreason.exchange import Outcome, Reply, Schema
+from autoreason.jobs.context import JobContext, draw
+from autoreason.keys import judge_key, sub_key, try_key
+from autoreason.parsing.ballots import LENGTH_CHECK, read_ranking, rests_on_length
 from autoreason.parsing.documents import same_text
-from autoreason.plugins import load_function
-from autoreason.settings import STYLES, Settings
-from autoreason.tournament.length_check import check_length
-from autoreason.tournament.orders import neutral_labels
+from autoreason.settings import Settings
+from autoreason.tournament.voting import JUDGES_PER_SEAT, MAX_REQUESTS_PER_SEAT
+
+Order = tuple[str, ...]
+
+
+def balanced_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
+    """One order per judge, so that no candidate gains by its position.
+
+    Every n judges in turn see each of the n candidates once in each position. Neighbours are
+    balanced as well: over n judges where n is even, over 2n where it is odd. The orders of
+    a smaller panel are the first of a larger one's.
+    """
+    _check(candidates)
+    return tuple(islice(_schedule(candidates, random.Random(seed)), judges))
+
+
+def random_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
+    """One order per judge, each drawn on its own."""
+    _check(candidates)
+    rng = random.Random(seed)
+    return tuple(tuple(rng.sample(candidates, len(candidates))) for _ in range(judges))
+
+
+def neutral_labels(count: int, rng: random.Random) -> tuple[str, ...]:
+    """Different two-consonant codes that suggest neither a rank nor a meaning."""
+    return tuple(rng.sample(_CODES, count))
+
+
+def _schedule(candidates: Sequence[str], rng: random.Random) -> Iterator[Order]:
+    """Williams designs, one after the other, each with the candidates dealt anew."""
+    while True:
+        dealt = rng.sample(candidates, len(candidates))
+        squares = [_square(dealt)]
+        if len(dealt) % 2:
+            # An odd square is balanced only together with its mirror image.
+            squares.append([order[::-1] for order in squares[0]])
+        rng.shuffle(squares)
+        for square in squares:
+            rng.shuffle(square)
+            yield from square
+
+
+def _square(names: Sequence[str]) -> list[Order]:
+    """A Latin square whose rows step outwards in zigzag: 0, 1, n-1, 2, n-2, ..."""
+    n = len(names)
+    zigzag = [(step + 1) // 2 if step % 2 else -(step // 2) for step in range(n)]
+    return [tuple(names[(turn + offset) % n] for offset in zigzag) for turn in range(n)]
+
+
+def _check(candidates: Sequence[str]) -> None:
+    if not candidates or len(set(candidates)) < len(candidates):
+        raise ValueError(f"candidates must be named once each, not {list(candidates)}")
+
+
+_WELL_KNOWN = (
+    "BC BK BR BS BT CD CF CL CM CN CP CR CT CV DB DC DJ DK DL DM DR FB FC FM FR FX GB GD GM GP GT"
+    " HD HK HP HQ HR HT HZ JR JS KB KG KM KP KR KS KW LB LC LG LP LR LS LT MB MC MD MG MK ML MN MP"
+    " MR MS MT MW NB NC ND NG NH NJ NL NM NR NT NV NZ PC PD PG PH PK PL PM PR PS PT QB QC QR RC RD"
+    " RN RP RS SC SD SF SK SM SN SP SQ SR ST TB TD TN TS TV TX VC VM VP VR VS VT WC WP WS WV XL XS"
+)
+"""Pairs a reader takes for something: units, titles, places, brands, file types, "versus"."""
+
+_CODES = [
+    one + other
+    for one, other in permutations("BCDFGHJKLMNPQRSTVWXZ", 2)
+    if one + other not in _WELL_KNOWN
+]
+
+
+async def check_length(
+    context: JobContext,
+    key: str,
+    model: str,
+    labelled: Mapping[str, str],
+    ranking: Sequence[str],
+    reasons: str,
+) -> LengthCheck | None:
+    """What a second judge says of the first place; None where that text is not the longer of the first two.
+
+    It sees the two texts, in the order of the ballot, and the reasons that the first judge gave.
+    """
+    first, second, *_ = ranking
+    if count_words(labelled[first]) <= count_words(labelled[second]):
+        return None
+    key = sub_key(key, "check")
+    both = {label: text for label, text in labelled.items() if label in (first, second)}
+    prompt = context.prompt(
+        "length_check",
+        key,
+        candidates=[{"label": label, "text": text} for label, text in both.items()],
+        labels=[first, second],
+        reasons=reasons,
+    )
+    request = context.request("judge", try_key(key, 0), model, prompt, schema=LENGTH_CHECK)
+    reply = await context.ask(request)
+    answer = rests_on_length(reply.text) if reply.outcome is Outcome.OK else None
+    return LengthCheck(model=reply.model, only_length=answer, reasoning=reply.text.strip())
+
 
 LENSES = (
     "is everything in it right, and does it do what the task asks, all of it and nothing else",
@@ -41,9 +136,6 @@ PANEL_SETTINGS = (*JUDGE_SETTINGS, "judges", "single_judge", "protocol")
 """What a panel of the usual size looks at."""
 _MAX_ENUMERATED = 120
 _MAX_LISTED = 6
-JUDGES_PER_SEAT = 2
-MAX_REQUESTS_PER_SEAT = 2 * JUDGES_PER_SEAT
-"""Requests a seat takes at most: every judge is asked once more if necessary."""
 
 
 async def cast_ballot(
@@ -64,7 +156,8 @@ async def cast_ballot(
     unless it is one of the texts: that would be ranked twice, and known for what it is.
     """
     judge_number = seat if judge is None else judge
-    style = context.settings.style
+    style, judges = context.settings.style, context.settings.models.judges
+    model = judges[judge_number % len(judges)]
     lens = lens_of(style, judge_number)
     if style != "anchored" or any(same_text(reference, text) for text in texts.values()):
         reference = ""
@@ -73,7 +166,16 @@ async def cast_ballot(
         key = judge_key(stage, seat, fresh)
         labels = neutral_labels(len(order), draw(context.settings.seed, f"{key}/labels"))
         labelled = dict(zip(labels, (texts[name] for name in order), strict=True))
-        request = _build_request(context, key, judge_number, lens, labelled, reference)
+        prompt = context.prompt(
+            "judge",
+            key,
+            candidates=[{"label": label, "text": text} for label, text in labelled.items()],
+            style=style,
+            lens=lens,
+            reference=reference,
+        )
+        schema = ballot_schema(labels)
+        request = context.request("judge", try_key(key, 0), model, prompt, schema=schema)
         reply = await context.ask(request)
         ranking = _read_ballot(reply, labels)
         asked += 1
@@ -92,10 +194,9 @@ async def cast_ballot(
     reasoning = _reasoning(reply.text)
     check = None
     if style == "verified" and ranking:
-        judges = context.settings.models.judges
         # Of a mixed panel another model than the one that ranked.
-        model = judges[(judge_number + 1) % len(judges)]
-        check = await check_length(context, key, model, labelled, ranking, reasoning)
+        other = judges[(judge_number + 1) % len(judges)]
+        check = await check_length(context, key, other, labelled, ranking, reasoning)
         if check and check.only_length:
             ranking = (ranking[1], ranking[0], *ranking[2:])
     return BallotCast(
@@ -127,19 +228,8 @@ def seat_calls(settings: Settings) -> SeatCalls:
 
 
 def lens_of(style: str, judge_number: int) -> str:
-    """What a judge is asked to look at; the whole text under most styles.
-
-    A style of the user's own is a function from a seat's number, from 0, to that.
-    """
-    if style == "specialists":
-        return LENSES[judge_number % len(LENSES)]
-    if style in STYLES:
-        return ""
-    function = load_function("judge_styles", style, "a seat's number", str, STYLES)
-    lens: str = function(judge_number)
-    if not lens.strip():
-        raise InvalidInput(f"the judge style {style} must return a sentence, not {lens!r}")
-    return lens
+    """What a judge is asked to look at; the whole text under most styles."""
+    return LENSES[judge_number % len(LENSES)] if style == "specialists" else ""
 
 
 def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
@@ -154,6 +244,18 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
         ranking = {"type": "string", "enum": [" > ".join(p) for p in permutations(names)]}
     else:
         ranking = {"type": "array", "items": {"type": "string", "enum": names}}
+    listed, blank = ", ".join(names), f"RANKING: {' > '.join('?' * len(names))}"
+    if reasons:
+        plain = (
+            f"Begin with the line REASONS: and below it write, for each of {listed}, one sentence on where it "
+            "serves the task and where it does not. End with one line that gives the ranking, best first, with the "
+            f"names in place of the question marks:\n{blank}"
+        )
+    elif factorial(len(names)) <= _MAX_LISTED:
+        rankings = "\n".join(f"RANKING: {' > '.join(p)}" for p in permutations(names))
+        plain = f"Answer with one of these lines, whichever has the best first:\n{rankings}"
+    else:
+        plain = f"Answer with one line, best first, with {listed} in place of the question marks:\n{blank}"
     return Schema(
         name="ballot",
         definition={
@@ -162,54 +264,7 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
             "required": ["reasoning", "ranking"],
             "additionalProperties": False,
         },
-        plain=_form_with_reasons(names) if reasons else _form(names),
-    )
-
-
-def _form_with_reasons(names: Sequence[str]) -> str:
-    return (
-        f"Begin with the line REASONS: and below it write, for each of {', '.join(names)}, one sentence on where it "
-        "serves the task and where it does not. End with one line that gives the ranking, best first, with the "
-        f"names in place of the question marks:\nRANKING: {' > '.join('?' * len(names))}"
-    )
-
-
-def _form(names: Sequence[str]) -> str:
-    """The line alone: as a choice, where there are few."""
-    if factorial(len(names)) <= _MAX_LISTED:
-        rankings = "\n".join(f"RANKING: {' > '.join(p)}" for p in permutations(names))
-        return f"Answer with one of these lines, whichever has the best first:\n{rankings}"
-    return (
-        f"Answer with one line, best first, with {', '.join(names)} in place of the question marks:\n"
-        f"RANKING: {' > '.join('?' * len(names))}"
-    )
-
-
-def _build_request(
-    context: JobContext,
-    key: str,
-    judge_number: int,
-    lens: str,
-    labelled: Mapping[str, str],
-    reference: str,
-) -> Request:
-    settings = context.settings
-    prompt = context.prompt(
-        "judge",
-        key,
-        (*labelled.values(), *filter(None, [reference])),
-        candidates=[{"label": label, "text": text} for label, text in labelled.items()],
-        style=settings.style,
-        lens=lens,
-        reference=reference,
-    )
-    return context.request(
-        "judge",
-        try_key(key, 0),
-        settings.models.judges[judge_number % len(settings.models.judges)],
-        prompt,
-        temperature=settings.judge_temperature,
-        schema=ballot_schema(tuple(labelled)),
+        plain=plain,
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from math import inf
+
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
@@ -13,21 +16,112 @@ from autoreason.parsing.documents import share_changed
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.task import Task
-from autoreason.tournament.authors import violations
-from autoreason.tournament.candidates import ballot_size, in_tie_order, judges_revisions
-from autoreason.tournament.challengers import challenge, write_rival
-from autoreason.tournament.code_judges import CodeJudges
-from autoreason.tournament.confirmation import confirm
-from autoreason.tournament.critics import CritiqueResult, criticise
-from autoreason.tournament.drafts import choose_draft
+from autoreason.tournament.candidates import (
+    ballot_size,
+    in_tie_order,
+    judges_revisions,
+    revisers_by_slot,
+    writes_synthesis,
+)
+from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
+from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.metric import Metric
-from autoreason.tournament.panel_size import pass_size
-from autoreason.tournament.plan import CALLS_PER_TEXT, broken_plan, likely_plan, max_plan, min_plan
-from autoreason.tournament.playoff import run_playoff
-from autoreason.tournament.stop import ShareChanged, chosen_rules, describe_survivals
+from autoreason.tournament.panel import CodeJudges, confirm, run_playoff
+from autoreason.tournament.stop import Ending, ShareChanged, describe_survivals, find_ending
 from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.voting import max_lead
+from autoreason.tournament.voting import max_lead, pass_size, whole_size
+from autoreason.tournament.writing import CRITICS, CritiqueResult, criticise, violations
+
+TRIES = 2
+"""A text, a critique or a ballot that cannot be used is asked for once more."""
+CALLS_PER_TEXT = 2
+"""A text that breaks the contract: the text itself, and a request to fix it."""
+MAX_CALLS_PER_TEXT = TRIES + 2
+"""The most a text can take: one more call to fix a leak and one to fix a breach of contract."""
+
+
+def min_plan(settings: Settings) -> Plan:
+    """Critics find nothing from the start, or small changes end it sooner."""
+    found_nothing = {
+        "author": settings.drafts,
+        "critic": CRITICS * min(settings.k, settings.passes),
+        "judge": 0,
+    }
+    if not 0 < settings.plateau <= settings.passes:
+        return found_nothing
+    judges, playoff = (
+        number // 2 + 1 if settings.early_stop and number else number
+        for number in (settings.judges, settings.playoff)
+    )
+    small_changes = {
+        "author": settings.drafts,
+        "critic": settings.plateau,
+        "reviser": settings.plateau * len(revisers_by_slot(settings)),
+        "synthesizer": settings.plateau * writes_synthesis(settings),
+        "judge": settings.plateau * judges + playoff,
+    }
+    return min(found_nothing, small_changes, key=lambda plan: sum(plan.values()))
+
+
+def broken_plan(settings: Settings, *, given: bool) -> Plan:
+    """No text keeps the contract, so that each is sent back and the first pass is the last."""
+    drafts, revisions = 0 if given else settings.max_drafts, len(revisers_by_slot(settings))
+    texts = {"author": drafts, "reviser": revisions, "synthesizer": writes_synthesis(settings)}
+    return {role: CALLS_PER_TEXT * number for role, number in texts.items()}
+
+
+def likely_plan(settings: Settings) -> Plan:
+    """As many passes as chance alone would take until A survives k times in a row, ties aside."""
+    panel = dataclasses.replace(whole_size(settings), required_lead=settings.required_lead)
+    survival, tie = survival_chances(panel, ballot_size(settings), settings.voting)
+    expected = 0.0
+    for _ in range(settings.k):
+        # A streak of one more: those before it and one pass, as often as it takes until A survives that;
+        # after a tie it takes one more pass and not the streak again.
+        expected = (expected * (1 - tie) + 1) / survival if survival else inf
+    passes = round(min(settings.passes, expected))
+    return {
+        "author": settings.drafts,
+        "critic": passes,
+        "reviser": passes * len(revisers_by_slot(settings)),
+        "synthesizer": passes * writes_synthesis(settings),
+        "judge": (passes * settings.judges + _other_judges(settings)) * seat_calls(settings).usual,
+    }
+
+
+def max_plan(settings: Settings) -> Plan:
+    """Every request is repeated as often as possible."""
+    seats = max(settings.judges, settings.max_judges) if settings.extra_judges else settings.judges
+    rivals = MAX_RIVALS * (settings.rivals and judges_revisions(settings))
+    texts = settings.passes * MAX_CALLS_PER_TEXT
+    return {
+        "author": (settings.max_drafts + settings.passes * rivals) * MAX_CALLS_PER_TEXT,
+        "critic": settings.passes * CRITICS * TRIES,
+        "reviser": texts * len(revisers_by_slot(settings)),
+        "synthesizer": texts * writes_synthesis(settings),
+        "judge": (settings.passes * seats + _other_judges(settings)) * seat_calls(settings).most,
+    }
+
+
+def without_drafts(plans: Plans, drafts: int) -> Plans:
+    """Plans without first drafts that need not be written."""
+    low, likely, high = plans
+    return (
+        _less_author(low, drafts),
+        _less_author(likely, drafts),
+        _less_author(high, drafts * MAX_CALLS_PER_TEXT),
+    )
+
+
+def _less_author(plan: Plan, calls: int) -> Plan:
+    return {**plan, "author": max(0, plan.get("author", 0) - calls)}
+
+
+def _other_judges(settings: Settings) -> int:
+    """Those of the panels before and after the passes."""
+    among_drafts = settings.judges if settings.drafts > 1 else 0
+    return among_drafts + settings.playoff + settings.confirmation
 
 
 class Tournament(Strategy):
@@ -50,23 +144,24 @@ class Tournament(Strategy):
     async def run(self) -> Delivered:
         """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts, self._code)
-        number, stopped = 0, ""
-        stop = chosen_rules(self.settings, self.share_changed)
+        number, ending = 0, None
+        after = self._calls_after
         while (
             self.story.streak < self.settings.k
-            and not (stopped := stop(self.story))
-            and await self._can_begin(number + 1)
+            and not (ending := find_ending(self.story, self.settings, self.share_changed))
+            and self.may_begin(number + 1, calls_after=after)
+            and await self.budget_allows(number + 1, after)
         ):
             number += 1
             await self._run_pass(number)
+        status: Status = "capped"
         if self.story.streak >= self.settings.k:
-            status: Status = "converged"
-            reason = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
-        else:
-            status, reason = "capped", stopped or self.why_capped(number)
+            status = "converged"
+            survived = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
+            ending = Ending("survivals", survived)
         winner = await run_playoff(self.context, self.story.incumbents, code=self._code)
         await confirm(self.context, self.story.incumbents[0], winner)
-        return self.deliver(status, reason, winner)
+        return self.deliver(status, ending or self.why_capped(number), winner)
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -113,10 +208,6 @@ class Tournament(Strategy):
         )
         grown = (pass_size(settings).limit - settings.judges) * seat_calls(settings).usual
         return sum(likely_plan(one).values()) - (task.draft is not None) + grown
-
-    async def _can_begin(self, number: int) -> bool:
-        after = self._calls_after
-        return self.may_begin(number, calls_after=after) and await self.budget_allows(number, after)
 
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
         """Whether more texts fit: into the allowance with these calls after them, else into the budget."""
@@ -170,13 +261,17 @@ class Tournament(Strategy):
         if not challengers and findings.outcome == "none":
             return self.decide(number, "A", reason="two critics found nothing to fix")
         ballot = self._ballot(number, incumbent, challengers)
-        if not challengers and self._author_failed():
-            return self.end_pass(
-                number, "inconclusive", None, reason="no author would write a challenger"
-            )
+        # What an author refused or sent empty says nothing about A.
+        dropped = {each.reason for each in self.story.passes[-1].dropped}
+        if not challengers and dropped & {"refused", "empty"}:
+            reason = "no author would write a challenger"
+            return self.end_pass(number, "inconclusive", None, reason=reason)
         if len(ballot) == 1:
             winner = next(iter(ballot))
-            return self.decide(number, winner, reason=_UNOPPOSED_REASONS[winner == "A"])
+            reason = "no challenger was left"
+            if winner != "A":
+                reason = "it keeps more of the contract than the others"
+            return self.decide(number, winner, reason=reason)
         return await self.vote(number, ballot, pass_size(self.settings, ballot), code=self._code)
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
@@ -210,14 +305,3 @@ class Tournament(Strategy):
                 )
         order = in_tie_order(texts, self.settings)
         return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == minimum}
-
-    def _author_failed(self) -> bool:
-        """Whether an author refused or sent nothing, which says nothing about A."""
-        dropped = self.story.passes[-1].dropped
-        return any(text.reason in ("refused", "empty") for text in dropped)
-
-
-_UNOPPOSED_REASONS = {
-    True: "no challenger was left",
-    False: "it keeps more of the contract than the others",
-}

@@ -6,8 +6,7 @@ from abc import abstractmethod
 from typing import Any, Literal, NamedTuple
 
 from autoreason.exchange import Query
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import JobContext, draw
 from autoreason.keys import sub_key
 from autoreason.task import Task, Work
 

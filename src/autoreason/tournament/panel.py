@@ -1,21 +1,103 @@
-"""A panel: seats filled in waves, no more than the outcome needs, and its verdict."""
+"""Panels of judges: seats filled in waves, next to those that code fills; the playoff and the confirmation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 
-from autoreason.events import BallotCast, CodeBallot, Verdict
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.randomness import draw
-from autoreason.jobs.tasks import use_in_order
+from msgspec import Struct
+
+from autoreason.events import (
+    BallotCast,
+    CodeBallot,
+    Incumbent,
+    PanelDecided,
+    PlayoffDecided,
+    Verdict,
+)
+from autoreason.exchange import Query
+from autoreason.jobs.context import JobContext, draw, use_in_order
+from autoreason.keys import attempt_stage, sub_key
+from autoreason.parsing.documents import same_text
 from autoreason.stats.ranks import agreement
-from autoreason.tournament.code_judges import CodeJudges
+from autoreason.story import CONFIRMATION
+from autoreason.task import Task
 from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
-from autoreason.tournament.judges import cast_ballot
-from autoreason.tournament.orders import balanced_orders, random_orders
-from autoreason.tournament.panel_size import PanelSize
-from autoreason.tournament.voting import count_votes
+from autoreason.tournament.judges import balanced_orders, cast_ballot, random_orders
+from autoreason.tournament.metric import LOOKS, measure, metric_of
+from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
+
+_Measure = Callable[[str, str], Awaitable[float | None]]
+"""The number of a text, asked for under a key."""
+
+
+class Prediction(Struct, frozen=True):
+    """What a predictor says of a text."""
+
+    value: float | None
+    """How well it may do, higher is better; None where it is unlike all that the predictor knows."""
+
+
+class PredictionQuery(Query[Prediction], frozen=True, kw_only=True):
+    """How well a text may do, by a saved fit."""
+
+    kind = "prediction"
+    fit: str
+    """The digest under which it is saved."""
+    text: str
+
+
+def code_seats(task: Task) -> list[str]:
+    """The names of the seats that code fills."""
+    predictor = task.knowledge is not None and task.knowledge.seat is not None
+    filled = {"metric": metric_of(task, "judge") is not None, "predictor": predictor}
+    return [name for name, is_filled in filled.items() if is_filled]
+
+
+class CodeJudges:
+    """Vote on the panels of a run that choose; each measures a text once, however many panels it is on."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+        measures: dict[str, _Measure] = {"metric": self._measure, "predictor": self._predict}
+        self._seats = {name: measures[name] for name in code_seats(context.task)}
+        self._values: dict[tuple[str, str], float | None] = {}
+
+    async def vote(self, stage: str, texts: Mapping[str, str]) -> dict[str, CodeBallot]:
+        """Their ballots on these texts, by the names that a verdict has for them."""
+        ballots = {}
+        for seat, number in self._seats.items():
+            for name, text in texts.items():
+                if (seat, text) not in self._values:
+                    self._values[seat, text] = await number(sub_key(stage, seat, name), text)
+            values = {name: self._values[seat, text] for name, text in texts.items()}
+            ballots[seat] = CodeBallot(ranking=rank(values), values=values)
+        return ballots
+
+    async def _measure(self, key: str, text: str) -> float | None:
+        """The mean over looks; None where one of them has no finite number."""
+        metric = metric_of(self._context.task, "judge")
+        assert metric is not None
+        looks = await measure(self._context, metric, key, text, "metric")
+        values = [each for each in looks.values if each is not None and isfinite(each)]
+        # Divided first, so that the sum of large numbers stays finite.
+        return sum(each / LOOKS for each in values) if len(values) == LOOKS else None
+
+    async def _predict(self, key: str, text: str) -> float | None:
+        knowledge = self._context.task.knowledge
+        assert knowledge is not None
+        assert knowledge.seat is not None
+        query = PredictionQuery(key=key, fit=knowledge.seat.fit, text=text)
+        return (await self._context.ask(query)).value
+
+
+def rank(values: Mapping[str, float | None]) -> tuple[str, ...] | None:
+    """The names by value, best first; None where one has no number, or two the same: a ballot has no ties."""
+    numbers = {name: value for name, value in values.items() if value is not None}
+    if len(set(numbers.values())) < len(values):
+        return None
+    return tuple(sorted(numbers, key=numbers.__getitem__, reverse=True))
 
 
 @dataclass
@@ -50,8 +132,17 @@ class Panel:
 
     async def run(self) -> Verdict | None:
         """The verdict, or None where too few ballots are valid."""
-        orders = self._orders()
-        names, rule = tuple(self.texts), self.context.settings.voting
+        settings, names = self.context.settings, tuple(self.texts)
+        rule = settings.voting
+        spread = balanced_orders if settings.balanced_orders else random_orders
+        seed = draw(settings.seed, f"{self.stage}/orders").getrandbits(64)
+        # Sorted first, so that the schedule cannot depend on which text is the incumbent.
+        orders = spread(sorted(names), self.size.limit, seed)
+
+        def take(ballot: BallotCast) -> None:
+            self.ballots.append(ballot)
+            self.context.emit(ballot)
+
         code = await self.code.vote(self.stage, self.texts) if self.code else {}
         self.size = self.size.with_code(code.values(), names)
         while wave := self.size.wave(self.rankings, names, rule, len(self.invalid_seats)):
@@ -68,21 +159,11 @@ class Panel:
                 )
                 for seat in seats
             ]
-            await use_in_order(voting, self._take)
+            await use_in_order(voting, take)
         if len(self.rankings) < self.size.quorum(len(self.ballots)):
             return None
         always = self.size.first_wave(names, rule)
         return verdict_of(self.ballots, names, rule, self.size, always=always, code=code)
-
-    def _take(self, ballot: BallotCast) -> None:
-        self.ballots.append(ballot)
-        self.context.emit(ballot)
-
-    def _orders(self) -> tuple[tuple[str, ...], ...]:
-        spread = balanced_orders if self.context.settings.balanced_orders else random_orders
-        seed = draw(self.context.settings.seed, f"{self.stage}/orders").getrandbits(64)
-        # Sorted first, so that the schedule cannot depend on which text is the incumbent.
-        return spread(sorted(self.texts), self.size.limit, seed)
 
 
 def verdict_of(
@@ -116,3 +197,81 @@ def verdict_of(
         agreement=agreement([each.ranking for each in ballots[:always] if each.ranking]),
         **(code or {}),
     )
+
+
+async def run_playoff(
+    context: JobContext,
+    incumbents: Sequence[Incumbent],
+    max_texts: int | None = None,
+    attempt: int = 0,
+    code: CodeJudges | None = None,
+) -> Incumbent:
+    """The text to deliver; the last incumbent where there is nothing to decide, or nothing was decided."""
+    finalists = choose_finalists(incumbents, max_texts or context.settings.playoff_texts)
+    if not context.settings.playoff or len(finalists) < 2:
+        return incumbents[-1]
+    by_name = {incumbent.name: incumbent for incumbent in finalists}
+    weights, judges = playoff_weights(context), context.settings.models.judges
+    # Every judge counts towards the evidence, so none is left out. Ties go to the latest incumbent.
+    panel = Panel(
+        context,
+        attempt_stage("playoff", attempt),
+        {name: by_name[name].text for name in reversed(by_name)},
+        PanelSize(
+            start=context.settings.playoff,
+            weights=tuple(round(QUARTERS * weights[each]) for each in judges) if weights else (),
+        ),
+        code=code,
+        reference=incumbents[0].text,
+    )
+    verdict = await panel.run()
+    winner = by_name[verdict.winner] if verdict else incumbents[-1]
+    first, preferred = incumbents[0].name, None
+    if verdict and first in by_name and winner.name != first:
+        preferred = sum(each.index(winner.name) < each.index(first) for each in panel.rankings)
+    context.emit(
+        PlayoffDecided(
+            texts=tuple(finalists),
+            winner=winner.name if verdict else None,
+            verdict=verdict,
+            preferred=preferred,
+            weights=weights,
+        )
+    )
+    return winner
+
+
+def playoff_weights(context: JobContext) -> dict[str, float]:
+    """How much a ballot of each judge counts; none unless all of a mixed panel were tested and they differ."""
+    tested = context.task.knowledge.weights if context.task.knowledge else {}
+    judges = context.settings.models.judges
+    found = {judge: tested[judge] for judge in judges if judge in tested}
+    return found if len({*found.values()}) > 1 and found.keys() == {*judges} else {}
+
+
+def choose_finalists(incumbents: Sequence[Incumbent], max_texts: int) -> list[Incumbent]:
+    """The first draft, the last incumbent, and others spread evenly over the run; no breach, no clone."""
+    distinct: list[Incumbent] = []
+    for incumbent in reversed(incumbents):
+        if incumbent.keeps_contract and not any(
+            same_text(incumbent.text, other.text) for other in distinct
+        ):
+            distinct.insert(0, incumbent)
+    if len(distinct) <= max_texts:
+        return distinct
+    last = len(distinct) - 1
+    return [distinct[round(step * last / (max_texts - 1))] for step in range(max_texts)]
+
+
+async def confirm(context: JobContext, draft: Incumbent, delivered: Incumbent) -> None:
+    """Ask fresh judges which of the two they prefer.
+
+    Ballots that chose a text favour it, even if judges rank at random, so they are no evidence for it.
+    A draft that breaks its contract is never judged: code knows that without judges.
+    """
+    judges = context.settings.confirmation
+    if not judges or not draft.keeps_contract or same_text(draft.text, delivered.text):
+        return
+    texts = {draft.name: draft.text, delivered.name: delivered.text}
+    verdict = await Panel(context, CONFIRMATION, texts, PanelSize(start=judges)).run()
+    context.emit(PanelDecided(stage=CONFIRMATION, verdict=verdict))

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 
 from autoreason.contract import count_words
 from autoreason.keys import PAIR, Key, judge_of
-from autoreason.report.numbers import count, decimal, percent, percent_interval, percent_range
-from autoreason.report.sentences import agreement, by_chance, jury, listed, longer, positions
+from autoreason.report.numbers import (
+    agreement,
+    by_chance,
+    count,
+    decimal,
+    jury,
+    listed,
+    longer,
+    percent,
+    percent_interval,
+    percent_range,
+    positions,
+)
 from autoreason.story import CONFIRMATION
 from autoreason.tournament.candidates import SLOT_NAMES
 
@@ -244,7 +255,7 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     if seat is None or settings.strategy != "autoreason":
         return ""
     from autoreason.stats.results import Estimate
-    from autoreason.tournament.code_judges import code_seats
+    from autoreason.tournament.panel import code_seats
 
     seats = settings.judges + len(code_seats(task))
     fitted = f"one of {seats} seats is a predictor fitted on {seat.records:,} of your outcomes ({seat.predictor})"
@@ -330,11 +341,6 @@ def survival(found: Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
-    if found.required_streak is None:
-        return (
-            f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let"
-            f" it survive {usual}, and as many or more {percent(found.chance)} of the time"
-        )
     sentence = (
         f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let it "
         f"survive {usual}"
@@ -371,7 +377,7 @@ def weights(decided: PlayoffDecided) -> str:
 
 def length(story: Story) -> str:
     """Whether judges like what is long, where what is delivered is longer; else empty."""
-    from autoreason.tournament.delivery import longer_preferred_in
+    from autoreason.tournament.evidence import longer_preferred_in
 
     more = count_words(story.text or "") - story.draft.words if story.draft else 0
     share = longer_preferred_in(story)

@@ -27,22 +27,13 @@ from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, Product
 from autoreason.keys import Key, pass_key, sub_key, try_key
-from autoreason.tournament.admission import admit
-from autoreason.tournament.authors import MissingText, WrittenText, violations, write
-from autoreason.tournament.code_judges import CodeJudges
-from autoreason.tournament.delivery import deliver
-from autoreason.tournament.drafts import prepare_draft
-from autoreason.tournament.evidence import SurvivalChances
+from autoreason.tournament.challengers import admit, prepare_draft
+from autoreason.tournament.evidence import SurvivalChances, gather_evidence
 from autoreason.tournament.judges import seat_calls
-from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize, pass_size
-
-TAKE_SETTINGS = ("strict_length", "strict_echo", "max_inconclusive")
-"""What taking a text without a vote depends on."""
-PASS_SETTINGS = ("passes", *TAKE_SETTINGS)
-"""What passes without a vote depend on."""
-SHORT_OF_BUDGET = "another did not fit the budget"
-"""Why a run with a text ended that its limit cut off."""
+from autoreason.tournament.panel import CodeJudges, Panel
+from autoreason.tournament.stop import Ending
+from autoreason.tournament.voting import PanelSize, pass_size
+from autoreason.tournament.writing import MissingText, WrittenText, violations, write
 
 
 class Strategy(Job):
@@ -51,6 +42,8 @@ class Strategy(Job):
     common_prompts = ("system", "task", "author", "fix_leak", "fix_contract")
     writes: ClassVar[Product | None] = "text"
     ending = "self.deliver(...)"
+    max_inconclusive: ClassVar[int] = 2
+    """Inconclusive passes in a row that end the run as failed."""
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
@@ -71,7 +64,7 @@ class Strategy(Job):
         """Deliver the incumbent as it is, or the text that the playoff chose."""
         if self.story.chosen is None:
             return None
-        return self._end("accepted", reason, self.story.chosen)
+        return self._end("accepted", Ending("person", reason), self.story.chosen)
 
     @property
     def incumbent(self) -> Incumbent:
@@ -99,16 +92,13 @@ class Strategy(Job):
             self._weakness = "it takes no schema"
         return reply
 
-    def _shorten_prompts(self, number: int) -> None:
-        """Switch to the short prompts; between passes, so that it does not depend on the order of replies."""
+    def begin_pass(self, number: int) -> None:
+        """Begin a pass with the incumbent."""
         small = self.context.prompts.small
+        # Between passes, so that it does not depend on the order of replies.
         if self._weakness and small and not self.story.shortened:
             self.emit(PromptsShortened(number=number, reason=self._weakness))
             self.context = replace(self.context, prompts=small)
-
-    def begin_pass(self, number: int) -> None:
-        """Begin a pass with the incumbent."""
-        self._shorten_prompts(number)
         if self.context.allowance:
             self.context.allowance.begin_pass()
         self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
@@ -157,15 +147,7 @@ class Strategy(Job):
 
     async def write(self, number: int, prompt: str) -> WrittenText | MissingText:
         """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
-        key = pass_key(number, "reviser")
-        request = self.context.request(
-            "reviser",
-            try_key(key, 0),
-            self.settings.models.author,
-            prompt,
-            temperature=self.settings.author_temperature,
-        )
-        return await write(self.context, request, key)
+        return await write(self.context, "reviser", pass_key(number, "reviser"), prompt)
 
     def take(self, number: int, written: WrittenText | MissingText) -> None:
         """End a pass with its revision, unless that is cut off, a clone, or in breach of contract."""
@@ -262,17 +244,27 @@ class Strategy(Job):
         )
         if self.context.allowance:
             self.context.allowance.end_pass()
-        self._give_up_on_dead_passes()
+        recent = [each.decided for each in self.story.passes[-self.max_inconclusive :]]
+        since = self.context.recovery.forgiven
+        dead = [p for p in recent if p and p.outcome == "inconclusive" and p.number > since]
+        if len(dead) == self.max_inconclusive:
+            raise PanelFailed(
+                f"{len(dead)} passes in a row were inconclusive, the last because {dead[-1].reason}"
+            )
 
-    def why_capped(self, done: int) -> str:
+    def why_capped(self, done: int) -> Ending:
         """What kept another pass from being run."""
+        run = "1 pass was run" if done == 1 else f"{done} passes were run"
         if self._shortage:
-            return f"{_passes(done)} run; {SHORT_OF_BUDGET}, of which {self._shortage}"
+            short = f"another did not fit the budget, of which {self._shortage}"
+            return Ending("budget", f"{run}; {short}")
         if done < self.settings.passes:
-            return f"{_passes(done)} run; another would not fit the allowance"
-        return f"{_passes(done)} run, the most allowed"
+            return Ending("allowance", f"{run}; another would not fit the allowance")
+        return Ending("passes", f"{run}, the most allowed")
 
-    def deliver(self, status: Status, reason: str, text: Incumbent | None = None) -> Delivered:
+    def deliver(
+        self, status: Status, reason: str | Ending, text: Incumbent | None = None
+    ) -> Delivered:
         """End the run with this text, or the incumbent."""
         if status not in FINISHED:
             raise InvalidInput(
@@ -280,11 +272,19 @@ class Strategy(Job):
             )
         return self._end(status, reason, text or self.incumbent)
 
-    def _end(self, status: Status, reason: str, text: Incumbent) -> Delivered:
-        contract = self.context.task.contract
-        strict = self.settings.strict_echo and not contract.empty
-        broken = violations(self.context, text.text) if strict else contract.violations(text.text)
-        delivered = deliver(self.story, status, reason, text, broken)
+    def _end(self, status: Status, reason: str | Ending, text: Incumbent) -> Delivered:
+        broken = () if self.context.task.contract.empty else violations(self.context, text.text)
+        ending = Ending("strategy", reason) if isinstance(reason, str) else reason
+        delivered = Delivered(
+            status=status,
+            ended_by=ending.ended_by,
+            reason=ending.reason,
+            text=text.text,
+            origin=text.name,
+            words=count_words(text.text),
+            violations=broken,
+            evidence=gather_evidence(self.story),
+        )
         self.emit(delivered)
         return delivered
 
@@ -299,23 +299,3 @@ class Strategy(Job):
         settings = self.settings
         extra = pass_size(settings).limit - settings.judges
         return self._calls_per_pass() + extra * seat_calls(settings).usual
-
-    def _give_up_on_dead_passes(self) -> None:
-        recent = self.story.passes[-self.settings.max_inconclusive :]
-        dead = [
-            p
-            for p in recent
-            if p.decided
-            and p.decided.outcome == "inconclusive"
-            and p.number > self.context.recovery.forgiven
-        ]
-        if len(dead) == self.settings.max_inconclusive:
-            last = recent[-1].decided
-            why = last.reason if last else ""
-            raise PanelFailed(
-                f"{len(dead)} passes in a row were inconclusive, the last because {why}"
-            )
-
-
-def _passes(done: int) -> str:
-    return "1 pass was" if done == 1 else f"{done} passes were"

@@ -1,19 +1,19 @@
-"""How ballots become a winner, and how many judges it takes to know it."""
+"""How ballots become a winner, how many judges a panel has, and whom it asks next."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from autoreason.errors import InvalidInput
-from autoreason.plugins import load_function
+from autoreason.events import CodeBallot
+from autoreason.settings import Settings
 
 Ranking = Sequence[str]
 """Names, best first."""
-_MAX_POINTS = 100_000
 """What chance gives is listed by every margin that a panel can end with."""
 
 
@@ -35,12 +35,7 @@ def count_votes(
     if not rankings:
         raise ValueError("an empty panel has no winner: there is not one ranking to count")
     _check(rankings, tie_order)
-    return from_scores(_scoring(rule).score(rankings, tie_order), tie_order, required_lead)
-
-
-def check_rule(rule: str) -> None:
-    """Refuse a rule that does not exist or does not give every text a whole number."""
-    _scoring(rule).score([("a", "b", "c"), ("b", "a", "c")], ("a", "b", "c"))
+    return from_scores(_SCORING[rule].score(rankings, tie_order), tie_order, required_lead)
 
 
 def from_scores(
@@ -68,13 +63,13 @@ def _with_lead(
 def max_lead(rule: str, candidates: int, judges: int) -> int:
     """The most by which a candidate can lead another: where all judges put it first and that one last."""
     first, *others = names = [str(number) for number in range(candidates)]
-    scores = _scoring(rule).score([(*others, first)] * judges, names)
+    scores = _SCORING[rule].score([(*others, first)] * judges, names)
     return max(scores.values()) - scores[first]
 
 
 def is_additive(rule: str) -> bool:
     """Whether a panel's scores are the sum of what each judge gives, so that they determine the outcome."""
-    return _scoring(rule).is_additive
+    return _SCORING[rule].is_additive
 
 
 def next_wave(
@@ -120,11 +115,11 @@ def _cached_wave(
     """The same panels come up repeatedly, and computing a wave takes a while."""
     limit = limit if step else min(start, limit)
     seats_asked = len(rankings) + invalid_seats
-    scoring = _scoring(rule)
+    scoring = _SCORING[rule]
     scores = _with_lead(scoring.score(rankings, tie_order), tie_order, required_lead)
     is_close = _is_close(scores, tie_order, close_margin)
     batch = _batch_end(seats_asked, start, step, limit, is_close) - seats_asked
-    if batch <= 0 or not early_stop or scoring.reach is None:
+    if batch <= 0 or not early_stop:
         return max(batch, 0)
     reach = scoring.reach(len(tie_order))
     # Either the panel does not grow after this batch, or growing to its limit changes nothing.
@@ -171,8 +166,7 @@ def _wave_for(
     leader: str, goal: _Goal, rankings: Sequence[Ranking], rule: str, max_wave: int
 ) -> int:
     """How many judges it takes for `leader` to reach the goal, if they vote for it; at most `max_wave`."""
-    scoring = _scoring(rule)
-    assert scoring.reach is not None
+    scoring = _SCORING[rule]
     votes = list(rankings)
     scores = scoring.safe_scores(votes, goal.tie_order, leader, goal.required_lead)
     for wave in range(max_wave):
@@ -269,8 +263,8 @@ _Bound = Callable[[Sequence[Ranking], Sequence[str], str, int], Mapping[str, int
 
 class _Scoring(NamedTuple):
     score: _Score
-    reach: Callable[[int], int] | None
-    """The most by which one judge can move two of n candidates against each other; None is unknown."""
+    reach: Callable[[int], int]
+    """The most by which one judge can move two of n candidates against each other."""
     is_additive: bool
     """Whether a panel's scores are the sum of what each judge gives."""
     bound: _Bound | None = None
@@ -297,37 +291,6 @@ _SCORING: Mapping[str, _Scoring] = {
 BUILT_IN = tuple(_SCORING)
 
 
-def _scoring(rule: str) -> _Scoring:
-    return _SCORING.get(rule) or _user_scoring(rule)
-
-
-@lru_cache
-def _user_scoring(rule: str) -> _Scoring:
-    function = load_function("voting_rules", rule, "rankings and names", Mapping, _SCORING)
-
-    def score(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
-        # Copies, which the rule may change.
-        scores: Mapping[str, Any] = function([tuple(each) for each in rankings], list(names))
-        # Checked here and not by its type, which takes most of the time where thousands of panels are counted.
-        if scores.keys() != set(names):
-            raise InvalidInput(
-                f"the voting rule {rule} gives points to {_join_names(map(str, scores))}; "
-                f"give a whole number to each of {_join_names(names)}"
-            )
-        for name, points in scores.items():
-            if not isinstance(points, int) or isinstance(points, bool):
-                raise InvalidInput(
-                    f"the voting rule {rule} gives {name} {points!r} points; give a whole number"
-                )
-        if (largest := max(map(abs, scores.values()))) > _MAX_POINTS:
-            raise InvalidInput(
-                f"the voting rule {rule} gives {largest} points; give at most {_MAX_POINTS:,}"
-            )
-        return dict(scores)
-
-    return _Scoring(score, reach=None, is_additive=False)
-
-
 def _check(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> None:
     candidates = sorted(tie_order)
     if not candidates or len(set(candidates)) < len(candidates):
@@ -341,3 +304,118 @@ def _check(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> None:
 
 def _join_names(names: Iterable[str]) -> str:
     return ", ".join(names) or "no candidate"
+
+
+JUDGES_PER_SEAT = 2
+MAX_REQUESTS_PER_SEAT = 2 * JUDGES_PER_SEAT
+"""Requests a seat takes at most: every judge is asked once more if necessary."""
+QUARTERS = 4
+"""How often a ballot of weight 1 counts on a panel with weights, so that sums stay whole under every rule."""
+
+
+@dataclass(frozen=True)
+class PanelSize:
+    """How many judges a panel has."""
+
+    start: int
+    extra: int = 0
+    """Judges added at a time while the vote is close; 0 adds none."""
+    maximum: int = 0
+    close_margin: int = 0
+    early_stop: bool = False
+    calls: int | None = None
+    """Requests all seats may take together, second tries included; None is no limit."""
+    code: tuple[tuple[int, ...], ...] = ()
+    """Ballots of seats that code fills, known before any judge is asked: places in the tie order, best first."""
+    weights: tuple[int, ...] = ()
+    """How often each seat's ballot counts, seats by turns, in quarters; empty where all count once."""
+    required_lead: int = 1
+    """Points by which others must lead the first in the tie order."""
+    ties_survive: bool = False
+    """Whether the first in the tie order survives where it stays without a lead."""
+    single: bool = False
+    """Whether one judge was asked for by name, so that one ballot decides."""
+
+    def with_code(self, ballots: Iterable[CodeBallot], tie_order: Sequence[str]) -> PanelSize:
+        """The same judges, next to those ballots of code that have a vote."""
+        cast = (each.ranking for each in ballots if each.ranking)
+        return replace(self, code=tuple(tuple(map(tie_order.index, each)) for each in cast))
+
+    def code_rankings(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """What code votes, each as often as it counts."""
+        cast = tuple(tuple(tie_order[place] for place in each) for each in self.code)
+        return cast * self.code_votes
+
+    @property
+    def code_votes(self) -> int:
+        """How often a ballot of code counts."""
+        return QUARTERS if self.weights else 1
+
+    def votes(self, seat: int) -> int:
+        """How often the ballot of a seat counts."""
+        return self.weights[seat % len(self.weights)] if self.weights else 1
+
+    def requests(self, seat: int) -> int:
+        """Requests a seat may take: an equal share, whatever the other seats need, so that a replay repeats it."""
+        if self.calls is None:
+            return MAX_REQUESTS_PER_SEAT
+        share, over = divmod(self.calls, self.limit)
+        return min(MAX_REQUESTS_PER_SEAT, share + (seat < over))
+
+    @property
+    def limit(self) -> int:
+        """The most judges it can have."""
+        return max(self.start, self.maximum) if self.extra else self.start
+
+    def wave(
+        self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, invalid: int = 0
+    ) -> int:
+        """Judges to ask next, after these ballots and `invalid` seats; 0 when the panel is complete."""
+        code = self.code_rankings(tie_order)
+        wave = next_wave(
+            [*code, *rankings],
+            tie_order,
+            rule,
+            start=self.start + len(code),
+            step=self.extra,
+            close_margin=self.close_margin,
+            limit=self.limit + len(code),
+            required_lead=self.required_lead,
+            invalid_seats=invalid,
+            early_stop=self.early_stop,
+        )
+        asked = len(rankings) + invalid
+        if not wave and len(rankings) < self.quorum(asked):
+            return max(0, self.start - asked)
+        return wave
+
+    def quorum(self, asked: int) -> int:
+        """Valid ballots without which so many judges decide nothing."""
+        return 1 if self.single else quorum(asked)
+
+    def first_wave(self, names: Sequence[str], rule: str) -> int:
+        """Judges who are asked in any case: only their votes are a sample that early stopping does not bias."""
+        return self.wave((), names, rule)
+
+
+def pass_size(settings: Settings, texts: Collection[str] = ("A",)) -> PanelSize:
+    """The panel of a pass over these texts; only A has a lead to be overcome."""
+    return replace(
+        whole_size(settings),
+        extra=settings.extra_judges,
+        maximum=settings.max_judges,
+        close_margin=settings.close_margin,
+        early_stop=settings.early_stop,
+        required_lead=settings.required_lead if "A" in texts else 1,
+    )
+
+
+def whole_size(settings: Settings) -> PanelSize:
+    """A panel of as many judges as one starts with, all of whom are asked."""
+    judges, ties = settings.judges, settings.ties_survive
+    return PanelSize(start=judges, single=judges == 1, ties_survive=ties)
+
+
+def quorum(judges: int) -> int:
+    """A majority of the panel, at least two."""
+    return max(2, judges // 2 + 1)

@@ -280,7 +280,8 @@ async def test_what_the_callers_function_returns_is_a_number_or_invalid(
 
 
 async def test_a_boolean_of_numpy_is_no_number() -> None:
-    numpy = pytest.importorskip("numpy")
+    import numpy
+
     result = await CallerEvaluator(lambda *_: numpy.bool_(True)).measure(look())
     assert result.outcome is LookOutcome.INVALID
     assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(look())).value == 2.0

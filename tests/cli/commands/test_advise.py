@@ -30,7 +30,7 @@ def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside)
     (run,) = inside.runs()
     shown = inside("show", run)
     assert "planted defects" in shown.out
-    assert inside("replay", run).status == 0
+    assert inside("runs", "check", run).status == 0
     assert inside("audit", run).status == 0
 
 
@@ -91,13 +91,6 @@ def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> No
     assert inside("advise").sentence == "give one brief, or runs with --from"
     assert "no brief at missing.md" in inside("advise", "missing.md").sentence
     assert "two" not in inside("advise", "--from", "nobody").sentence
-
-
-def test_the_operating_table_is_made_by_a_command(inside: Inside) -> None:
-    said = inside("simulate", "advise", "--runs", "50")
-    assert "gains nothing" in said.out
-    found = inside("simulate", "advise", "--runs", "50", "--json").json
-    assert (found["pilots"], found["call_limit"], found["run_calls"]) == (5, 35, 105)
 
 
 def test_runs_and_a_brief_are_not_mixed(inside: Inside) -> None:

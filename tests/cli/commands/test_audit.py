@@ -6,12 +6,12 @@ import json
 import re
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 
-from autoreason.cli.commands.audit import _read
+from autoreason.cli.commands.audit import read_every
+from autoreason.cli.lookup import open_journal
 
 GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
 
@@ -62,49 +62,20 @@ def test_every_run_can_be_audited_together(finished: Shell) -> None:
     assert size_of(finished("audit", "--all").stdout).startswith("2 runs, ")
 
 
-def test_a_run_and_a_file_can_be_audited_together(finished: Shell) -> None:
-    line = {"experiment": "x", "run": "1", "pass": 1, "winner": "B"}
-    (finished.home / "passes.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
-    assert size_of(finished("audit", "last", "passes.jsonl").stdout).startswith("2 runs, 3 passes")
-    assert size_of(finished("audit", "passes.jsonl").stdout).startswith("1 run, 1 pass")
-
-
-def test_a_folder_with_the_name_of_a_run_does_not_hide_the_run(finished: Shell) -> None:
-    assert finished("export", "last", "last").returncode == 0
-    assert size_of(finished("audit", "last").stdout).startswith("1 run, 2 passes")
-    line = {"experiment": "x", "run": "1", "pass": 1, "winner": "B"}
-    (finished.home / "kept").mkdir()
-    (finished.home / "kept" / "ballots.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
-    assert size_of(finished("audit", "kept").stdout).startswith("1 run, 1 pass")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("nobody",), "no run 'nobody'"),
-        (("last", "--all"), "name records or give --all"),
-        (("none.jsonl",), "no record at none.jsonl"),
-        (("bad.jsonl",), "bad.jsonl line 2 is no JSON object"),
-        (("other.jsonl",), "is no record that can be audited"),
+        (("last", "--all"), "name runs or give --all"),
     ],
 )
 def test_a_mistake_is_one_clear_sentence(
     finished: Shell, arguments: tuple[str, ...], message: str
 ) -> None:
-    good = json.dumps({"experiment": "x", "run": "1", "pass": 1})
-    (finished.home / "bad.jsonl").write_text(f"{good}\n{{\n", "utf-8")
-    (finished.home / "other.jsonl").write_text('{"a": 1}\n', "utf-8")
     done = finished("audit", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_recorded_transcript_is_audited(shell: Shell, records: Path) -> None:
-    transcripts = sorted((records / "recorded" / "transcripts").glob("*.jsonl"))
-    done = shell("audit", str(transcripts[-1]))
-    assert done.returncode == 0
-    assert re.search(r"^alarm +leaks", done.stdout, re.MULTILINE)
 
 
 def test_a_damaged_run_is_named_and_does_not_hide_the_others(finished: Shell) -> None:
@@ -132,7 +103,8 @@ def test_reading_a_journal_shows_how_far_it_is(finished: Shell) -> None:
     assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
     (place,) = finished.home.rglob("*.db")
     shown: list[str] = []
-    runs = _read((), True, str(place), shown.append)
+    with open_journal(str(place)) as book:
+        runs = list(read_every(book, shown.append))
     assert shown == ["reading run 1 of 2", "reading run 2 of 2"]
     assert len(runs) == 2
 

@@ -67,7 +67,7 @@ def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
     assert "further questions would not decide it" in " ".join(done.out.split())
     assert "defect recipe: judge 1:" in done.err
     assert [path.name for path in certificates(inside.folder)] == ["echo%2Fecho.json"]
-    shown = inside("certify", "echo/echo", "--show").out
+    shown = inside("models", "--certificates", "echo/echo").out
     assert shown.partition("\n\nMade")[0] == done.out.partition("\n\nTook")[0]
 
 
@@ -77,22 +77,22 @@ def test_a_certificate_for_programs(inside: Inside) -> None:
     assert (told["status"], told["verdict"], told["calls"]) == ("done", "not shown", QUESTIONS)
     names = [finding["name"] for finding in told["certificate"]["findings"]]
     assert names == [each.name for each in PROPERTIES]
-    (listed,) = inside("certify", "--json").json
+    (listed,) = inside("models", "--certificates", "--json").json
     assert listed["run"] == told["run"]
     assert listed["certificate"] == told["certificate"]
-    assert inside("certify", "echo/echo", "--show", "--json").json == listed
+    assert inside("models", "--certificates", "echo/echo", "--json").json == [listed]
 
 
 def test_certificates_are_listed(inside: Inside) -> None:
-    nothing = inside("certify")
+    nothing = inside("models", "--certificates")
     assert (nothing.status, nothing.out) == (0, "")
     assert "autoreason certify MODEL" in nothing.err
     inside(*ECHO, "-q")
-    heading, row = inside("certify").out.splitlines()
+    heading, row = inside("models", "--certificates").out.splitlines()
     assert heading.split() == ["judge", "verdict", "when", "run", "failed"]
     assert row.startswith("echo/echo  not shown")
     write_certificate(stored("a/one"))
-    assert inside("certify").out.splitlines()[1].startswith("a/one      failed")
+    assert inside("models", "--certificates").out.splitlines()[1].startswith("a/one      failed")
 
 
 def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
@@ -103,7 +103,7 @@ def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
     refused = inside("show", "--text")
     assert refused.status == 2
     assert "writes no text" in refused.err
-    assert inside("replay", "last").status == 0
+    assert inside("runs", "check", "last").status == 0
 
 
 def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
@@ -111,7 +111,7 @@ def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -
     done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4", *NO_END)
     line = (
         "autoreason: warning: as a judge, echo/echo failed position; "
-        "see `autoreason certify echo/echo --show`"
+        "see `autoreason models --certificates echo/echo`"
     )
     assert done.err.splitlines()[0] == line
     assert inside("resume", "--call-limit", "500", "-q").err.splitlines() == [line]
@@ -121,14 +121,11 @@ def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -
     assert (judged.status, judged.err.splitlines()) == (0, [line])
 
 
-def test_the_warning_names_the_server_of_the_judge(inside: Inside) -> None:
-    url = "http://127.0.0.1:9/v1"
-    write_certificate(stored("openai/x", url))
-    server = ("-m", "openai/x", "--base-url", url)
-    said = inside("run", BRIEF, *server, "-q").err
-    assert f"see `autoreason certify openai/x --base-url {url} --show`" in said
-    shown = inside("certify", "openai/x", "--base-url", url, "--show", "--json")
-    assert (shown.status, shown.json["certificate"]["model"]) == (0, "openai/x")
+def test_certificates_of_a_model_at_a_server_are_shown_too(inside: Inside) -> None:
+    write_certificate(stored("openai/x", "http://127.0.0.1:9/v1"))
+    (shown,) = inside("models", "--certificates", "openai/x", "--json").json
+    assert shown["certificate"]["model"] == "openai/x"
+    assert "no certificate of openai/y" in inside("models", "--certificates", "openai/y").sentence
 
 
 def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: Inside) -> None:
@@ -192,8 +189,7 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
     assert "Judge test/slow" in done.stdout
     assert server.asked - asked == QUESTIONS - 39
     assert len(certificates(shell.home)) == 1
-    assert shell("certify", "test/slow", "--show").returncode == 2
-    assert shell("certify", "test/slow", "--base-url", server.url, "--show").returncode == 0
+    assert shell("models", "--certificates", "test/slow").returncode == 0
 
 
 def test_a_spent_budget_pauses_it_without_a_certificate(inside: Inside) -> None:
@@ -232,7 +228,6 @@ WRONG: dict[str, tuple[str, ...]] = {
     "no address": ("gpt",),
     "no key": ("openai/gpt-5",),
     "repeats": ("echo/echo", "--repeats", "0"),
-    "nothing to show": ("echo/echo", "--show"),
 }
 
 

@@ -1,4 +1,4 @@
-"""`check` runs one program on one problem, and `problems check` every known solution; no model is asked."""
+"""`problems check` runs one program on one problem, or every known solution of a set; no model is asked."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def problems(inside: Inside) -> str:
 
 
 def test_a_right_program_is_accepted_test_by_test(inside: Inside, problem: str) -> None:
-    said = inside("check", problem, inside.write("solution.py", RIGHT))
+    said = inside("problems", "check", problem, inside.write("solution.py", RIGHT))
     assert said.status == 0
     conclusion, table = said.out.split("\n\n")
     head, *rows = table.splitlines()
@@ -50,7 +50,7 @@ def test_a_right_program_is_accepted_test_by_test(inside: Inside, problem: str) 
 
 
 def test_a_wrong_one_stops_and_shows_the_first_difference(inside: Inside, problem: str) -> None:
-    said = inside("check", problem, inside.write("solution.py", WRONG))
+    said = inside("problems", "check", problem, inside.write("solution.py", WRONG))
     assert said.status == 1
     assert "private 3" not in said.out
     assert "private 2  wrong answer" in said.out
@@ -62,14 +62,14 @@ def test_a_wrong_one_stops_and_shows_the_first_difference(inside: Inside, proble
 
 
 def test_a_crash_shows_the_traceback(inside: Inside, problem: str) -> None:
-    said = inside("check", problem, inside.write("solution.py", "x = []\nprint(x[1])"))
+    said = inside("problems", "check", problem, inside.write("solution.py", "x = []\nprint(x[1])"))
     assert said.status == 1
     assert "    print(x[1])" in said.out
     assert "IndexError: list index out of range" in said.out
 
 
 def test_every_test_is_held_where_that_is_asked_for(inside: Inside, problem: str) -> None:
-    said = inside("check", problem, inside.write("s.py", WRONG), "--every", "--json")
+    said = inside("problems", "check", problem, inside.write("s.py", WRONG), "--every", "--json")
     assert said.status == 1
     told = said.json
     assert (told["verdict"], told["passed"], told["tests_run"]) == ("wrong_answer", 3, 4)
@@ -82,29 +82,31 @@ def test_every_test_is_held_where_that_is_asked_for(inside: Inside, problem: str
 
 
 def test_private_tests_can_be_left_out(inside: Inside, problem: str) -> None:
-    said = inside("check", problem, inside.write("s.py", WRONG), "--public-only", "--json")
+    said = inside(
+        "problems", "check", problem, inside.write("s.py", WRONG), "--public-only", "--json"
+    )
     assert said.status == 0
     assert said.json["total"] == 1
 
 
 def test_limits_can_be_set(inside: Inside, problem: str) -> None:
     slow = inside.write("s.py", "for _ in range(10**8): pass")
-    said = inside("check", problem, slow, "--test-time-limit", "0.1", "--json")
+    said = inside("problems", "check", problem, slow, "--test-time-limit", "0.1", "--json")
     assert said.json["verdict"] == "time_limit"
     assert said.json["tests"][0]["detail"] == "over 0.1 s of processor time"
     large = inside.write("s.py", "x = bytearray(100 << 20)\n" + RIGHT)
-    assert inside("check", problem, large).status == 0
-    said = inside("check", problem, large, "--test-memory-limit", "50")
+    assert inside("problems", "check", problem, large).status == 0
+    said = inside("problems", "check", problem, large, "--test-memory-limit", "50")
     assert "over 50 MB of memory" in said.out
 
 
 def test_a_problem_of_a_set_is_chosen_by_its_id(inside: Inside, problems: str) -> None:
     solution = inside.write("s.py", RIGHT)
-    assert inside("check", problems, solution, "--problem", "other").status == 0
-    sentence = inside("check", problems, solution).sentence
+    assert inside("problems", "check", problems, solution, "--problem", "other").status == 0
+    sentence = inside("problems", "check", problems, solution).sentence
     assert sentence == "set.jsonl has 2 problems; name one with --problem, such as adding"
     assert "no problem 'third' in this set" in (
-        inside("check", problems, solution, "--problem", "third").sentence
+        inside("problems", "check", problems, solution, "--problem", "third").sentence
     )
 
 
@@ -118,10 +120,10 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         (problem, "nowhere.py"): "no file nowhere.py; check the name",
         (problem, "latin.py"): "latin.py is not UTF-8 text; save the program as UTF-8",
         (problem, "."): ". is a folder; name a Python file in it",
-        (right, problem): f"the problem comes first: autoreason check {problem} {right}",
-        ("-", problem): f"the problem comes first: autoreason check {problem} -",
-        (problem, problem): f"{problem} is no program; name a Python file",
-        ("-", "-"): "only one of PROBLEM and SOLUTION can be -; name a file for the other",
+        (right, problem): f"the problem comes first: autoreason problems check {problem} {right}",
+        ("-", problem): f"the problem comes first: autoreason problems check {problem} -",
+        (problem, problem): f"{problem} is not a program; name a Python file",
+        ("-", "-"): "only one of SOURCE and PROGRAM can be -; name a file for the other",
         (
             problem,
             right,
@@ -137,40 +139,40 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         ): "--test-memory-limit is 1; give 16 to 4096 MB",
     }
     for arguments, sentence in refusals.items():
-        said = inside("check", *arguments)
+        said = inside("problems", "check", *arguments)
         assert said.status == 2
         assert said.sentence.startswith(sentence)
     none = inside.write("none.json", json.dumps(PROBLEM | {"public_tests": []}))
-    assert inside("check", none, right, "--public-only").sentence == (
+    assert inside("problems", "check", none, right, "--public-only").sentence == (
         "problem 'adding' has no public tests; leave out --public-only"
     )
     empty = inside.write(
         "empty.json", json.dumps(PROBLEM | {"public_tests": [], "private_tests": []})
     )
-    assert "it has no tests" in inside("check", empty, right).sentence
+    assert "it has no tests" in inside("problems", "check", empty, right).sentence
 
 
 def test_an_empty_program_is_no_code(inside: Inside, problem: str) -> None:
-    said = inside("check", problem, inside.write("s.py", "\n"))
+    said = inside("problems", "check", problem, inside.write("s.py", "\n"))
     assert said.status == 1
     assert said.out.startswith("adding: no code (there is no program); 0 of 4 passed; sandbox")
-    told = inside("check", problem, "s.py", "--json").json
+    told = inside("problems", "check", problem, "s.py", "--json").json
     assert (told["tests_run"], told["tests"]) == (0, [])
 
 
 def test_a_program_that_is_no_python_has_a_syntax_error(inside: Inside, problem: str) -> None:
-    said = inside("check", problem, inside.write("s.py", "n = 1\nprint((n)\n"))
+    said = inside("problems", "check", problem, inside.write("s.py", "n = 1\nprint((n)\n"))
     conclusion, table, *_ = (" ".join(each.split()) for each in said.out.split("\n\n"))
     assert "syntax error in line 2: '(' was never closed" in table
     assert (
         "adding: runtime error (syntax error in line 2: '(' was never closed); 0 of" in conclusion
     )
-    said = inside("check", problem, inside.write("s.py", "eval('1+')"))
+    said = inside("problems", "check", problem, inside.write("s.py", "eval('1+')"))
     assert "syntax error" not in said.out, "the program itself is one"
 
 
 def test_programs_get_times_to_the_microsecond(inside: Inside, problem: str) -> None:
-    told = inside("check", problem, inside.write("s.py", RIGHT), "--json").json
+    told = inside("problems", "check", problem, inside.write("s.py", RIGHT), "--json").json
     for test in told["tests"]:
         assert test["wall"] > 0
         assert test["wall"] == round(test["wall"], 6)
@@ -179,7 +181,7 @@ def test_programs_get_times_to_the_microsecond(inside: Inside, problem: str) -> 
 def test_a_terminal_shows_which_test_is_under_way(shell: Shell) -> None:
     (shell.home / "problem.json").write_text(json.dumps(PROBLEM))
     (shell.home / "s.py").write_text("import time; time.sleep(0.3)\n" + RIGHT)
-    with terminal(shell, "check", "problem.json", "s.py") as screen:
+    with terminal(shell, "problems", "check", "problem.json", "s.py") as screen:
         assert screen.end() == 0
         drawn = screen.text.replace("\r", "\n").splitlines()
     assert any(line.endswith("test 1 of 4") for line in drawn)
@@ -192,7 +194,7 @@ def test_a_terminal_shows_which_test_is_under_way(shell: Shell) -> None:
 def test_the_report_can_be_a_page(inside: Inside, problem: str, problems: str) -> None:
     solution = inside.write("s.py", WRONG)
     for arguments, shown in (
-        (("check", problem, solution), "private 2, input"),
+        (("problems", "check", problem, solution), "private 2, input"),
         (("problems", "check", problems), "1 of 2 known solutions accepted"),
     ):
         said = inside(*arguments, "--html", "page.html")
@@ -206,7 +208,9 @@ def test_the_report_can_be_a_page(inside: Inside, problem: str, problems: str) -
 def test_a_test_that_cannot_be_held_has_a_status_of_its_own(inside: Inside) -> None:
     crash = "def check(input, output, expected): return int('x')"
     broken = PROBLEM | {"checker_program": crash}
-    said = inside("check", inside.write("p.json", json.dumps(broken)), inside.write("s.py", RIGHT))
+    said = inside(
+        "problems", "check", inside.write("p.json", json.dumps(broken)), inside.write("s.py", RIGHT)
+    )
     assert said.status == 6
     assert "sandbox error (the checker crashed: ValueError" in said.out
 
@@ -219,11 +223,11 @@ def test_without_a_sandbox_nothing_is_run_unless_it_is_said(
     )
     mark = inside.folder / "mark"
     program = inside.write("s.py", f"open({str(mark)!r}, 'w').close()\n{RIGHT}")
-    said = inside("check", problem, program)
+    said = inside("problems", "check", problem, program)
     assert said.status == 2
     assert "--unsafe" in said.sentence
     assert not mark.exists()
-    said = inside("check", problem, program, "--unsafe")
+    said = inside("problems", "check", problem, program, "--unsafe")
     assert said.status == 0
     assert "no sandbox" in said.out
     assert mark.exists()
@@ -231,10 +235,10 @@ def test_without_a_sandbox_nothing_is_run_unless_it_is_said(
 
 def test_a_program_may_come_from_standard_input(shell: Shell) -> None:
     (shell.home / "problem.json").write_text(json.dumps(PROBLEM))
-    said = shell("check", "problem.json", "-", stdin=RIGHT)
+    said = shell("problems", "check", "problem.json", "-", stdin=RIGHT)
     assert said.returncode == 0, said.stderr
     (shell.home / "s.py").write_text(RIGHT)
-    assert shell("check", "-", "s.py", stdin=json.dumps(PROBLEM)).returncode == 0
+    assert shell("problems", "check", "-", "s.py", stdin=json.dumps(PROBLEM)).returncode == 0
 
 
 def test_a_functions_failure_shows_the_call(inside: Inside) -> None:
@@ -245,7 +249,7 @@ def test_a_functions_failure_shows_the_call(inside: Inside) -> None:
         "public_tests": ["assert double(3) == 6"],
     }
     path = inside.write("p.json", json.dumps(problem))
-    said = inside("check", path, inside.write("s.py", "def double(x): return x"))
+    said = inside("problems", "check", path, inside.write("s.py", "def double(x): return x"))
     assert "does not hold: assert double(3) == 6 (double(3) returned 3)" in " ".join(
         said.out.split()
     )
@@ -284,7 +288,7 @@ def test_solutions_of_problems_that_cannot_be_judged_are_not_counted(inside: Ins
 
 def test_an_answer_that_cannot_be_judged_says_why_in_its_row(inside: Inside) -> None:
     path = inside.write("p.json", json.dumps(PROBLEM | {"checker": "special"}))
-    said = inside("check", path, inside.write("s.py", "print(0)"))
+    said = inside("problems", "check", path, inside.write("s.py", "print(0)"))
     assert said.status == 6
     row = " ".join(said.out.partition("\npublic 1")[2].split())
     assert "several answers are right; give a `checker_program` that tells which" in row
@@ -300,6 +304,6 @@ def test_a_set_without_solutions_has_nothing_to_check(inside: Inside) -> None:
 def test_programs_cannot_write_to_the_users_folder(inside: Inside, problem: str) -> None:
     mark = Path(os.path.realpath(inside.folder)) / "mark"
     program = inside.write("s.py", f"open({str(mark)!r}, 'w').close()")
-    said = inside("check", problem, program)
+    said = inside("problems", "check", problem, program)
     assert said.status == 1
     assert not mark.exists()

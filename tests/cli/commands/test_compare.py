@@ -10,7 +10,7 @@ SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "-
 TWO = ("--strategies", "improve,single")
 
 OWN = """
-from autoreason import Strategy
+from autoreason.extend import Strategy
 
 class Mine(Strategy):
     prompts = ()
@@ -66,7 +66,10 @@ def test_a_strategy_of_ones_own_is_compared_from_any_folder(
         (("--panel", "0"), "judges, not 0"),
         (("--panel", "1000"), "judges, not 1000"),
         (("--match", "cost"), "cost nothing"),
-        (("--match", "cost", "-m", "ollama/none", "--critic-model", "openai/none"), "not known"),
+        (
+            ("--match", "cost", "-m", "ollama/none", "--set", "critic_model=openai/none"),
+            "not known",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence_and_writes_nothing(

@@ -109,14 +109,16 @@ def test_export_to_git_is_for_research(finished: Shell) -> None:
 
 
 def test_replay_tells_the_same_story(finished: Shell) -> None:
-    done = finished("replay", "last")
+    done = finished("runs", "check", "last")
     assert done.returncode == 0
     assert "the same" in done.stdout
-    assert finished("replay").stdout == done.stdout
-    assert json.loads(finished("replay", "last", "--json").stdout)["same"] is True
+    assert finished("runs", "check", "last").stdout == done.stdout
+    assert json.loads(finished("runs", "check", "last", "--json").stdout)["same"] is True
 
 
-@pytest.mark.parametrize("command", [("guide", "last", "x"), ("accept", "last"), ("stop", "last")])
+@pytest.mark.parametrize(
+    "command", [("tell", "last", "x"), ("tell", "last", "accept"), ("tell", "last", "stop")]
+)
 def test_a_finished_run_takes_no_commands(finished: Shell, command: tuple[str, ...]) -> None:
     done = finished(*command)
     assert done.returncode == 2
@@ -130,9 +132,9 @@ def test_a_finished_run_cannot_be_resumed(finished: Shell) -> None:
 
 
 def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
-    assert "there is no live run" in paused("guide", "mind the end").stderr
-    assert "put quotes around it" in paused("guide", "last", "mind", "it").stderr
-    done = paused("guide", "last", "-", stdin="mind the second paragraph\n")
+    assert "there is no live run" in paused("tell", "mind the end").stderr
+    assert "put quotes around it" in paused("tell", "last", "mind", "it").stderr
+    done = paused("tell", "last", "-", stdin="mind the second paragraph\n")
     assert done.returncode == 0
     assert "kept" in done.stderr
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
@@ -140,15 +142,15 @@ def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
 
 
 def test_a_run_that_was_accepted_is_not_said_to_be_stopped(paused: Shell) -> None:
-    paused("accept", "last")
+    paused("tell", "last", "accept")
     with Journal.open(str(paused.journal), create=False) as journal:
         run = journal.find("last").id
         with journal.lock(run):
-            done = paused("stop", "last")
+            done = paused("tell", "last", "stop")
             assert done.returncode == 0
             assert "was accepted already and ends with its text once its replies" in done.stderr
             assert [each.kind for each in journal.pending_commands(run)] == ["accept"]
-    assert f"with `autoreason resume {run}`" in paused("stop", "last").stderr
+    assert f"with `autoreason resume {run}`" in paused("tell", "last", "stop").stderr
 
 
 @pytest.mark.parametrize(("number", "late"), [(1, False), (2, True)])
@@ -157,13 +159,13 @@ def test_guidance_that_may_come_too_late_is_said_to(paused: Shell, number: int, 
         run = journal.find("last").id
         journal.append(run, PassStarted(number=number, words=3))
     with Journal.open(str(paused.journal), create=False) as journal, journal.lock(run):
-        sent = paused("guide", "last", "mind the end").stderr
+        sent = paused("tell", "last", "mind the end").stderr
     assert "the critic of the next pass will read it" in sent
     assert ("unless this pass is the last" in sent) == late
 
 
 def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
-    assert "will end it" in paused("accept", "last").stderr
+    assert "will end it" in paused("tell", "last", "accept").stderr
     done = paused("resume", "--call-limit", "500", "--json", "-q")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
 
@@ -177,11 +179,11 @@ def test_a_resumed_run_may_have_other_judges(shell: Shell, server: Server) -> No
     passes = json.loads(shell("show", "--json").stdout)["passes"]
     judges = {ballot["model"] for each in passes for ballot in each["ballots"]}
     assert judges == {"echo/echo", "test/slow"}
-    assert shell("replay", "last").returncode == 0
+    assert shell("runs", "check", "last").returncode == 0
 
 
 def test_a_paused_run_cannot_be_stopped(paused: Shell) -> None:
-    done = paused("stop", "last")
+    done = paused("tell", "last", "stop")
     assert done.returncode == 2
     assert "autoreason resume" in done.stderr
 
@@ -201,7 +203,7 @@ def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
 
 
 def test_an_output_limit_counts_from_the_resume_on(paused: Shell) -> None:
-    assert paused("resume", "--call-limit", "500", "--max-tokens", "999", "-q").returncode == 0
+    assert paused("resume", "--call-limit", "500", "--set", "max_tokens=999", "-q").returncode == 0
     assert json.loads(paused("show", "--json").stdout)["settings"]["max_tokens"] == 999
 
 
@@ -239,7 +241,7 @@ def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
 
 def test_guidance_that_is_not_text_is_refused(paused: Shell) -> None:
     done = subprocess.run(
-        paused.command("guide", "last", "-"),
+        paused.command("tell", "last", "-"),
         input=b"\xff",
         capture_output=True,
         env=paused.environment,
@@ -272,7 +274,7 @@ def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
     hours_later(paused)
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
     hours_later(paused)
-    told = paused("watch", "last", "--no-live").stderr
+    told = paused("show", "--follow", "last", "--progress", "lines").stderr
     assert re.search(r"^  0:00  run ", told, re.MULTILINE)
     assert re.search(r"^ 20:\d\d  resumed$", told, re.MULTILINE)
     assert re.search(r"Took +.*, 20 min \d\d s$", told, re.MULTILINE)

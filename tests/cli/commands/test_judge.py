@@ -141,7 +141,7 @@ def test_texts_are_cut_alike_where_that_is_asked_for(
     ("arguments", "said"),
     [
         (("alpha.md",), "2 to 10 texts, not 1"),
-        ((), "2 to 10 texts, not 0"),
+        ((), "no run 'Write about tides'"),
         (("alpha.md", "alpha.md"), "alpha.md is named twice"),
         (("alpha.md", "copy.md"), "are the same text"),
         (("alpha.md", "empty.md"), "empty"),
@@ -250,28 +250,28 @@ def test_a_dry_run_says_what_a_panel_takes_and_calls_nothing(
 def test_a_dry_run_names_what_is_unusual_about_a_panel(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:
-    asked = (*PANEL, "--pairwise", "--style", "holistic", "--equal-length", "--dry-run")
+    asked = (*PANEL, "--pairwise", "--set", "style=holistic", "--equal-length", "--dry-run")
     said = inside("judge", "Write about tides", *texts, *asked).out
     assert "calls      18 to 72, most likely about 18" in said
     assert "panel      3 judges over 3 pairs of texts, each pair in both orders" in said
     assert "changed    style holistic\n\n" in said
 
 
-@pytest.mark.parametrize("command", ["judge", "rejudge"])
+@pytest.mark.parametrize("command", ["texts", "run"])
 def test_a_dry_run_refuses_what_the_run_would(
     inside: Inside, texts: tuple[str, ...], command: str
 ) -> None:
     inside("run", "Write about tides.", "-m", "echo/echo", "--seed", "1", "--passes", "1", "-q")
-    arguments = ("Write about tides", *texts) if command == "judge" else ()
-    wrong = (command, *arguments, *PANEL, "--style", "nope")
+    arguments = ("Write about tides", *texts) if command == "texts" else ("last",)
+    wrong = ("judge", *arguments, *PANEL, "--set", "style=nope")
     refused, dry = inside(*wrong), inside(*wrong, "--dry-run")
     assert (dry.status, dry.out, dry.err) == (refused.status, refused.out, refused.err)
-    assert "no judge style 'nope'" in dry.sentence
+    assert "`style` is 'nope'; give 'reasoned', " in dry.sentence
 
 
 def test_a_dry_run_says_what_judging_a_run_again_takes(inside: Inside) -> None:
     inside("run", "Write about tides.", "-m", "echo/echo", "--seed", "1", "--passes", "1", "-q")
-    said = inside("rejudge", *PANEL, "--dry-run").out
+    said = inside("judge", "last", *PANEL, "--dry-run").out
     assert "calls      3 to 12, most likely about 3" in said
     assert "panel      3 judges over 1 recorded panel of run " in said
 

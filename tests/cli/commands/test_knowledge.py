@@ -8,7 +8,7 @@ import pytest
 from tests.cli.inside import Inside
 from tests.knowledge.test_holdout import make_records
 
-from autoreason.knowledge.outcome_file import encode_records
+from autoreason.knowledge.folder import encode_records
 
 
 @pytest.fixture
@@ -78,12 +78,9 @@ def test_a_predictor_is_tested(inside: Inside) -> None:
     assert (found.status, found.json["verdict"], found.json["leaks"]) == (1, "harms", 0)
 
 
-def test_few_pairs_and_a_split_by_pairs_are_no_test(inside: Inside, folder: Path) -> None:
+def test_few_pairs_are_no_test(inside: Inside, folder: Path) -> None:
     done = inside("knowledge", "test", "kb")
     assert done.status == 1
     assert done.out.startswith("Too few: ")
-    refused = inside("knowledge", "test", "kb", "--split", "pair")
-    assert "a split by pairs leaves texts of the same test on both sides" in refused.sentence
-    assert refused.status == 2
     (folder / "kb.toml").write_text("private = 3")
     assert "kb.toml" in inside("knowledge", "test", "kb").sentence

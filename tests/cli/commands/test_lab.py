@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
-from tests.conftest import DATA
 from tests.patience import PATIENCE
 from tests.run.suites import SMALL, SUITE
 
-SAMPLE = str(DATA / "reproduce")
 FAST = ("-m", "echo/echo", "--anyway", "--seed", "1")
 MORTAL = """\
 import os
@@ -97,13 +95,11 @@ def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:
     assert (vain.status, vain.err) == (refused.status, refused.err)
     assert refused.status == 2
     assert "run it with --anyway" in refused.err
-    assert inside("lab", "plan", write(inside), *FAST, "--repeats", "1").status == 0
 
 
 def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> None:
     inside("lab", "run", write(inside), *FAST, "-q")
-    status = inside("lab", "status")
-    assert "20 of 20 cells done, 0 running, 0 left" in status.out
+    assert "Answers" in inside("show").out
     folder = tmp_path / "report"
     report = inside("lab", "report", "--to", str(folder))
     assert report.status == 0
@@ -134,7 +130,7 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     by_name = inside("runs", "--suite", "tides", "-n", "100", "--json")
     assert by_name.json == cells
     assert "no run 'winds'" in inside("runs", "--suite", "winds").err
-    assert inside("lab", "status", "tide").out == inside("lab", "status", name).out
+    assert inside("lab", "report", "tide").out == inside("lab", "report", name).out
     assert (
         sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
     )
@@ -157,7 +153,6 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
             ("-m", "ollama/a", "--base-url", "olama=http://10.0.0.5/v1"),
             "--base-url is given for olama, which no model here uses",
         ),
-        (("-m", "echo/echo", "--ray", "nowhere:1"), "cannot share a file of SQLite"),
     ],
 )
 def test_a_plan_says_what_a_run_would_refuse(
@@ -179,11 +174,11 @@ def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
     for key, wrong in (("repeats", "repeats: 2"), ("budget.calls", "budget: {calls: 9}")):
         text = SUITE.replace("repeats: 2\n", "repeats: 2\nbudget: {calls: 9}\n")
         text = text.replace(wrong, wrong.replace("2", "two").replace("9", "many"))
-        said = inside("lab", "plan", write(inside, text), *FAST)
+        said = inside("lab", "plan", write(inside, text), "-m", "echo/echo")
         assert f": `{key}` must be a whole number, not text" in " ".join(said.err.split())
     without = inside("lab", "plan", write(inside))
     assert "no model is named; give --model" in " ".join(without.err.split())
-    batch = inside("lab", "plan", write(inside), "-m", "echo/echo", "--batch")
+    batch = inside("lab", "run", write(inside), *FAST, "--batch")
     assert (batch.status, batch.out) == (2, "")
     assert "echo/echo has no batch interface; leave --batch out" in " ".join(batch.err.split())
     twice = inside("lab", "run", write(inside), *FAST, "-m", "echo/echo")
@@ -194,11 +189,11 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     paused = inside("lab", "run", write(inside), *FAST, "--call-limit", "20")
     assert paused.status == 3
     assert "autoreason resume" in paused.err
-    status = " ".join(inside("lab", "status").out.split())
+    status = " ".join(inside("show").out.split())
     assert " is paused (budget): " in status
     assert status.endswith(f"autoreason resume {inside.runs()[0]} with a higher --call-limit")
-    run = json.loads(inside("lab", "status", "--json").out)["run"]
-    stopped = inside("stop", f"{run}.0001")
+    run = json.loads(inside("show", "--json").out)["run"]
+    stopped = inside("tell", f"{run}.0001", "stop")
     assert (stopped.status, "is a cell" in stopped.err) == (2, True)
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
@@ -208,40 +203,10 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
 def test_repeats_are_added(inside: Inside) -> None:
     text = SUITE + "add: {width: 0.01, repeats: 3}\n"
     inside("lab", "run", write(inside, text), *FAST, "-q")
-    added = inside("lab", "add")
+    added = inside("lab", "run", "--more")
     assert added.status == 0
     assert "by the rule of the suite" in " ".join(added.out.split())
-    nothing = inside("lab", "add")
+    nothing = inside("lab", "run", "--more")
     assert (nothing.status, nothing.out) == (0, "")
     assert "needs no more repeats" in " ".join(nothing.err.split())
-    assert inside("lab", "add", "--json").json["run"] == inside.runs()[0]
-
-
-def test_the_paper_is_set_beside_its_data(inside: Inside, tmp_path: Path) -> None:
-    done = inside("lab", "reproduce", SAMPLE, "--html", str(tmp_path / "paper.html"))
-    assert done.status == 0, done.err
-    assert done.out.startswith("Of ")
-    assert max(map(len, done.out.splitlines())) <= 80
-    assert "Section 4: open tasks" in (tmp_path / "paper.html").read_text("utf-8")
-
-
-def test_programs_get_every_line(inside: Inside) -> None:
-    report = inside("lab", "reproduce", SAMPLE, "--json").json
-    assert {line["verdict"] for line in report["lines"]} == {
-        "agrees",
-        "consistent",
-        "differs",
-        "no data",
-    }
-    assert report["unread"]
-
-
-def test_a_folder_without_results_is_refused_in_a_sentence(inside: Inside, tmp_path: Path) -> None:
-    done = inside("lab", "reproduce", str(tmp_path))
-    assert done.status == 2
-    assert "has no recorded results; name a folder with ballots.jsonl" in " ".join(done.err.split())
-
-
-def test_help_says_what_the_folder_has(inside: Inside) -> None:
-    assert "code_results.jsonl" in inside("lab", "reproduce", "--help").out
-    assert "lab reproduce" in inside("lab", "--help").out
+    assert inside("lab", "run", "--more", "--json").json["run"] == inside.runs()[0]

@@ -1,4 +1,4 @@
-"""`pairs`: preference pairs as a file or a stream."""
+"""`export --pairs`: preference pairs as a file or a stream."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def finished(shell: Shell) -> Shell:
 
 
 def test_pairs_go_to_standard_output_and_the_summary_beside_it(finished: Shell) -> None:
-    done = finished("pairs")
+    done = finished("export", "--pairs", "-")
     assert done.returncode == 0
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert lines
@@ -39,7 +39,7 @@ def test_pairs_go_to_standard_output_and_the_summary_beside_it(finished: Shell) 
 
 
 def test_pairs_go_to_a_file_and_the_summary_is_for_programs_too(finished: Shell) -> None:
-    done = finished("pairs", "last", "-o", "pairs.jsonl", "--format", "chat", "--json")
+    done = finished("export", "last", "--pairs", "pairs.jsonl", "--chat", "--json")
     lines = (finished.home / "pairs.jsonl").read_text("utf-8").splitlines()
     assert json.loads(done.stdout)["pairs"] == len(lines)
     assert json.loads(lines[0])["chosen"][0]["role"] == "assistant"
@@ -51,19 +51,19 @@ def test_all_runs_can_be_taken_and_a_damaged_one_hides_none(finished: Shell) -> 
     with Journal.open(str(finished.journal), create=False) as journal:
         create_run(journal, "29991231-bad-run", "Torn", "0")
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
-    assert "29991231-bad-run is left out" in finished("pairs", "--all").stderr
+    assert "29991231-bad-run is left out" in finished("export", "--all", "--pairs", "-").stderr
     runs = {json.loads(line)["provenance"]["run"] for line in _lines(finished, "--all")}
     assert len(runs) == 2
     assert _lines(finished, *sorted(runs)) == _lines(finished, "--all")
 
 
 def _lines(shell: Shell, *arguments: str) -> list[str]:
-    return sorted(shell("pairs", *arguments).stdout.splitlines())
+    return sorted(shell("export", *arguments, "--pairs", "-").stdout.splitlines())
 
 
 def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
-    done = shell("pairs", "-o", "pairs.jsonl")
+    done = shell("export", "--pairs", "pairs.jsonl")
     assert done.returncode == 0
     assert done.stderr.startswith("0 pairs from 0 panels of 1 run")
     assert (shell.home / "pairs.jsonl").read_bytes() == b""
@@ -72,22 +72,23 @@ def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nobody",), "no run 'nobody'"),
-        (("last", "--all"), "name runs or give --all"),
-        (("--json",), "name it with -o"),
-        (("-o", "no/such/pairs.jsonl"), "make it first"),
-        (("--min-agreement", "60"), "60"),
+        (("nobody", "--pairs", "-"), "no run 'nobody'"),
+        (("last", "--all", "--pairs", "-"), "name runs or give --all"),
+        (("--json", "--pairs", "-"), "name one with --pairs"),
+        (("--pairs", "no/such/pairs.jsonl"), "make it first"),
+        (("--pairs", "-", "--min-agreement", "60"), "60"),
+        (("last", "--all"), "go with --pairs FILE"),
     ],
 )
 def test_a_mistake_is_one_clear_sentence(
     finished: Shell, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = finished("pairs", *arguments)
+    done = finished("export", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
 
 
 def test_a_journal_without_runs_says_so(shell: Shell) -> None:
-    done = shell("pairs")
+    done = shell("export", "--pairs", "-")
     assert done.returncode == 2
     assert "there is no run in the journal" in done.stderr

@@ -18,46 +18,46 @@ from autoreason.prompts import built_in
 def test_prompts_are_listed_shown_and_exported(
     inside: Inside, more: list[str], writes: str | None
 ) -> None:
-    listed = inside("prompts", "list", *more).out
+    listed = inside("prompts", *more).out
     assert "candidates*, boundary, lens, " in listed
-    shown = inside("prompts", "show", "judge", *more).out
+    shown = inside("prompts", "judge", *more).out
     assert "the texts or programs to rank" in shown
     assert "# Your part: judge" in shown
     assert "{#-" not in shown
-    assert inside("prompts", "show", "judge", "--json", *more).json["variables"][0]["required"]
-    assert inside("prompts", "export", "mine", *more).status == 0
+    assert inside("prompts", "judge", "--json", *more).json["variables"][0]["required"]
+    assert inside("prompts", "--export", "mine", *more).status == 0
     written = {path.stem: path.read_text() for path in (inside.folder / "mine").iterdir()}
     assert written == built_in(writes=writes).sources
-    assert "is there already" in inside("prompts", "export", "mine", *more).sentence
-    assert inside("prompts", "export", "mine", "--force", *more).status == 0
+    assert "is there already" in inside("prompts", "--export", "mine", *more).sentence
+    assert inside("prompts", "--export", "mine", "--force", *more).status == 0
 
 
 def test_the_short_prompts_are_shown_and_exported_and_no_folder_stands_in_for_them(
     inside: Inside,
 ) -> None:
-    assert inside("prompts", "show", "author", "--small").out == (
+    assert inside("prompts", "author", "--small").out == (
         "Answer with the text itself and nothing else.\n"
     )
-    assert inside("prompts", "export", "mine", "--small").status == 0
+    assert inside("prompts", "--export", "mine", "--small").status == 0
     written = {path.stem: path.read_text() for path in (inside.folder / "mine").iterdir()}
     assert written == built_in(small=True).sources
-    assert "name another folder" in inside("prompts", "export", "small").sentence
+    assert "name another folder" in inside("prompts", "--export", "small").sentence
     (inside.folder / "small").mkdir()
     run = inside("run", "Write.", "-m", "echo/echo", "--prompts", "small", "--dry-run", "--json")
     assert run.status == 0
     solve = inside("solve", "set.jsonl", "-m", "echo/echo", "--prompts", "small")
     assert "have no prompts in few words" in solve.sentence
-    offered = {name: "small" in inside(name, "--help").out for name in ("run", "solve", "judge")}
-    assert offered == {"run": True, "solve": False, "judge": False}
+    offered = {name: "DIR|small" in inside(name, "--help-all").out for name in ("run", "solve")}
+    assert offered == {"run": True, "solve": False}
 
 
 def test_prompts_are_of_one_kind(inside: Inside) -> None:
-    listed = inside("prompts", "list", "--programs", "--research")
+    listed = inside("prompts", "--programs", "--research")
     assert "name one of them" in listed.sentence
 
 
 def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:
-    assert "the prompts are author, ballot_again" in inside("prompts", "show", "nosuch").sentence
+    assert "the prompts are author, ballot_again" in inside("prompts", "nosuch").sentence
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_prompt_that_costs_for_nothing_is_refused_at_once(
 
 
 def test_what_is_exported_is_what_a_run_says(shell: Shell) -> None:
-    assert shell("prompts", "export", "p").returncode == 0
+    assert shell("prompts", "--export", "p").returncode == 0
     ours = shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout
     assert json.loads(
         shell("run", BRIEF, *FAST, "--dry-run", "--json", "--prompts", "p").stdout

@@ -85,7 +85,7 @@ def test_a_run_prints_a_patch_and_a_claim_and_leaves_the_files_alone(
     assert "return 0.0" not in (shell.home / "knob.py").read_text()
     assert quick_shell("show", "--diff").stdout == done.stdout
     assert "return" in quick_shell("show", "--text").stdout
-    assert quick_shell("replay").returncode == 0
+    assert quick_shell("runs", "check", "last").returncode == 0
 
 
 def test_the_files_go_to_a_folder_and_the_report_to_a_page_and_to_json(
@@ -212,7 +212,7 @@ def test_at_a_limit_or_a_stop_the_end_test_is_made_and_the_patch_is_printed(
     (shell.home / "evaluate.py").write_text(slow)
     limit = () if signal_number else ("--call-limit", "2")
     running = shell.start(
-        *("research", "task.md", *MODEL, "--evaluations", "400", "--no-live", *limit),
+        *("research", "task.md", *MODEL, "--evaluations", "400", "--progress", "lines", *limit),
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -231,7 +231,7 @@ def test_at_a_limit_or_a_stop_the_end_test_is_made_and_the_patch_is_printed(
     assert "the end test follows, which asks no model" in said
     assert "Result against start on fresh evaluations +0.5" in said
     assert "unusable reply" not in said
-    assert quick_shell("replay").returncode == 0
+    assert quick_shell("runs", "check", "last").returncode == 0
     again = quick_shell("resume", "last")
     assert again.returncode == 2
     assert "is finished (done); `autoreason fork" in one_line(again.stderr)
@@ -244,7 +244,7 @@ def test_a_run_that_is_killed_in_the_end_test_after_a_limit_ends_as_if_it_had_no
 ) -> None:
     prepare(shell.home)
     research = ("research", "task.md", *MODEL, "--evaluations", "400", "--call-limit", "2")
-    whole = shell(*research, "--no-live")
+    whole = shell(*research, "--progress", "lines")
     slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.05)\n    noise")
     (shell.home / "evaluate.py").write_text(slow)
     running = shell.start(*research, "-q", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -260,10 +260,10 @@ def test_a_run_that_is_killed_in_the_end_test_after_a_limit_ends_as_if_it_had_no
             time.sleep(0.02)
     running.kill()
     running.wait()
-    done = shell("resume", "--no-live", "--call-limit", "500")
+    done = shell("resume", "--progress", "lines", "--call-limit", "500")
     assert (done.returncode, done.stdout) == (whole.returncode, whole.stdout), done.stderr
     assert "2 calls" in one_line(done.stderr)
-    assert quick_shell("replay").returncode == 0
+    assert quick_shell("runs", "check", "last").returncode == 0
 
 
 def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
@@ -308,7 +308,6 @@ def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
         ("--repeats", "2"),
         ("-m", "echo/echo"),
         ("--cost-limit", "1"),
-        ("--journal", "other.db"),
         ("-o", "out"),
         ("--dry-run",),
         ("--dry-run", "--measure"),
@@ -342,7 +341,7 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     assert "  trial 1     kept: +0.5" in shown
     assert "Noise" in shown
     assert (
-        "is about research tasks, and rejudge is for texts" in inside("rejudge", "last", *JUDGE).err
+        "is about research tasks, and rejudge is for texts" in inside("judge", "last", *JUDGE).err
     )
     assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
@@ -358,7 +357,7 @@ def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(
     assert "will write the files to out" in said.err
     folder = inside.folder / "out"
     prepare(inside.folder)
-    said = inside("resume", "--no-live")
+    said = inside("resume", "--progress", "lines")
     assert said.status == 0, said.err
     assert f"the changed files will be written to {folder}" in one_line(said.err)
     assert "return 0.0" not in (folder / "knob.py").read_text()
@@ -395,7 +394,9 @@ def test_a_fork_takes_what_means_something_to_research_and_refuses_the_rest(
     assert said.status == 2
     assert "improves an artifact, and `max_words` means nothing to it" in said.sentence
     assert "--passes means nothing" in inside("fork", "last", "--passes", "3").sentence
-    said = inside("fork", "last", *MODEL, "--evaluations", "30", "--patience", "2", "-q")
+    said = inside(
+        *("fork", "last", *MODEL, "--set", "evaluations=30", "--set", "patience=2", "-q"),
+    )
     assert inside("show", "--json").json["report"]["evaluations"] <= 30
     assert "-    return 0.0" in said.out
     assert said.out == inside("show", "--diff").out == inside("export", "last", "--patch").out
@@ -419,7 +420,7 @@ def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
     slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.05)\n    noise")
     (shell.home / "evaluate.py").write_text(slow)
     running = shell.start(
-        *("research", "task.md", *MODEL, "--evaluations", "60", "--no-live"),
+        *("research", "task.md", *MODEL, "--evaluations", "60", "--progress", "lines"),
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )
@@ -433,10 +434,10 @@ def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
     running.wait()
     running.stderr.close()
     assert "killed" in quick_shell("runs").stdout
-    done = shell("resume", "--no-live")
+    done = shell("resume", "--progress", "lines")
     assert done.returncode == 0, done.stderr
     assert "trial 1 kept" not in done.stderr
-    assert quick_shell("replay").returncode == 0
+    assert quick_shell("runs", "check", "last").returncode == 0
 
 
 def test_a_live_run_is_guided_and_accepted_from_another_terminal(
@@ -446,7 +447,7 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
     slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.2)\n    noise")
     (shell.home / "evaluate.py").write_text(slow)
     running = shell.start(
-        *("research", "task.md", *MODEL, "--evaluations", "500", "--no-live"),
+        *("research", "task.md", *MODEL, "--evaluations", "500", "--progress", "lines"),
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -454,13 +455,13 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
     for line in running.stderr:
         if "trial 1 " in line:
             break
-    assert "the next proposal will read it" in quick_shell("guide", "try the left side").stderr
-    assert "ends with what it has now" in quick_shell("accept").stderr
+    assert "the next proposal will read it" in quick_shell("tell", "try the left side").stderr
+    assert "ends with what it has now" in quick_shell("tell", "accept").stderr
     out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, err
     assert out.startswith("diff --git")
     assert "accepted by a person before the end test" in " ".join(err.split())
-    assert quick_shell("replay").returncode == 0
+    assert quick_shell("runs", "check", "last").returncode == 0
     model = ("-m", "proposer.py:Proposer/any")
     forked = quick_shell("fork", "last", *model, "-q", "--call-limit", "2")
     assert forked.returncode in (0, 1, 3), forked.stderr

@@ -12,31 +12,31 @@ from tests.journal.samples import change
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("runs",),
     ("show",),
-    ("journal", "check"),
+    ("runs", "check"),
     ("run", BRIEF, *FAST, "-q"),
     ("runs", "--json"),
     ("runs", "--status", "capped", "--search", "tides", "--json"),
     ("show", "--json"),
     ("show", "--diff"),
-    ("replay", "last"),
+    ("runs", "check", "last"),
     ("export", "last", "{place}-export"),
     ("audit", "last"),
     ("audit", "--all"),
     ("fork", "last", *FAST[2:], "-q"),
     ("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END),
-    ("guide", "last", "Shorter."),
-    ("stop", "last"),
+    ("tell", "last", "Shorter."),
+    ("tell", "last", "stop"),
     ("resume", "last", "--call-limit", "99", "-q"),
-    ("accept", "last"),
-    ("watch", "last"),
+    ("tell", "last", "accept"),
+    ("show", "--follow", "last"),
     ("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END),
-    ("accept", "last"),
-    ("rejudge", "@2", "-m", "echo/echo", "--judges", "3", "--seed", "7"),
+    ("tell", "last", "accept"),
+    ("judge", "@2", "-m", "echo/echo", "--judges", "3", "--seed", "7"),
     ("doctor",),
-    ("journal", "check", "--json"),
+    ("runs", "check", "--json"),
     ("runs", "delete", "last", "--yes"),
-    ("journal", "compact"),
-    ("journal", "check"),
+    ("runs", "compact"),
+    ("runs", "check"),
     ("runs", "show-me-nothing"),
 )
 
@@ -63,7 +63,7 @@ def test_runs_are_copied_to_a_server_and_replay_there(
     quick_shell: Shell, postgres_url: str
 ) -> None:
     assert quick_shell("run", BRIEF, *FAST, "-q", "--journal", "one.db").returncode == 0
-    done = quick_shell("journal", "copy", "one.db", postgres_url, "--json")
+    done = quick_shell("runs", "copy", "one.db", postgres_url, "--json")
     report = json.loads(done.stdout)
     assert report["to"] == postgres_url
     assert len(report["copied"]) == 1
@@ -74,7 +74,7 @@ def test_runs_are_copied_to_a_server_and_replay_there(
         for place in ("one.db", postgres_url)
     ]
     assert shown[0] == shown[1]
-    again = quick_shell("journal", "copy", postgres_url, "one.db")
+    again = quick_shell("runs", "copy", postgres_url, "one.db")
     assert again.returncode == 0
     assert "0 runs copied and compared, 1 already there" in " ".join(again.stderr.split())
 
@@ -86,12 +86,12 @@ def test_a_copy_that_replays_otherwise_is_named(quick_shell: Shell) -> None:
         "UPDATE events SET payload = replace(payload, '\"streak\":', '\"streak\":7')"
         " WHERE type = 'PassDecided'",
     )
-    done = quick_shell("journal", "copy", "one.db", "two.db")
+    done = quick_shell("runs", "copy", "one.db", "two.db")
     assert done.returncode == 1
     assert "1 run copied and compared, 1 replayed, 1 of them otherwise" in done.stderr
     (sentence,) = done.stdout.splitlines()
     assert "event" in sentence
-    quiet = quick_shell("journal", "copy", "one.db", "three.db", "--no-check")
+    quiet = quick_shell("runs", "copy", "one.db", "three.db", "--no-check")
     assert (quiet.returncode, quiet.stdout) == (0, "")
 
 
@@ -105,7 +105,7 @@ def test_a_copy_counts_runs_that_are_damaged_or_cannot_be_replayed(quick_shell: 
         f"UPDATE events SET payload = x'00ff' WHERE run = '{damaged}' AND seq = 2",
         f"UPDATE events SET payload = '{{' WHERE run = '{unreadable}' AND seq = 2",
     )
-    done = quick_shell("journal", "copy", "one.db", "two.db")
+    done = quick_shell("runs", "copy", "one.db", "two.db")
     assert done.returncode == 1
     said = " ".join(done.stderr.split())
     assert "2 runs copied and compared, 1 replayed, 1 cannot be, 1 damaged" in said
@@ -113,12 +113,12 @@ def test_a_copy_counts_runs_that_are_damaged_or_cannot_be_replayed(quick_shell: 
     assert first.startswith(f"{damaged} is not copied: the record of {damaged} in ")
     assert second.startswith(f"{unreadable} cannot be replayed: ")
     assert quick_shell("runs", "delete", sound, "--yes", "--journal", "one.db").returncode == 0
-    said = " ".join(quick_shell("journal", "copy", "one.db", "three.db").stderr.split())
+    said = " ".join(quick_shell("runs", "copy", "one.db", "three.db").stderr.split())
     assert "1 run copied and compared, 0 replayed, 1 cannot be, 1 damaged" in said
 
 
 def test_a_copy_of_nothing_is_refused_and_creates_nothing(quick_shell: Shell) -> None:
-    done = quick_shell("journal", "copy", "none.db", "two.db")
+    done = quick_shell("runs", "copy", "none.db", "two.db")
     assert done.returncode == 2
     assert "no journal at" in done.stderr
     assert not (quick_shell.home / "two.db").exists()
@@ -126,8 +126,8 @@ def test_a_copy_of_nothing_is_refused_and_creates_nothing(quick_shell: Shell) ->
 
 def test_what_makes_no_sense_on_a_server_is_said(quick_shell: Shell, postgres_url: str) -> None:
     assert quick_shell("run", BRIEF, *FAST, "-q", "--journal", postgres_url).returncode == 0
-    done = quick_shell("journal", "backup", "copy.db", "--journal", postgres_url)
+    done = quick_shell("runs", "backup", "copy.db", "--journal", postgres_url)
     assert done.returncode == 2
     assert "is on a server; back it up with pg_dump" in " ".join(done.stderr.split())
-    size = json.loads(quick_shell("journal", "compact", "--json", "--journal", postgres_url).stdout)
+    size = json.loads(quick_shell("runs", "compact", "--json", "--journal", postgres_url).stdout)
     assert size["bytes_after"] > 0

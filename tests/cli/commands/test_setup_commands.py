@@ -42,7 +42,7 @@ def test_models_for_programs(shell: Shell) -> None:
 
 
 def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Server) -> None:
-    done = shell("models", "--check", "test/slow", "test/other", "--base-url", server.url)
+    done = shell("models", "check", "test/slow", "test/other", "--base-url", server.url)
     assert done.returncode == 0
     first, second = done.stdout.splitlines()
     assert first.startswith("ok    test/slow  reachable")
@@ -51,7 +51,7 @@ def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Se
 
 
 def test_a_check_says_whether_a_key_was_sent(shell: Shell, server: Server) -> None:
-    check = ("models", "--check", "test/slow", "--base-url", server.url)
+    check = ("models", "check", "test/slow", "--base-url", server.url)
     assert shell(*check).stdout.startswith("ok    test/slow  reachable, no key sent, model known")
     sent = shell(*check, TEST_API_KEY="secret").stdout
     assert sent.startswith("ok    test/slow  reachable, key accepted, model known")
@@ -59,16 +59,16 @@ def test_a_check_says_whether_a_key_was_sent(shell: Shell, server: Server) -> No
 
 def test_the_server_to_check_may_be_named_anywhere(shell: Shell, server: Server) -> None:
     url = f"--base-url={server.url}"
-    done = shell("models", "--check", "test/slow", url, "test/other")
+    done = shell("models", "check", "test/slow", url, "test/other")
     assert [line.split()[1] for line in done.stdout.splitlines()] == ["test/slow", "test/other"]
     assert done.stdout.count("reachable") == 2
 
 
 def test_a_server_out_of_reach_fails_its_check(shell: Shell) -> None:
-    done = shell("models", "--base-url", "http://127.0.0.1:9/v1", "--check", "test/slow")
+    done = shell("models", "check", "--base-url", "http://127.0.0.1:9/v1", "test/slow")
     assert done.returncode == 1
     assert done.stdout.startswith("fail  test/slow  ")
-    assert json.loads(shell("models", "--check", "nosuch/x", "--json").stdout)[0]["problem"]
+    assert json.loads(shell("models", "check", "nosuch/x", "--json").stdout)[0]["problem"]
 
 
 def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> None:
@@ -77,7 +77,6 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
     assert about == [
         "python",
         "dependencies",
-        "statistics",
         "sandbox",
         "jail",
         "journal",
@@ -152,16 +151,16 @@ def test_local_models_are_listed_with_what_they_need_and_are_good_for(
     own = tmp_path / "autoreason/models/own.gguf"
     own.parent.mkdir(parents=True)
     own.write_bytes(b"GGUF")
-    done = shell("models", "list", XDG_CACHE_HOME=str(tmp_path))
+    done = shell("models", XDG_CACHE_HOME=str(tmp_path))
     assert "local/qwen2.5-coder-1.5b  not here: autoreason models pull" in done.stdout
     assert "1,117 MB, 1.6 GB of memory, Apache-2.0" in done.stdout
     assert "local/own  here" in done.stdout
-    rows = json.loads(shell("models", "list", "--json", XDG_CACHE_HOME=str(tmp_path)).stdout)
-    assert [row["here"] for row in rows] == [False, False, True]
+    told = json.loads(shell("models", "--json", XDG_CACHE_HOME=str(tmp_path)).stdout)
+    assert [row["here"] for row in told["local_models"]] == [False, False, True]
 
 
 def test_a_model_that_is_not_here_says_how_to_fetch_it(shell: Shell, tmp_path: Path) -> None:
-    done = shell("models", "--check", "local/qwen2.5-coder-1.5b", XDG_CACHE_HOME=str(tmp_path))
+    done = shell("models", "check", "local/qwen2.5-coder-1.5b", XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 1
     assert "`autoreason models pull qwen2.5-coder-1.5b`" in done.stdout
 

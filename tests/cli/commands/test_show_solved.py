@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,21 +25,6 @@ __all__ = ["examiner", "writes"]
 @pytest.fixture(autouse=True)
 def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
     """No program is run, and the model is no model."""
-
-
-def test_a_table_that_lacks_its_packages_is_one_sentence(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inside("solve", some(inside, 12), *MODEL, "--strategy", "single,best_of_n", "-q")
-    for package in ("numpy", "scipy"):
-        monkeypatch.setitem(sys.modules, package, None)
-    for name in ("autoreason.stats.power", "autoreason.stats.paired", "scipy.optimize"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    said = inside("show")
-    assert said.status == 2
-    assert said.err.splitlines() == [
-        "autoreason: intervals and tests need NumPy and SciPy; run `pip install numpy scipy`"
-    ]
 
 
 # ---- passes ------------------------------------------------------------------------------------
@@ -132,7 +116,7 @@ def test_runs_says_what_was_solved_of_what_there_is(
 
 
 def test_pairs_of_texts_are_not_made_of_programs(inside: Inside) -> None:
-    command = ("pairs", "-o", "pairs.jsonl")
+    command = ("export", "--pairs", "pairs.jsonl")
     inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
     inside("solve", some(inside, 1), *MODEL, "-q")
     run = inside.runs()[0]
@@ -163,7 +147,8 @@ def test_an_audit_asks_of_programs_what_makes_sense_of_them(inside: Inside, writ
 
 
 @pytest.mark.parametrize(
-    "command", [("guide", "{run}", "be quick"), ("accept", "{run}"), ("stop", "{run}")]
+    "command",
+    [("tell", "{run}", "be quick"), ("tell", "{run}", "accept"), ("tell", "{run}", "stop")],
 )
 def test_nobody_is_sent_to_a_fork_that_refuses_programs(
     inside: Inside, command: tuple[str, ...]
@@ -174,7 +159,7 @@ def test_nobody_is_sent_to_a_fork_that_refuses_programs(
     assert "fork" not in said
 
 
-@pytest.mark.parametrize("command", [("guide", "{run}", "be quick"), ("accept", "{run}")])
+@pytest.mark.parametrize("command", [("tell", "{run}", "be quick"), ("tell", "{run}", "accept")])
 def test_a_run_that_writes_programs_takes_no_word_of_a_person(
     inside: Inside, command: tuple[str, ...]
 ) -> None:

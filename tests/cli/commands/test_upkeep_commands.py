@@ -24,7 +24,7 @@ from autoreason.journal import Journal
 @pytest.fixture
 def several(inside: Inside, server: Server) -> Inside:
     """A finished run, one that reached its budget, and one of another strategy."""
-    assert inside("run", BRIEF, *FAST, "-q", "--passes", "1", "--no-playoff").status == 0
+    assert inside("run", BRIEF, *FAST, "-q", "--passes", "1", "--set", "playoff=0").status == 0
     assert inside("run", "A Haiku on Ütopia", *FAST, "-q", "--call-limit", "2", *NO_END).status == 3
     server.gate.set()
     other = ("-m", "test/slow", "--base-url", server.url)
@@ -72,7 +72,7 @@ def test_what_those_shown_took_stands_under_the_table(several: Inside) -> None:
         (("--status", "gone"), "no status 'gone'; it is one of live, killed"),
         (("--since", "yesterday-ish"), "is no moment; write a date as 2026-11-15"),
         (("--since", "999999w"), "is no moment"),
-        (("--search", "x", "delete", "last"), "options that choose runs go with the list"),
+        (("--search", "x", "delete", "last"), "unexpected extra arguments (delete last)"),
     ],
 )
 def test_a_filter_that_cannot_be_used(inside: Inside, options: tuple[str, ...], said: str) -> None:
@@ -94,13 +94,13 @@ def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:
     done = several("runs", "delete", "last", "@2", "last", "--yes", "--json")
     assert len(json.loads(done.out)["runs"]) == 2
     assert titles(several) == [FIRST]
-    assert several("replay").status == 0
+    assert several("runs", "check", "last").status == 0
     assert "no run 'gone'" in several("runs", "delete", "gone", "--yes").err
 
 
 def test_the_journal_named_before_delete_is_the_one_meant(several: Inside, tmp_path: Path) -> None:
     copy = str(tmp_path / "copy.db")
-    assert several("journal", "backup", copy).status == 0
+    assert several("runs", "backup", copy).status == 0
     assert several("runs", "--journal", copy, "delete", "last", "--yes").status == 0
     assert titles(several) == [SINGLE, HAIKU, FIRST]
     assert titles(several, "--journal", copy) == [HAIKU, FIRST]
@@ -118,7 +118,7 @@ def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
             assert f"{live} is live; end it first" in named.err
             pruned = several("runs", "prune", "--older-than", "1d", "--yes", "--json")
             assert len(json.loads(pruned.out)["runs"]) == 2
-            assert several("journal", "compact").status == 2
+            assert several("runs", "compact").status == 2
     assert titles(several) == [SINGLE]
 
 
@@ -143,10 +143,10 @@ def test_a_suite_is_deleted_only_with_the_one_that_adds_to_it(inside: Inside) ->
 
 def test_the_journal_is_copied_checked_and_compacted(several: Inside, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    assert "is copied to" in several("journal", "backup", str(copy)).err
-    assert "3 runs: sound" in several("journal", "check", "--journal", str(copy)).out
+    assert "is copied to" in several("runs", "backup", str(copy)).err
+    assert "3 runs: sound" in several("runs", "check", "--journal", str(copy)).out
     assert several("runs", "delete", "last", "@2", "@3", "--yes").status == 0
-    sizes = json.loads(several("journal", "compact", "--json").out)
+    sizes = json.loads(several("runs", "compact", "--json").out)
     assert (
         sizes["bytes_after"]
         == (several.folder / "journal.db").stat().st_size
@@ -161,7 +161,7 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
             " (SELECT MIN(rowid) FROM replies WHERE role = 'author')"
         )
     run = json.loads(several("runs", "--json", "-n", "3").out)[-1]["run"]
-    checked = several("journal", "check", "--json")
+    checked = several("runs", "check", "--json")
     assert checked.status == 1
     (damage,) = json.loads(checked.out)["damages"]
     assert damage["run"] == run
@@ -169,11 +169,11 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
     assert doctor.status == 1
     (found,) = [each for each in json.loads(doctor.out) if each["about"] == "records"]
     assert (found["level"], run in found["message"]) == ("fail", True)
-    for command in (("replay", run), ("export", run, "out")):
+    for command in (("runs", "check", run), ("export", run, "out")):
         said = several(*command)
         assert said.status == 2, command
         assert f"the record of {run} in" in said.err
-        assert "not UTF-8" in said.err
+        assert "a text cannot be decoded" in said.err
         assert said.err.count("\n") == 1
 
 
@@ -207,7 +207,7 @@ def test_show_in_short_leaves_the_passes_out(several: Inside) -> None:
 
 
 def test_a_short_account_names_no_draft(inside: Inside) -> None:
-    assert inside("run", BRIEF, *FAST, "--drafts", "3", "-q").status == 0
+    assert inside("run", BRIEF, *FAST, "--set", "drafts=3", "-q").status == 0
     drafts = re.compile(r"(?m)^  draft\b")
     assert len(drafts.findall(inside("show").out)) > 3
     assert not drafts.findall(inside("show", "--short").out)
@@ -231,8 +231,8 @@ def test_a_read_only_journal_is_read_by_every_command_that_reads(read_only: Shel
         ("show",),
         ("export", "last", "out"),
         ("audit",),
-        ("replay",),
-        ("pairs",),
+        ("runs", "check", "last"),
+        ("export", "--pairs", "-"),
     )
     for command in commands:
         done = read_only(*command)
@@ -240,7 +240,7 @@ def test_a_read_only_journal_is_read_by_every_command_that_reads(read_only: Shel
     for command in (
         ("run", BRIEF, *FAST, "-q"),
         ("runs", "delete", "last", "--yes"),
-        ("journal", "compact"),
+        ("runs", "compact"),
         ("fork", "last", "-q"),
     ):
         refused = read_only(*command)

@@ -29,9 +29,9 @@ def piped(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
 @pytest.mark.parametrize(
     "command",
     [
-        *("runs", "audit", "show", "show @2", "models", "models list", "prompts list"),
+        *("runs", "audit", "show", "show @2", "models", "models list", "prompts"),
         "compare x --strategies improve,single,harsh --repeats 3 --passes 1 --seed 1 -m echo/echo -q",
-        "simulate --fast --runs 20 -q",
+        "simulate --world help --runs 2 -q",
     ],
 )
 def test_no_line_is_wider_than_80_columns(piped: Inside, command: str) -> None:

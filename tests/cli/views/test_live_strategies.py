@@ -22,7 +22,7 @@ from autoreason.journal import Journal
 from autoreason.run.kinds import OTHER_JOBS
 from autoreason.settings import Settings
 from autoreason.strategies.registry import BUILT_IN
-from autoreason.strategies.sampling import sample_count
+from autoreason.strategies.rivals import sample_count
 from autoreason.studies.panels.entries import make_entries
 from autoreason.task import Task
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.programs.sandbox import fork_server, kernel, linux, seccomp, spawn, wire  # noqa: F401 - as above
+from autoreason.programs.sandbox import fork_server, kernel, linux, seccomp, wire  # noqa: F401 - as above
 from autoreason.programs.sandbox.base import Level, ProgramRun, RunLimits
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level, open_sandbox
 
@@ -67,7 +67,7 @@ def under(circumstances: Circumstances) -> Findings:
     with tempfile.TemporaryDirectory() as folder:
         if circumstances.ordinary:
             Path(folder).chmod(0o755)
-            copy = shutil.copytree(spawn.SANDBOX_FOLDER, Path(folder) / "sandbox")
+            copy = shutil.copytree(linux.SANDBOX_FOLDER, Path(folder) / "sandbox")
             circumstances = msgspec.structs.replace(circumstances, folder=str(copy))
         done = subprocess.run(
             [sys.executable, "-m", __name__, msgspec.json.encode(circumstances).decode()],
@@ -110,7 +110,7 @@ async def _try(circumstances: Circumstances) -> tuple[ProgramRun, ...]:
 
 def _main(circumstances: Circumstances) -> None:
     if circumstances.folder:
-        spawn.SANDBOX_FOLDER = Path(circumstances.folder)
+        linux.SANDBOX_FOLDER = Path(circumstances.folder)
     if circumstances.ordinary:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)

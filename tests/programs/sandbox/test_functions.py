@@ -13,8 +13,7 @@ import pytest
 import pytest_asyncio
 
 from autoreason.programs.sandbox import test_driver
-from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox
-from autoreason.programs.sandbox.idle import IdleTimer
+from autoreason.programs.sandbox.base import IdleTimer, ProgramRun, RunLimits, Sandbox
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 
 pytestmark = [

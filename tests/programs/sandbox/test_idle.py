@@ -14,8 +14,7 @@ from tests.programs.sandbox.busy import busy_cores
 from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.problem import Problem
-from autoreason.programs.sandbox.base import RunLimits, Sandbox
-from autoreason.programs.sandbox.idle import IdleTimer, max_idle_seconds, pid_of
+from autoreason.programs.sandbox.base import IdleTimer, RunLimits, Sandbox, max_idle_seconds, pid_of
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 from autoreason.programs.sandbox.unsafe import UnsafeSandbox
 

@@ -11,16 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.programs.sandbox.seccomp import (
-    BpfInstruction,
-    filter_for_command,
-    filter_for_solution,
-    filter_for_test,
-)
-from autoreason.programs.sandbox.syscalls import (
     ALLOWED_WITH_CHECKS,
     ALWAYS_ALLOWED,
     MACHINES,
     SUPERVISOR_CALLS,
+    BpfInstruction,
+    filter_for_command,
+    filter_for_solution,
+    filter_for_test,
 )
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000

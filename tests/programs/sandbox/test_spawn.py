@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autoreason.programs.sandbox.spawn import SANDBOX_FOLDER, bubblewrap, real_python, unused_uids
+from autoreason.programs.sandbox.linux import SANDBOX_FOLDER, bubblewrap, real_python, unused_uids
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.programs.sandbox.rig import LEVELS, Rig, rigged
 
-from autoreason.programs.sandbox.base import SOURCE_LIMIT, Level, RunLimits
-from autoreason.programs.sandbox.idle import max_idle_seconds
+from autoreason.programs.sandbox.base import SOURCE_LIMIT, Level, RunLimits, max_idle_seconds
 
 SECOND = RunLimits(seconds=1.0, memory=256 << 20, output=1 << 20)
 

@@ -25,7 +25,7 @@ from autoreason.events import (
 from autoreason.journal import Journal
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.run.ab_study import plan_ab, report_ab
+from autoreason.run.knowledge import plan_ab, report_ab
 from autoreason.run.result import Result
 from autoreason.settings import Models, Settings
 from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story

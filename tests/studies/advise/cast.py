@@ -14,7 +14,7 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import Answer, ScriptedModel
-from autoreason.run.advice import prepare_advise
+from autoreason.run.advice import advise
 from autoreason.run.reports import StudyResult
 from autoreason.studies.advise.advice_report import AdviceReport
 from autoreason.task import Task
@@ -86,6 +86,6 @@ async def advised(
 ) -> StudyResult[AdviceReport]:
     """Advice from start to end, or until it paused."""
     options = {"seed": 7, **options}
-    result = await prepare_advise(task, model, journal=journal, **options).run_async()
+    result = await advise.prepare(task, model, journal=journal, **options).run_async()
     assert isinstance(result, StudyResult)
     return result

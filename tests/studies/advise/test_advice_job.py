@@ -19,11 +19,9 @@ from tests.studies.certify.judges import Habit, erratic, first_come, garbled
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.run.advice import advise_from, prepare_advise
+from autoreason.run.advice import advise, advise_from
 from autoreason.run.export import export
-from autoreason.run.fork import prepare_fork
-from autoreason.run.replay import replay_async
-from autoreason.run.resume import resume_async
+from autoreason.run.recorded import fork, replay, resume
 from autoreason.settings import Models, make_settings
 from autoreason.studies.advise.advice_events import PilotFinished
 from autoreason.studies.advise.advice_job import conclude, run_calls
@@ -45,7 +43,7 @@ async def test_judges_who_prefer_the_result_end_in_run_it(journal: Journal) -> N
 
 async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None:
     result = await advised(journal, cast(by_grade), k=2)
-    forked = prepare_fork(result.run, journal=journal)
+    forked = fork.prepare(result.run, journal=journal)
     best = result.story.of(PilotFinished)[0].text
     assert (forked.task.draft, forked.settings.strategy) == (best, "autoreason")
     assert (forked.settings.k, forked.settings.strategy_options) == (2, {})
@@ -121,7 +119,7 @@ async def test_of_a_short_run_it_is_said_at_once_that_pilots_cost_as_much(
 async def test_a_fact_needs_no_call(journal: Journal) -> None:
     result = await advised(journal, cast(by_grade), Task(brief="How many moons has Mars?"))
     assert (result.report.advice, result.calls) == ("one draft", 0)
-    estimate = await prepare_advise("How many moons has Mars?", "echo/echo").estimate_async()
+    estimate = advise.prepare("How many moons has Mars?", "echo/echo").estimate()
     assert estimate.calls
     assert tuple(estimate.calls) == (0, 0, 0)
 
@@ -142,12 +140,12 @@ async def test_advice_that_breaks_off_goes_on_without_asking_anything_twice(
         assert paused.status == "provider_failed"
         recorded = set(journal.replies(paused.run))
         model = cast(by_grade)
-        ended = await resume_async(paused.run, journal=journal, pool=lend(model))
+        ended = await resume.aio(paused.run, journal=journal, pool=lend(model))
         asked = [request.key for request in model.requests]
         assert recorded.isdisjoint(asked)
         assert len(recorded) + len(asked) == whole.calls
         assert (ended.text, ended.conclusion) == (whole.text, whole.conclusion)
-        assert (await replay_async(ended.run, journal=journal)).difference is None
+        assert (await replay.aio(ended.run, journal=journal)).difference is None
 
 
 async def test_a_limit_below_what_can_decide_is_refused(journal: Journal) -> None:
@@ -182,8 +180,8 @@ def test_what_is_advised_follows_from_what_was_measured(
 async def test_the_dry_run_covers_what_it_takes(journal: Journal) -> None:
     for habit in (by_grade, first_come, keeps_draft):
         model = cast(habit)
-        prepared = prepare_advise(BRIEF, model, seed=7, journal=journal)
-        estimate = await prepared.estimate_async()
+        prepared = advise.prepare(BRIEF, model, seed=7, journal=journal)
+        estimate = prepared.estimate()
         result = await prepared.run_async()
         assert estimate.calls
         assert estimate.calls.low <= result.calls <= estimate.calls.high

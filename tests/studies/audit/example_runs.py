@@ -1,89 +1,173 @@
-"""Records that never were, in the form in which they are audited."""
+"""Runs that never were: their stories, built by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autoreason.studies.audit.audit import Check
-from autoreason.studies.audit.audited_record import (
-    SLOTS,
-    AuditedPanel,
-    AuditedPass,
-    AuditedRun,
-    AuditedVote,
-    shared_order,
+from msgspec.structs import replace
+
+from autoreason.contract import Contract
+from autoreason.events import (
+    BallotCast,
+    CandidateDropped,
+    CandidateReady,
+    CritiqueProblem,
+    CritiqueWritten,
+    DraftReady,
+    Incumbent,
+    PanelDecided,
+    PassDecided,
+    PlayoffDecided,
+    Status,
+    Verdict,
 )
+from autoreason.settings import Models, make_settings
+from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
+from autoreason.studies.audit.audit import Check
+from autoreason.studies.audit.audited_run import AuditedRun
 from autoreason.studies.audit.findings import AuditFinding, settle
+from autoreason.task import Task
 from autoreason.tournament.voting import count_votes
 
+SLOTS = ("A", "B", "AB")
 ORDERS = (("A", "B", "AB"), ("B", "AB", "A"), ("AB", "A", "B"))
+TEXTS = {
+    "A": "We open the library in May.",
+    "B": "The library opens in May, by the river.",
+    "AB": "In May we open a library.",
+}
 
 
-def vote(
-    *ranking: str, order: Sequence[str] = SLOTS, judge: str = "one/judge", **also: Any
-) -> AuditedVote:
+def vote(*ranking: str, order: Sequence[str] = SLOTS, judge: str = "one/judge") -> BallotCast:
     """A ballot; without a ranking, an invalid one."""
     labels = tuple(str(place + 1) for place in range(len(order)))
-    return AuditedVote(
-        judge=judge, order=tuple(order), ranking=ranking or None, labels=labels, **also
+    return BallotCast(
+        stage="pass/1",
+        seat=0,
+        model=judge,
+        order=tuple(order),
+        labels=labels,
+        ranking=ranking or None,
     )
 
 
-def panel(*votes: AuditedVote, **changes: Any) -> AuditedPanel:
+def verdict_of(votes: Sequence[BallotCast]) -> Verdict | None:
     """What these votes come to, with a tie to A."""
-    cast = [v.ranking for v in votes if v.ranking and len(v.ranking) == len(SLOTS)]
-    tally = count_votes("borda", cast, ("A", "AB", "B")) if cast else None
-    known: dict[str, Any] = {
-        "candidates": SLOTS,
-        "rule": "borda",
-        "judge": votes[0].judge if votes else "one/judge",
-        "seats": len(votes),
-        "valid": len(cast),
-        "votes": votes,
-        "scores": tally.scores if tally else dict.fromkeys(SLOTS, 0),
-        "winner": tally.winner if tally else None,
-        "shared_order": shared_order(votes),
+    cast = [each.ranking for each in votes if each.ranking]
+    if not cast:
+        return None
+    tally = count_votes("borda", cast, sorted(cast[0]))
+    return Verdict(
+        winner=tally.winner,
+        scores=tally.scores,
+        margin=0,
+        chance=1.0,
+        tied=tally.tied,
+        ballots=len(cast),
+        invalid=len(votes) - len(cast),
+        agreement=None,
+    )
+
+
+def judged(
+    *votes: BallotCast,
+    number: int = 1,
+    texts: Mapping[str, str] = TEXTS,
+    words: Mapping[str, int] | None = None,
+    **changes: Any,
+) -> RecordedPass:
+    """A pass with these votes."""
+    if words:
+        texts = {slot: "word " * length for slot, length in words.items()}
+    verdict = verdict_of(votes)
+    decided = PassDecided(
+        number=number,
+        outcome=changes.pop("outcome", "decided"),
+        winner=changes.pop("winner", verdict.winner if verdict else None),
+        streak=0,
+        words=0,
+        verdict=changes.pop("verdict", verdict),
+    )
+    candidates: Any = {
+        slot: CandidateReady(number=number, slot=slot, text=text, words=0)  # type: ignore[arg-type]
+        for slot, text in texts.items()
+        if slot != "A"
     }
-    return AuditedPanel(**(known | changes))
+    return RecordedPass(
+        number, texts["A"], candidates=candidates, ballots=list(votes), decided=decided, **changes
+    )
 
 
-def won_by(winner: str, number: int = 1, **changes: Any) -> AuditedPass:
+def won_by(winner: str, number: int = 1, **changes: Any) -> RecordedPass:
     """A pass that three judges with orders of their own give to one text."""
     rest = [slot for slot in SLOTS if slot != winner]
-    votes = [vote(winner, *rest, order=order) for order in ORDERS]
-    return audited_pass(panel(*votes), number, **changes)
+    return judged(*(vote(winner, *rest, order=order) for order in ORDERS), number=number, **changes)
 
 
-def audited_pass(panel: AuditedPanel | None, number: int = 1, **changes: Any) -> AuditedPass:
-    """A pass with this panel."""
-    known: dict[str, Any] = {
-        "number": number,
-        "winner": panel.winner if panel else None,
-        "streak": None,
-        "panel": panel,
-        "texts": {},
-        "words": {},
-    }
-    return AuditedPass(**(known | changes))
+def dropped(slot: Any, reason: Any) -> CandidateDropped:
+    """A text that is not on the ballot."""
+    return CandidateDropped(number=1, slot=slot, reason=reason)
 
 
-def run(*passes: AuditedPass, **changes: Any) -> AuditedRun:
-    """A run of these passes, numbered as they come."""
-    known: dict[str, Any] = {"name": "a run", "group": "a group", "k": 2, "passes": passes}
-    return AuditedRun(**(known | changes))
+def critique(problems: int, invented: int = 0) -> CritiqueWritten:
+    """So many problems with a quote, and so many quotes that are not in the text."""
+    found = CritiqueProblem(severity="major", kind="quote", problem="It is weak.")
+    return CritiqueWritten(number=1, critic=0, problems=(found,) * problems, dropped=invented)
 
 
-def trajectory(winners: str, **changes: Any) -> AuditedRun:
-    """A run by its winners, such as `S B A A` with S for the synthesis, and streaks as they follow."""
-    passes, streak = [], 0
-    for number, letter in enumerate(winners.split(), 1):
-        streak = streak + 1 if letter == "A" else 0
-        passes.append(won_by("AB" if letter == "S" else letter, number, streak=streak))
-    return run(*passes, **changes)
+def run(
+    *passes: RecordedPass,
+    name: str = "a run",
+    k: int = 2,
+    status: Status = "capped",
+    texts: tuple[str, str] | None = None,
+    confirmed: tuple[int, int] | None = None,
+    preferred: tuple[int, int] | None = None,
+    brief: str = "Write.",
+    contract: Contract | None = None,
+    author: str = "one/author",
+    **changes: Any,
+) -> AuditedRun:
+    """A run of these passes; `texts` are the first draft and what was delivered."""
+    story = Story(status=status, passes=list(passes))
+    draft, last = texts or ("", "")
+    if texts or confirmed:
+        story.draft = DraftReady(text=draft, words=0, given=False)
+        story.incumbents = [
+            Incumbent(name=name, since=0, text=text, keeps_contract=True)
+            for name, text in (("draft", draft), ("pass 1 B", last))
+        ]
+    if confirmed:
+        prefer, judges = confirmed
+        ballots = [
+            vote(*sorted(("draft", "pass 1 B"), reverse=at < prefer), order=("draft", "pass 1 B"))
+            for at in range(judges)
+        ]
+        decided = PanelDecided(stage=CONFIRMATION, verdict=verdict_of(ballots))
+        story.panels[CONFIRMATION] = RecordedPanel(CONFIRMATION, ballots, decided)
+    if preferred:
+        whole = verdict_of([vote("A", "B", order=("A", "B"))] * preferred[1])
+        story.playoff = PlayoffDecided(texts=(), winner=None, verdict=whole, preferred=preferred[0])
+    settings = make_settings(Models.everywhere(author), 1, "paper")
+    return AuditedRun(
+        name=name,
+        story=story,
+        task=Task(brief=brief, contract=contract or Contract()),
+        settings=replace(settings, k=k),
+        **changes,
+    )
+
+
+def trajectory(winners: str, k: int = 2, **changes: Any) -> AuditedRun:
+    """A run by its winners, such as `S B A A` with S for the synthesis."""
+    won = ["AB" if letter == "S" else letter for letter in winners.split()]
+    usual: Status = "converged" if won[-k:] == ["A"] * k else "capped"
+    passes = (won_by(winner, number) for number, winner in enumerate(won, 1))
+    return run(*passes, k=k, status=changes.pop("status", usual), **changes)
 
 
 def finding_of(check: Check, runs: Sequence[AuditedRun]) -> AuditFinding:
-    """What one look finds, asked alone."""
+    """What one check finds, asked alone."""
     (finding,) = settle([check(runs)])
     return finding

@@ -22,7 +22,7 @@ from autoreason.studies.audit.chance import (
     position_by_chance,
     survivals_by_chance,
 )
-from autoreason.tournament.orders import balanced_orders
+from autoreason.tournament.judges import balanced_orders
 
 NAMES = ("A", "B", "C")
 RANKINGS = st.lists(st.permutations(NAMES), min_size=2, max_size=6)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from tests.studies.audit.example_runs import (
     ORDERS,
-    audited_pass,
+    SLOTS,
+    TEXTS,
+    critique,
+    dropped,
     finding_of,
-    panel,
+    judged,
     run,
     trajectory,
     vote,
@@ -22,24 +26,30 @@ from tests.studies.audit.example_runs import (
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.studies.audit import (
-    check_ballots,
-    check_judges,
-    check_programs,
-    check_stopping,
-    check_texts,
+from autoreason.events import GuidanceGiven, RunPaused
+from autoreason.exchange import Outcome
+from autoreason.journal import RecordedEvent, ReplyText
+from autoreason.keys import judge_key, try_key
+from autoreason.studies.audit import check_judging, check_stopping, check_writing
+from autoreason.studies.audit.audit import (
+    OF_PANELS,
+    OF_PROGRAMS,
+    OF_TEXTS,
+    Check,
+    audit_runs,
+    conclude,
 )
-from autoreason.studies.audit.audit import CHECKS, Check, audit_runs, conclude
-from autoreason.studies.audit.audited_record import SLOTS, AuditedCalls, AuditedPrograms, AuditedRun
-from autoreason.tournament.orders import balanced_orders
+from autoreason.studies.audit.audited_run import AuditedRun
+from autoreason.tournament.judges import balanced_orders
 
+CHECKS = (*OF_PANELS, *OF_TEXTS, *OF_PROGRAMS)
 INVALID = vote()
 B_FIRST = ("B", "AB", "A")
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_a_record_without_anything_is_unknown_and_says_why(check: Check) -> None:
-    for runs in ((), (run(),)):
+    for runs in ((), (run(programs=True),)):
         finding = finding_of(check, runs)
         assert finding.level == "unknown"
         assert finding.number.value is None
@@ -60,57 +70,56 @@ def test_every_look_has_a_name_of_its_own() -> None:
 )
 def test_invalid_ballots_are_counted(invalid: int, level: str) -> None:
     votes = [INVALID] * invalid + [vote(*B_FIRST)] * (100 - invalid)
-    finding = finding_of(check_ballots.invalid_ballots, [run(audited_pass(panel(*votes)))])
+    panels = [judged(*votes[at : at + 2]) for at in range(0, 100, 2)]
+    finding = finding_of(check_judging.invalid_ballots, [run(*panels)])
     assert finding.level == level
     assert finding.number.value == pytest.approx(invalid / 100)
 
 
 def test_a_judge_model_that_loses_most_ballots_is_named() -> None:
     good = [won_by("B") for _ in range(40)]
-    bad = audited_pass(panel(*(vote(judge="lossy/judge") for _ in range(9))))
-    finding = finding_of(check_ballots.invalid_ballots, [run(*good, bad)])
+    bad = judged(*(vote(judge="lossy/judge") for _ in range(9)))
+    finding = finding_of(check_judging.invalid_ballots, [run(*good, bad)])
     assert finding.level == "alarm"
     assert "9 of 9 by lossy/judge" in finding.statement
 
 
 def test_an_empty_panel_that_counts_as_a_win_for_a_is_an_alarm() -> None:
-    empty = audited_pass(panel(INVALID, INVALID, INVALID), winner="A", streak=2)
-    finding = finding_of(check_ballots.empty_panels, [run(won_by("A", streak=1), empty)])
+    empty = judged(INVALID, INVALID, INVALID, winner="A")
+    finding = finding_of(check_judging.empty_panels, [run(won_by("A"), empty)])
     assert finding.level == "alarm"
-    assert "1 run converged on one" in finding.statement
-    decided_nothing = audited_pass(panel(INVALID, INVALID, INVALID))
-    finding = finding_of(check_ballots.empty_panels, [run(won_by("A"), decided_nothing)])
+    assert "1 of them counted as a win for A" in finding.statement
+    decided_nothing = judged(INVALID, INVALID, INVALID)
+    finding = finding_of(check_judging.empty_panels, [run(won_by("A"), decided_nothing)])
     assert finding.level == "look"
     assert "none was taken for a decision" in finding.statement
-    assert finding_of(check_ballots.empty_panels, [run(won_by("A"))]).level == "fine"
+    assert finding_of(check_judging.empty_panels, [run(won_by("A"))]).level == "fine"
 
 
 def test_a_decision_below_the_quorum_is_seen() -> None:
-    short = audited_pass(panel(vote(*B_FIRST), INVALID, INVALID))
-    finding = finding_of(check_ballots.below_quorum, [run(short)])
+    short = judged(vote(*B_FIRST), INVALID, INVALID)
+    finding = finding_of(check_judging.below_quorum, [run(short)])
     assert finding.level == "alarm"
     assert "1 of 1 panel (100 %) decided below a quorum" in finding.statement
-    assert finding_of(check_ballots.below_quorum, [run(won_by("A"))]).level == "fine"
-    alone = audited_pass(panel(vote(*B_FIRST)))
+    assert finding_of(check_judging.below_quorum, [run(won_by("A"))]).level == "fine"
+    alone = judged(vote(*B_FIRST))
     assert (
         "1 panel had a single judge"
-        in finding_of(check_ballots.below_quorum, [run(alone)]).statement
+        in finding_of(check_judging.below_quorum, [run(alone)]).statement
     )
 
 
-def test_a_ranking_that_names_a_text_twice_is_an_alarm() -> None:
-    faulty = vote(faulty=True)
-    assert (
-        finding_of(check_ballots.partial_rankings, [run(audited_pass(panel(faulty)))]).level
-        == "alarm"
-    )
-    assert finding_of(check_ballots.partial_rankings, [run(won_by("A"))]).level == "fine"
+def answered(text: str, *ranking: str) -> AuditedRun:
+    """A run with one judge, who wrote this."""
+    return run(judged(vote(*ranking)), replies={try_key(judge_key("pass/1", 0, 0), 0): text})
 
 
 @pytest.mark.parametrize(
     ("text", "ranking", "level", "message"),
     [
         ("RANKING: 2, 3, 1", ("B", "AB", "A"), "fine", "all"),
+        ("Well.\n\nRANKING: 2 > 3 > 1", ("B", "AB", "A"), "fine", "all"),
+        ('{"reasoning": "so", "ranking": "2 > 3 > 1"}', ("B", "AB", "A"), "fine", "all"),
         ("**RANKING: 2, 3, 1**", ("B", "AB", "A"), "look", "reads 1 of the 1"),
         ("**RANKING: 2, 3, 1**", (), "look", "the record counts as invalid"),
         ("RANKING: 1, 2, 3", ("B", "AB", "A"), "alarm", "1 recorded ballot says something else"),
@@ -120,26 +129,23 @@ def test_a_ranking_that_names_a_text_twice_is_an_alarm() -> None:
 def test_what_judges_wrote_is_read_again(
     text: str, ranking: tuple[str, ...], level: str, message: str
 ) -> None:
-    finding = finding_of(
-        check_ballots.ballot_form, [run(audited_pass(panel(vote(*ranking, text=text))))]
-    )
+    finding = finding_of(check_judging.ballot_form, [answered(text, *ranking)])
     assert finding.level == level
     assert message == "all" or message in finding.statement
 
 
 def test_decisions_by_the_tie_rule_are_counted() -> None:
-    tie = panel(vote("A", "B", "AB"), vote("B", "A", "AB"))
-    assert tie.tied
-    finding = finding_of(check_ballots.ties, [run(*(audited_pass(tie) for _ in range(20)))])
+    tie = judged(vote("A", "B", "AB"), vote("B", "A", "AB"))
+    finding = finding_of(check_judging.ties, [run(*[tie] * 20)])
     assert finding.level == "alarm"
     assert "100 % of those that A won are such ties" in finding.statement
-    assert finding_of(check_ballots.ties, [run(won_by("A"))]).level == "fine"
+    assert finding_of(check_judging.ties, [run(won_by("A"))]).level == "fine"
 
 
 def test_a_panel_that_decides_nothing_needs_no_quorum() -> None:
-    asked = audited_pass(panel(vote(*B_FIRST), winner=None))
-    assert finding_of(check_ballots.below_quorum, [run(asked)]).level == "unknown"
-    finding = finding_of(check_ballots.below_quorum, [run(asked, won_by("A"))])
+    asked = judged(vote(*B_FIRST), verdict=None)
+    assert finding_of(check_judging.below_quorum, [run(asked)]).level == "unknown"
+    finding = finding_of(check_judging.below_quorum, [run(asked, won_by("A"))])
     assert finding.statement == "every one of 1 panel had its quorum"
 
 
@@ -157,60 +163,47 @@ def judged_by_position(panels: int, seed: int, first: float) -> AuditedRun:
             if rng.random() > first:
                 rng.shuffle(ranking)
             votes.append(vote(*ranking, order=order))
-        passes.append(audited_pass(panel(*votes), number))
+        passes.append(judged(*votes, number=number))
     return run(*passes)
 
 
 def test_judges_who_like_the_first_position_are_an_alarm_and_fair_ones_are_not() -> None:
-    biased = finding_of(check_judges.position, [judged_by_position(30, 1, 0.5)])
+    biased = finding_of(check_judging.position, [judged_by_position(30, 1, 0.5)])
     assert biased.level == "alarm"
     assert biased.p_value_adjusted is not None
     assert biased.p_value_adjusted < 0.001
-    fair = finding_of(check_judges.position, [judged_by_position(30, 1, 0.0)])
+    fair = finding_of(check_judging.position, [judged_by_position(30, 1, 0.0)])
     assert fair.level == "fine"
 
 
-def test_position_says_nothing_where_the_order_never_varied() -> None:
-    fixed = run(*(audited_pass(panel(vote("A", "B", "AB"))) for _ in range(20)))
-    assert finding_of(check_judges.position, [fixed]).level == "unknown"
-
-
-def test_a_shared_order_is_an_alarm_and_its_effect_is_compared_within_judges() -> None:
-    same = [vote(*B_FIRST, order=ORDERS[0]) for _ in range(3)]
-    shared = [audited_pass(panel(*same)) for _ in range(12)]
-    split = [
-        vote(slot, *(s for s in SLOTS if s != slot), order=ORDERS[i])
-        for i, slot in enumerate(SLOTS)
-    ]
-    own = [audited_pass(panel(*split)) for _ in range(12)]
-    finding = finding_of(check_judges.one_order, [run(*shared, *own)])
+def test_a_shared_order_is_an_alarm() -> None:
+    shared = [judged(*(vote(*B_FIRST, order=ORDERS[0]) for _ in range(3)))] * 12
+    finding = finding_of(check_judging.one_order, [run(*shared, *[won_by("A")] * 12)])
     assert finding.level == "alarm"
-    assert "in 100 % of them all judges put the same text first, against 0 %" in finding.statement
-    alone = finding_of(check_judges.one_order, [run(*shared)])
-    assert alone.level == "alarm"
-    assert "to compare with" in alone.statement
-    assert finding_of(check_judges.one_order, [run(*own)]).level == "fine"
+    assert finding_of(check_judging.one_order, [run(won_by("A"))]).level == "fine"
 
 
 def test_judges_with_nothing_in_common_are_an_alarm() -> None:
-    split = panel(vote("A", "B", "AB"), vote("AB", "B", "A"))
-    often = run(*(audited_pass(split, n) for n in range(20)))
-    assert finding_of(check_judges.judges_agree, [often]).level == "alarm"
-    assert finding_of(check_judges.concordance, [often]).level == "alarm"
-    assert finding_of(check_judges.judges_agree, [run(audited_pass(split))]).level == "look"
-    assert finding_of(check_judges.concordance, [run(audited_pass(split))]).level == "look"
-    assert finding_of(check_judges.judges_agree, [run(won_by("A"))]).number.value == pytest.approx(
+    split = judged(vote("A", "B", "AB"), vote("AB", "B", "A"))
+    often = run(*[split] * 20)
+    assert finding_of(check_judging.judges_agree, [often]).level == "alarm"
+    assert finding_of(check_judging.concordance, [often]).level == "alarm"
+    assert finding_of(check_judging.judges_agree, [run(split)]).level == "look"
+    assert finding_of(check_judging.concordance, [run(split)]).level == "look"
+    assert finding_of(check_judging.judges_agree, [run(won_by("A"))]).number.value == pytest.approx(
         1
     )
-    assert finding_of(check_judges.concordance, [run(won_by("A"))]).number.value == pytest.approx(1)
+    assert finding_of(check_judging.concordance, [run(won_by("A"))]).number.value == pytest.approx(
+        1
+    )
 
 
 @pytest.mark.parametrize(("winner", "level"), [("B", "alarm"), ("A", "fine")])
 def test_a_preference_for_longer_texts_is_seen(winner: str, level: str) -> None:
     words = {"A": 10, "B": 30, "AB": 20}
     votes = [vote(*sorted(SLOTS, key=words.__getitem__, reverse=winner == "B"))] * 3
-    passes = [audited_pass(panel(*votes), words=words) for _ in range(20)]
-    assert finding_of(check_judges.longer_preferred, [run(*passes)]).level == level
+    passes = [judged(*votes, words=words)] * 20
+    assert finding_of(check_judging.longer_preferred, [run(*passes)]).level == level
 
 
 # Stopping.
@@ -237,46 +230,45 @@ def test_streaks_are_reported_from_coin_flips() -> None:
 
 def test_streaks_of_runs_that_none_of_them_ended_are_no_alarm() -> None:
     rng = random.Random(3)
-    flips = [
-        trajectory(" ".join(rng.choice("AB") for _ in range(12)), status="capped")
-        for _ in range(12)
-    ]
+    winners = [" ".join(rng.choice("AB") for _ in range(12)) for _ in range(12)]
+    flips = [trajectory(each, status="capped") for each in winners]
     finding = finding_of(check_stopping.streaks, flips)
     assert finding.level == "look"
     assert finding.statement.endswith("; no run ended on a streak")
-    converged = replace(flips[0], status="converged")
+    converged = trajectory(winners[0], status="converged")
     assert finding_of(check_stopping.streaks, [converged, *flips[1:]]).level == "alarm"
 
 
 def test_groups_with_other_rates_do_not_make_streaks() -> None:
     rng = random.Random(5)
 
-    def flipped(rate: float, name: str) -> AuditedRun:
+    def flipped(rate: float, author: str) -> AuditedRun:
         winners = " ".join("A" if rng.random() < rate else "B" for _ in range(80))
-        return trajectory(winners, group=name)
+        return trajectory(winners, author=author, status="converged")
 
-    finding = finding_of(check_stopping.streaks, [flipped(0.05, "low"), flipped(0.95, "high")])
+    finding = finding_of(check_stopping.streaks, [flipped(0.05, "a/low"), flipped(0.95, "a/high")])
     assert finding.level == "alarm"
 
 
 def test_a_convergence_on_a_tie_or_an_empty_panel_is_named() -> None:
-    tie = panel(vote("A", "B", "AB"), vote("B", "A", "AB"))
-    on_a_tie = run(won_by("A", streak=1), audited_pass(tie, 2, streak=2), name="tied")
-    sound = [replace(trajectory("B A A"), name=f"sound {n}") for n in range(9)]
+    def ended(last: Any, name: str) -> AuditedRun:
+        return run(won_by("A"), last, status="converged", name=name)
+
+    on_a_tie = ended(judged(vote("A", "B", "AB"), vote("B", "A", "AB"), number=2), "tied")
+    sound = [trajectory("B A A", name=f"sound {n}") for n in range(9)]
     finding = finding_of(check_stopping.convergence, [on_a_tie, *sound])
     assert finding.level == "look"
     assert "1 of 10 convergences (10 %)" in finding.statement
     assert "tied" in finding.statement
-    empty = audited_pass(panel(INVALID, INVALID), 2, winner="A", streak=2)
-    on_nothing = run(won_by("A", streak=1), empty, name="empty")
+    on_nothing = ended(judged(INVALID, INVALID, number=2, winner="A"), "empty")
     assert finding_of(check_stopping.convergence, [on_nothing, *sound]).level == "alarm"
     assert finding_of(check_stopping.convergence, sound).level == "fine"
     assert finding_of(check_stopping.convergence, [trajectory("B A B")]).level == "fine"
 
 
 def test_fresh_winners_that_fall_are_an_alarm() -> None:
-    last = panel(*(vote(*B_FIRST, order=order) for order in ORDERS))
-    fading = finding_of(check_stopping.novelty, [run(*(audited_pass(last, n) for n in range(12)))])
+    last = judged(*(vote(*B_FIRST, order=order) for order in ORDERS))
+    fading = finding_of(check_stopping.novelty, [run(*[last] * 12)])
     assert fading.level == "alarm"
     assert "3.0 points per ballot and 1.0 one pass later (11 winners)" in fading.statement
     assert finding_of(check_stopping.novelty, [trajectory("B A A B A A")]).level == "fine"
@@ -301,8 +293,10 @@ def test_a_playoff_that_prefers_the_draft_is_an_alarm() -> None:
 def test_only_fresh_judges_can_show_an_improvement(
     confirmed: tuple[int, int], level: str, message: str
 ) -> None:
-    kept = run(first="The draft.", last="The draft.")
-    finding = finding_of(check_stopping.confirmation, [run(confirmed=confirmed), kept])
+    kept = run(texts=("The draft.", "The draft."))
+    finding = finding_of(
+        check_stopping.confirmation, [run(confirmed=confirmed, texts=("A", "B")), kept]
+    )
     assert finding.level == level
     assert message in finding.statement
     assert "1 run that delivered the first draft is left out" in finding.statement
@@ -312,135 +306,124 @@ def test_only_fresh_judges_can_show_an_improvement(
 
 def test_over_many_runs_an_improvement_must_show_in_the_runs_too() -> None:
     # 70 of 120 judges, but all from runs that are split down the middle or wholly one way.
-    split = [run(confirmed=(10, 10))] * 7 + [run(confirmed=(0, 10))] * 5
+    split = [run(confirmed=(10, 10), texts=("A", "B"))] * 7 + [
+        run(confirmed=(0, 10), texts=("A", "B"))
+    ] * 5
     assert finding_of(check_stopping.confirmation, split).level == "look"
-    steady = [run(confirmed=(6, 10))] * 12
+    steady = [run(confirmed=(6, 10), texts=("A", "B"))] * 12
     assert finding_of(check_stopping.confirmation, steady).level == "fine"
 
 
-def test_pauses_slow_passes_and_missing_calls_are_named() -> None:
-    calm = run(*(won_by("A", seconds=90.0) for _ in range(5)), outages=())
+def recorded_events(*events: Any, minutes: float = 1) -> list[RecordedEvent]:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return [
+        RecordedEvent(at, start + at * timedelta(minutes=minutes), each)
+        for at, each in enumerate(events)
+    ]
+
+
+def test_pauses_gaps_and_missing_calls_are_named() -> None:
+    nothing = GuidanceGiven(number=1, text="")
+    calm = run(events=recorded_events(nothing, nothing, nothing))
     assert finding_of(check_stopping.outages, [calm]).level == "fine"
-    slow = run(*(won_by("A", n, seconds=90.0 if n else 5000.0) for n in range(5)))
-    assert "pass 0 took 56 times as long" in finding_of(check_stopping.outages, [slow]).statement
-    paused = run(outages=("paused, the provider is out of reach",))
+    late = recorded_events(*[nothing] * 4, minutes=0.1)
+    late[-1] = late[-1]._replace(at=late[-1].at + timedelta(minutes=50))
+    found = finding_of(check_stopping.outages, [run(events=late)])
+    assert "nothing happened for 50 minutes" in found.statement
+    pause = RunPaused(status="provider_failed", reason="the provider is out of reach")
+    paused = run(events=recorded_events(nothing, pause))
     assert "out of reach" in finding_of(check_stopping.outages, [paused]).statement
-    calls = AuditedCalls(replies=9, truncated=0, refused=1, empty=0, unanswered=2)
-    message = finding_of(check_stopping.outages, [run(calls=calls)]).statement
+    answers = [ReplyText("k", "author", Outcome.REFUSED, None)]
+    calls = run(events=recorded_events(nothing), answers=answers, unanswered=2)
+    message = finding_of(check_stopping.outages, [calls]).statement
     assert "2 calls never answered; 1 reply refused or empty" in message
 
 
 # Texts.
 
-TEXTS = {
-    "A": "We open the library in May.",
-    "B": "The library opens in May, by the river.",
-    "AB": "In May we open a library.",
-}
 
-
-def test_cut_off_texts_on_a_ballot_are_seen_and_whole_panels_of_them() -> None:
+def test_cut_off_texts_on_a_ballot_are_seen() -> None:
     cut = {slot: text + "\n\nAnd then we will go on to the" for slot, text in TEXTS.items()}
-    finding = finding_of(check_texts.cut_texts, [run(won_by("A", texts=cut))])
+    finding = finding_of(check_writing.cut_texts, [run(won_by("A", texts=cut))])
     assert finding.level == "alarm"
-    assert "in 1 panel every text is cut off" in finding.statement
-    assert finding_of(check_texts.cut_texts, [run(won_by("A", texts=TEXTS))]).level == "fine"
-
-
-def test_lengths_that_pile_up_are_all_there_is_to_see_without_texts() -> None:
-    piled = run(*(won_by("A", words={"A": 500, "B": 990 + n, "AB": 1000}) for n in range(15)))
-    finding = finding_of(check_texts.cut_texts, [piled])
-    assert finding.level == "look"
-    assert "30 of 30 in a run" in finding.statement
-    spread = run(*(won_by("A", words={"A": 500, "B": 100 + 60 * n, "AB": 1000}) for n in range(15)))
-    assert finding_of(check_texts.cut_texts, [spread]).level == "unknown"
+    assert finding_of(check_writing.cut_texts, [run(won_by("A", texts=TEXTS))]).level == "fine"
 
 
 def test_challengers_that_speak_of_their_making_are_an_alarm() -> None:
     telling = TEXTS | {"B": "## Changes made\n\n- The price is lower."}
     passes = [won_by("A", n, texts=telling) for n in range(4)]
-    finding = finding_of(check_texts.leaks, [run(*passes)])
+    finding = finding_of(check_writing.leaks, [run(*passes)])
     assert finding.level == "alarm"
     assert "4 of 4 revisions (100 %) and none of 4 syntheses" in finding.statement
     assert (
-        finding_of(check_texts.leaks, [run(*passes, allowed=("A list of changes made.",))]).level
+        finding_of(check_writing.leaks, [run(*passes, brief="A list of changes made.")]).level
         == "fine"
     )
-    assert finding_of(check_texts.leaks, [run(won_by("A", texts=TEXTS))]).level == "fine"
+    assert finding_of(check_writing.leaks, [run(won_by("A", texts=TEXTS))]).level == "fine"
 
 
 def test_clones_on_a_ballot_are_an_alarm_and_clones_kept_off_it_are_not() -> None:
     cloned = TEXTS | {"B": TEXTS["A"] + "\n"}
-    assert finding_of(check_texts.clones, [run(won_by("A", texts=cloned))]).level == "alarm"
-    assert (
-        finding_of(check_texts.clones, [run(won_by("A", clones=("clone_B_equals_A",)))]).level
-        == "alarm"
-    )
-    two = panel(vote("A", "B", order=("A", "B")), candidates=("A", "B"))
-    with_dropped = audited_pass(two, texts=TEXTS, dropped=(("AB", "clone"),))
-    finding = finding_of(check_texts.clones, [run(with_dropped)])
+    assert finding_of(check_writing.clones, [run(won_by("A", texts=cloned))]).level == "alarm"
+    with_dropped = judged(vote("A", "B", order=("A", "B")), dropped=[dropped("AB", "clone")])
+    finding = finding_of(check_writing.clones, [run(with_dropped)])
     assert finding.level == "fine"
     assert "1 clone kept off the ballot" in finding.statement
 
 
 def test_a_delivered_text_that_breaks_the_contract_is_an_alarm() -> None:
     limit = Contract(max_words=7)
-    broken = run(won_by("B", texts=TEXTS), contract=limit, last=TEXTS["B"])
-    finding = finding_of(check_texts.contract, [broken])
+    broken = run(won_by("B"), contract=limit, texts=(TEXTS["A"], TEXTS["B"]))
+    finding = finding_of(check_writing.contract, [broken])
     assert finding.level == "alarm"
     assert "8 words, at most 7 allowed" in finding.statement
     assert "1 of 2 challengers (50 %)" in finding.statement
-    only_judged = replace(broken, last=TEXTS["A"])
-    assert finding_of(check_texts.contract, [only_judged]).level == "look"
-    assert finding_of(check_texts.contract, [run(contract=Contract(), last="x")]).level == "unknown"
+    only_judged = run(won_by("B"), contract=limit, texts=(TEXTS["A"], TEXTS["A"]))
+    assert finding_of(check_writing.contract, [only_judged]).level == "look"
+    assert finding_of(check_writing.contract, [run(texts=("x", "x"))]).level == "unknown"
 
 
 def test_a_length_that_swings_is_seen() -> None:
     swing = [
         won_by("B", n, words={"A": 100, "B": 200 if n % 2 else 100, "AB": 1}) for n in range(8)
     ]
-    assert finding_of(check_texts.length_swings, [run(*swing)]).level == "look"
+    assert finding_of(check_writing.length_swings, [run(*swing)]).level == "look"
     growing = [won_by("B", n, words={"A": 100, "B": 200 * (n + 1), "AB": 1}) for n in range(8)]
-    assert finding_of(check_texts.length_swings, [run(*growing)]).level == "fine"
+    assert finding_of(check_writing.length_swings, [run(*growing)]).level == "fine"
 
 
 def test_drift_is_reported_in_words_and_in_length() -> None:
-    words = {"A": 6, "B": 6}
-    near = run(won_by("B", words=words), first=TEXTS["A"], last=TEXTS["A"] + " Come and see.")
-    assert finding_of(check_texts.drift, [near]).level == "fine"
-    assert "keeps 100 % of its wording" in finding_of(check_texts.drift, [near]).statement
-    far = replace(near, last="Something else altogether stands here now.")
-    assert finding_of(check_texts.drift, [far]).level == "look"
-    grown = run(won_by("B", words={"A": 100, "B": 200}))
-    assert finding_of(check_texts.drift, [grown]).level == "look"
+    near = run(texts=(TEXTS["A"], TEXTS["A"] + " Come and see."))
+    assert finding_of(check_writing.drift, [near]).level == "fine"
+    assert "keeps 100 % of its wording" in finding_of(check_writing.drift, [near]).statement
+    far = run(texts=(TEXTS["A"], "Something else altogether stands here now."))
+    assert finding_of(check_writing.drift, [far]).level == "look"
+    grown = run(texts=(TEXTS["A"], TEXTS["A"] * 2))
+    assert finding_of(check_writing.drift, [grown]).level == "look"
 
 
 def test_drift_is_that_of_the_text_delivered_not_of_the_last_incumbent() -> None:
     draft = "The tide comes in twice a day."
-    kept = run(won_by("B", words={"A": 7, "B": 70}), first=draft, last=draft)
-    assert finding_of(check_texts.drift, [kept]).statement == (
+    kept = run(won_by("B", words={"A": 7, "B": 70, "AB": 7}), texts=(draft, draft))
+    assert finding_of(check_writing.drift, [kept]).statement == (
         "the text at the end has 100 % of the first draft's length and keeps 100 % of its wording "
         "(runs of 3 words)"
     )
-    some = [kept, run(won_by("B", words={"A": 10, "B": 20}))]
+    some = [kept, run(texts=(draft, draft + draft))]
     assert (
-        "has 150 % of the first draft's length on average over 2 runs and keeps 100 % of its wording "
-        "in the 1 run whose texts were kept"
-    ) in finding_of(check_texts.drift, some).statement
+        "on average over 2 runs and keeps 100 %" in finding_of(check_writing.drift, some).statement
+    )
 
 
 def test_critics_that_never_find_nothing_are_worth_a_look() -> None:
-    eager = [won_by("A", n, no_problem=False, quotes=2, false_quotes=0) for n in range(5)]
-    assert finding_of(check_texts.critics, [run(*eager)]).level == "look"
-    content = replace(eager[0], no_problem=True)
-    assert finding_of(check_texts.critics, [run(*eager, content)]).level == "fine"
-    inventive = [replace(content, false_quotes=1) for _ in range(5)]
-    finding = finding_of(check_texts.critics, [run(*inventive)])
+    eager = [won_by("A", critiques=[critique(2)])] * 5
+    assert finding_of(check_writing.critics, [run(*eager)]).level == "look"
+    content = won_by("A", critiques=[critique(0)])
+    assert finding_of(check_writing.critics, [run(*eager, content)]).level == "fine"
+    inventive = [won_by("A", critiques=[critique(1, invented=1)])] * 4
+    finding = finding_of(check_writing.critics, [run(*inventive, content)])
     assert finding.level == "look"
-    assert "critics invented 5 of 10 quotes (50 %)" in finding.statement
-    by_length = finding_of(check_texts.critics, [run(won_by("A", critique_words=200))])
-    assert by_length.level == "look"
-    assert "200 words" in by_length.statement
+    assert "critics invented 4 of 8 quotes (50 %)" in finding.statement
 
 
 # The whole.
@@ -459,18 +442,13 @@ def test_the_order_of_runs_makes_no_difference(winners: list[list[str]]) -> None
 
 
 def test_the_conclusion_names_what_is_worst() -> None:
-    fine = finding_of(check_ballots.invalid_ballots, [run(won_by("A"))])
-    worth = finding_of(
-        check_ballots.ballot_form,
-        [run(audited_pass(panel(vote(*B_FIRST, text="**RANKING: 2, 3, 1**"))))],
-    )
-    alarm = finding_of(
-        check_ballots.partial_rankings, [run(audited_pass(panel(vote(faulty=True))))]
-    )
-    silent = finding_of(check_texts.leaks, ())
+    fine = finding_of(check_judging.invalid_ballots, [run(won_by("A"))])
+    worth = finding_of(check_judging.ballot_form, [answered("**RANKING: 2, 3, 1**", *B_FIRST)])
+    alarm = finding_of(check_judging.invalid_ballots, [run(judged(*[INVALID] * 9))])
+    silent = finding_of(check_writing.leaks, ())
     assert conclude([fine]) == "Nothing speaks against this record."
     assert conclude([fine, worth]).startswith("Nothing alarming, but look at ballot form")
-    assert "before the alarm is dealt with: partial rankings" in conclude([fine, worth, alarm])
+    assert "before the alarm is dealt with: invalid ballots" in conclude([fine, worth, alarm])
     assert "1 of 2 questions it cannot answer" in conclude([fine, silent])
     assert "too little" in conclude([silent])
 
@@ -482,32 +460,19 @@ def test_nothing_cannot_be_audited() -> None:
 
 # Why nothing can be said.
 
-SCORELESS = panel(vote("A", "B", "AB"), scores=None)
-
 
 @pytest.mark.parametrize(
     ("check", "record", "why"),
     [
-        (check_judges.position, run(won_by("A")), "needs 12 valid votes over three texts by one"),
-        (check_judges.position, run(audited_pass(panel(INVALID))), "no valid ballot was kept"),
+        (check_judging.position, run(won_by("A")), "by one judge model; there are 3 at most"),
+        (check_judging.position, run(*[judged(vote("A", "B", "AB"))] * 20), "in orders that vary"),
         (
-            check_judges.position,
-            run(*(audited_pass(panel(vote("A", "B", "AB"))) for _ in range(20))),
-            "every judge saw the texts in the same order",
-        ),
-        (
-            check_judges.longer_preferred,
+            check_judging.longer_preferred,
             run(won_by("A", words={"A": 5, "B": 5, "AB": 5})),
-            "texts that were compared have the same length",
+            "no two texts of different lengths",
         ),
-        (check_judges.longer_preferred, run(won_by("A")), "with the lengths of its texts"),
-        (check_judges.longer_preferred, run(audited_pass(SCORELESS)), "kept with its scores"),
-        (
-            check_judges.judges_agree,
-            run(audited_pass(panel(vote("A", "B", "AB")))),
-            "two full ballots",
-        ),
-        (check_judges.judges_agree, run(audited_pass(panel(votes=None))), "no ballots were kept"),
+        (check_judging.judges_agree, run(judged(vote("A", "B", "AB"))), "has two ballots"),
+        (check_judging.invalid_ballots, run(), "there was no panel"),
     ],
 )
 def test_what_cannot_be_said_has_its_true_reason(
@@ -521,9 +486,9 @@ def test_what_cannot_be_said_has_its_true_reason(
 def test_a_preference_that_chance_explains_is_not_called_one() -> None:
     # 21 of 31 is p = 0.07: too little, whatever an interval says.
     longer, shorter = {"A": 1, "B": 9}, {"A": 9, "B": 1}
-    two = panel(vote("B", "A", order=("A", "B")), candidates=("A", "B"), scores={"A": 1, "B": 2})
-    passes = [audited_pass(two, n, words=longer if n < 21 else shorter) for n in range(31)]
-    finding = finding_of(check_judges.longer_preferred, [run(*passes)])
+    two = vote("B", "A", order=("A", "B"))
+    passes = [judged(two, words=longer if n < 21 else shorter) for n in range(31)]
+    finding = finding_of(check_judging.longer_preferred, [run(*passes)])
     assert finding.level == "fine"
     assert finding.p_value_adjusted == pytest.approx(binomtest(21, 31).pvalue)
     assert "more than chance" not in finding.statement
@@ -531,7 +496,7 @@ def test_a_preference_that_chance_explains_is_not_called_one() -> None:
 
 def test_every_question_that_is_tested_makes_the_others_harder_to_pass() -> None:
     record = [judged_by_position(12, 1, 0.35)]
-    alone, among = finding_of(check_judges.position, record), audit_runs(record)
+    alone, among = finding_of(check_judging.position, record), audit_runs(record)
     (together,) = [each for each in among.findings if each.name == "position"]
     assert alone.p_value_adjusted is not None
     assert together.p_value_adjusted == pytest.approx(min(1, alone.p_value_adjusted * among.tested))
@@ -543,8 +508,8 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
     passes = []
     for n in range(150):
         votes = [vote(*rng.sample(SLOTS, 3), order=rng.sample(SLOTS, 3)) for _ in range(2)]
-        passes.append(audited_pass(panel(*votes), n))
-    finding = finding_of(check_judges.one_order, [run(*passes)])
+        passes.append(judged(*votes, number=n))
+    finding = finding_of(check_judging.one_order, [run(*passes)])
     assert finding.number.value is not None
     assert finding.number.value > 0.1
     assert finding.level == "fine"
@@ -553,12 +518,7 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
 # Programs.
 
 
-def test_replies_that_were_cut_off_and_answers_without_a_program_say_what_they_count() -> None:
-    calls = AuditedCalls(replies=72, truncated=0, refused=0, empty=0, unanswered=0)
-    written = run(calls=calls, programs=AuditedPrograms(answers=36, without=36))
-    cut = finding_of(check_programs.cut_replies, [written])
+def test_replies_that_were_cut_off_say_what_they_count() -> None:
+    answers = [ReplyText("k", "author", Outcome.OK, None)] * 72
+    cut = finding_of(check_writing.cut_replies, [run(programs=True, answers=answers)])
     assert cut.statement == "none of 72 replies cut off; every reply counts, second tries too"
-    without = finding_of(check_programs.no_program, [written])
-    assert without.statement == (
-        "36 of 36 answers (100 %) without a program; a second try counts with the first"
-    )

@@ -30,7 +30,7 @@ from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.certification import Certification
@@ -202,14 +202,14 @@ async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_t
     asked = [request.key for request in patient.requests]
     assert recorded.isdisjoint(asked)
     assert len(recorded) + len(asked) == QUESTIONS
-    assert (ended.status, ended.text) == ("done", at_once.text)
-    assert (await replay_async(ended.run, journal=journal)).difference is None
+    assert (ended.status, ended.reason) == ("done", at_once.reason)
+    assert (await replay.aio(ended.run, journal=journal)).difference is None
 
 
 async def test_a_spent_budget_pauses_it_and_gives_no_certificate(journal: Journal) -> None:
     limited = replace(settings(), budget=Budget(calls=20))
     paused = await start_run(journal, judge(ideal), task=TASK, settings=limited)
-    assert (paused.status, paused.text, paused.calls) == ("budget", None, 20)
+    assert (paused.status, paused.story.text, paused.calls) == ("budget", None, 20)
 
 
 async def test_the_estimate_counts_every_question() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.contract import Contract
-from autoreason.knowledge.screening import lines_to_models
+from autoreason.knowledge.words import lines_to_models
 from autoreason.studies.certify.questions import (
     Question,
     defect_questions,

@@ -13,16 +13,12 @@ import pytest
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.knowledge.test_results import helps_judge, read_tests
+from autoreason.knowledge.holdout import helps_judge, read_tests
 from autoreason.knowledge_records import ShownOutcomes, ShownRecord
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.knowledge_study import (
-    measure_knowledge,
-    measure_knowledge_async,
-    prepare_knowledge_test,
-)
-from autoreason.run.refine import prepare_refine
-from autoreason.run.replay import replay
+from autoreason.run.knowledge import measure_knowledge
+from autoreason.run.recorded import replay
+from autoreason.run.refine import refine
 from autoreason.studies.knowledge_test.knowledge_report import (
     KnowledgeReport,
     PairAnswers,
@@ -58,7 +54,7 @@ def test_what_any_file_calls_private_is_put_to_no_judge_elsewhere(folder: Path) 
     (folder / "secret.csv").write_text(f"text,value,private\n{secret},1,yes\n")
 
     def texts(model: str) -> str:
-        return str(prepare_knowledge_test(folder, model).task.work)
+        return str(measure_knowledge.prepare(folder, model).task.work)
 
     assert secret in texts("echo/echo")
     assert secret not in texts("openai/gpt-5")
@@ -137,11 +133,11 @@ def test_a_folder_without_pairs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "facts").mkdir()
     (tmp_path / "facts" / "a.md").write_text("The tower has 112 steps.")
     with pytest.raises(InvalidInput, match="no pairs"):
-        prepare_knowledge_test(tmp_path, "echo/echo")
+        measure_knowledge.prepare(tmp_path, "echo/echo")
 
 
 def test_nothing_of_a_group_or_after_it_is_shown(folder: Path) -> None:
-    prepared = prepare_knowledge_test(folder, "echo/echo", pairs=60, seed=1)
+    prepared = measure_knowledge.prepare(folder, "echo/echo", pairs=60, seed=1)
     work = prepared.task.work
     assert isinstance(work, RecordedPairs)
     dates = {
@@ -170,7 +166,7 @@ async def test_judges_are_weighed_by_their_own_votes_and_a_later_run_goes_by_tha
 ) -> None:
     good = ScriptedModel({"judge": answer(by_records)}, address="ollama/good")
     poor = ScriptedModel({"judge": answer(lambda *_: 0)}, address="ollama/poor")
-    result = await measure_knowledge_async(
+    result = await measure_knowledge.aio(
         folder, good, judge_models=[good, poor], pairs=60, seed=3, journal=journal
     )
     first, second = result.report.judges
@@ -178,7 +174,7 @@ async def test_judges_are_weighed_by_their_own_votes_and_a_later_run_goes_by_tha
     assert first.weight > 1 > (second.weight or 0)
     assert second.weight == second.weight_without == first.weight_without
     assert "ollama/poor 0.5 with records, 0.5 without" in " ".join(str(result.report).split())
-    prepared = prepare_refine(
+    prepared = refine.prepare(
         "Write a subject line.",
         "echo/echo",
         judge_models=["ollama/good", "ollama/poor"],
@@ -190,7 +186,7 @@ async def test_judges_are_weighed_by_their_own_votes_and_a_later_run_goes_by_tha
         "ollama/good": first.weight,
         "ollama/poor": second.weight,
     }
-    alone = prepare_refine("Write.", "ollama/good", knowledge=folder)
+    alone = refine.prepare("Write.", "ollama/good", knowledge=folder)
     assert alone.task.knowledge is not None
     assert alone.task.knowledge.weights == {}
 
@@ -207,7 +203,7 @@ def test_texts_that_were_picked_have_no_part_in_tests_and_weights(folder: Path) 
         "\n".join(f"{line},{'chosen' if not at else 'picked'}" for at, line in enumerate(lines))
     )
     with pytest.raises(InvalidInput, match="no pairs"):
-        prepare_knowledge_test(folder, "echo/echo")
+        measure_knowledge.prepare(folder, "echo/echo")
 
 
 def test_a_judge_whose_accuracy_falls_is_warned_of() -> None:

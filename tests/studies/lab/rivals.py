@@ -15,9 +15,9 @@ from tests.tournament.stage import critique, document, vote
 from autoreason.exchange import Outcome, Reply, Request, Spent, Usage
 from autoreason.journal import Journal
 from autoreason.run.lab import PreparedLab
+from autoreason.run.recorded import resume
 from autoreason.run.reports import StudyResult
-from autoreason.run.resume import resume_async
-from autoreason.run.studies import prepare_compare
+from autoreason.run.studies import compare
 from autoreason.story import Story
 from autoreason.studies.lab.lab_report import LabReport
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -61,7 +61,7 @@ SCRIPT: dict[str, Any] = {
 def comparing(*strategies: str, task: Task = TASK, **options: Any) -> PreparedLab:
     """A small comparison."""
     small = {"repeats": 2, "panel_judges": 3, "passes": 2, "judges": 2, "playoff": 2, "seed": 7}
-    return prepare_compare(task, "scripted/scripted", strategies=strategies, **{**small, **options})
+    return compare.prepare(task, "scripted/scripted", strategies=strategies, **{**small, **options})
 
 
 async def compared(
@@ -78,7 +78,7 @@ async def compared(
 
 async def go_on_comparing(journal: Journal, run: str, model: Breaking, **options: Any) -> Compared:
     """The same from where it was left."""
-    result = await resume_async(run, journal=journal, pool=lend(model), **options)
+    result = await resume.aio(run, journal=journal, pool=lend(model), **options)
     return cast(Compared, result)
 
 
@@ -109,7 +109,7 @@ OWN = """
 
     async def run(self):
         await self.write_draft()
-        from autoreason.tournament.drafts import write_draft
+        from autoreason.tournament.challengers import write_draft
         number = 0
         while self.may_begin(number + 1):
             number += 1

@@ -16,10 +16,9 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.cell_measures import measure_cell
 from autoreason.run.export import export, make_result_patch
-from autoreason.run.replay import replay
+from autoreason.run.recorded import replay, resume
 from autoreason.run.reports import StudyResult
-from autoreason.run.research_rules import compare_rules, prepare_compare_rules
-from autoreason.run.resume import resume
+from autoreason.run.research_rules import compare_rules
 from autoreason.studies.lab.lab_report import LabReport
 
 TASK = "---\nartifact: knob.txt\n---\nTurn it."
@@ -106,9 +105,9 @@ def test_a_comparison_goes_on_where_it_was_left() -> None:
 
 
 def test_rules_are_prepared_from_a_task_and_one_is_refused() -> None:
-    prepared = prepare_compare_rules(TASK, "echo/echo", evaluate=lambda *_: 0.0, repeats=2)
+    prepared = compare_rules.prepare(TASK, "echo/echo", evaluate=lambda *_: 0.0, repeats=2)
     assert prepared.notes[-1].startswith("2 repeats of 3 rules cannot show")
-    once = prepare_compare_rules(TASK, "echo/echo", evaluate=lambda *_: 0.0).plan().calls
+    once = compare_rules.prepare(TASK, "echo/echo", evaluate=lambda *_: 0.0).plan().calls
     calls = prepared.plan().calls
     assert calls
     assert once

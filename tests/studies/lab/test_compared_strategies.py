@@ -27,9 +27,9 @@ from tests.tournament.stage import document, shown_texts
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
-from autoreason.run.replay import replay_async
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget
-from autoreason.stats.paired import permutation_test
+from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import enough_repeats
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -191,7 +191,7 @@ async def test_dead_judges_end_no_comparison_and_others_may_follow(
     assert result.report.judged == 2
     assert dead.asked
     for run in (result.run, *(row.id for row in journal.cells(result.run))):
-        assert (await replay_async(run, journal=journal)).same
+        assert (await replay.aio(run, journal=journal)).same
 
 
 async def test_a_comparison_without_a_draft_asks_for_one_again_when_resumed(

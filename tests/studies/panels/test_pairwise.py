@@ -17,7 +17,7 @@ from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.report.sentences import listed
+from autoreason.report.numbers import listed
 from autoreason.settings import Models
 from autoreason.studies.panels.pairwise import pair_verdict, votes
 from autoreason.studies.panels.panel_report import CountedBallot, report

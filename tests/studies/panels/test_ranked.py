@@ -17,8 +17,8 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import built_in
-from autoreason.run.preflight import check
-from autoreason.run.replay import replay_async
+from autoreason.run.estimate import check
+from autoreason.run.recorded import replay
 from autoreason.settings import Models
 from autoreason.studies.panels.entries import make_entries
 from autoreason.studies.panels.panel_results import panel_report
@@ -98,7 +98,7 @@ async def test_dead_judges_pause_the_panel_and_others_may_take_their_place(
     assert result.calls == 2 * paused.calls + 3
     report = panel_report(result.story)
     assert (report.ballots, report.standings[0].name) == (3, "rival.md")
-    assert (await replay_async(result.run, journal=journal)).same
+    assert (await replay.aio(result.run, journal=journal)).same
 
 
 async def hold_on(journal: Journal, run: str, script: dict[str, Any]) -> Any:

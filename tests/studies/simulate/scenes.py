@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autoreason.settings import Settings
-from autoreason.studies.simulate.protocols import named_protocol
+from autoreason.studies.simulate.study import named_protocol
 from autoreason.studies.simulate.world import Judges, World, load_world
 
 

@@ -9,13 +9,10 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.studies.simulate.world import (
-    Judges,
-    Revision,
     World,
     built_in_worlds,
     load_world,
     read_world,
-    write_world,
 )
 
 
@@ -25,20 +22,6 @@ def test_every_built_in_world_can_be_loaded_by_its_name() -> None:
     assert [world.name for world in worlds] == list(built_in_worlds())
     assert all(world.about.endswith(".") for world in worlds)
     assert {world.kind for world in worlds} == {"help", "drift", "harm"}
-
-
-def test_a_world_written_down_is_read_again(tmp_path: Path) -> None:
-    world = World(
-        about="Mine.",
-        kind="drift",
-        revision=Revision(pull=0.25, level=-1.0),
-        judges=Judges(newer=0.4, first=-0.2),
-        name="mine",
-    )
-    file = tmp_path / "mine.yaml"
-    file.write_text(write_world(world, ("A comment.",)), encoding="utf-8")
-    assert load_world(str(file)) == world
-    assert file.read_text("utf-8").startswith("# A comment.\n")
 
 
 def test_a_world_takes_its_name_from_the_file(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from autoreason.artifacts.evaluator.jail_watch import enter
 from autoreason.artifacts.research_task import LookLimits
 from autoreason.errors import InvalidInput
+from autoreason.programs.sandbox.linux import real_python, unused_uids
 from autoreason.programs.sandbox.seccomp import command_filter
-from autoreason.programs.sandbox.spawn import real_python, unused_uids
 
 RESULT = 3
 """The descriptor on which an evaluator writes its value."""

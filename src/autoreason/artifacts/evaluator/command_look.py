@@ -40,10 +40,9 @@ from autoreason.artifacts.evaluator.look_values import (
 from autoreason.artifacts.evaluator.work_folder import WorkFolder
 from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
-from autoreason.jobs.tasks import cancel
+from autoreason.jobs.context import cancel
 from autoreason.paths import data_folder
-from autoreason.programs.sandbox.slots import receive, wait_readable
-from autoreason.programs.sandbox.spawn import real_python
+from autoreason.programs.sandbox.linux import real_python, receive, wait_readable
 
 _MEMORY_CHECK_SECONDS = 0.2
 _NOT_RUN = 125

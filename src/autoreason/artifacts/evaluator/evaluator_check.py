@@ -301,7 +301,7 @@ class _Check:
 def _compare(name: str, differences: Sequence[float], remedy: str) -> CheckRow:
     if not any(differences):
         return CheckRow(name, "passed", f"the same number {len(differences)} times")
-    from autoreason.stats.paired import permutation_test
+    from autoreason.stats.resampling import permutation_test
 
     test = permutation_test(differences)
     stated = f"mean difference {test.statistic:.3g}, p {p_value(test.p_value)}"

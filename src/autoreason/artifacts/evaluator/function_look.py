@@ -19,8 +19,14 @@ from autoreason.artifacts.evaluator.look_values import (
 from autoreason.artifacts.evaluator.saved_evaluation import function_of
 from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
-from autoreason.programs.sandbox.base import ProgramRole, ProgramRun, RunLimits, Sandbox, Session
-from autoreason.programs.sandbox.joint_run import run_jointly
+from autoreason.programs.sandbox.base import (
+    ProgramRole,
+    ProgramRun,
+    RunLimits,
+    Sandbox,
+    Session,
+    run_jointly,
+)
 from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED
 from autoreason.programs.sandbox.warm import imported_modules
 

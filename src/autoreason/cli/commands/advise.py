@@ -28,9 +28,8 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 """
 
 
-@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, epilog=_EPILOG)
 @click.argument("briefs", nargs=-1, metavar="BRIEF")
-@options.text_options
 @options.group(
     "The advice",
     options.option(
@@ -40,7 +39,7 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
         help="Advise from finished runs instead, for nothing; name all there are of this kind.",
     ),
 )
-@options.writing_options
+@options.studying_options
 @with_examples
 def advise(briefs: tuple[str, ...], **values: Any) -> int:
     """Should a brief be run at all, and how?
@@ -57,7 +56,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.cli.views.message import print_message
-    from autoreason.run.advice import command_for, prepare_advise
+    from autoreason.run.advice import advise, command_for
     from autoreason.studies.advise.advice_job import ends_by_rule
     from autoreason.studies.advise.advice_report import describe_limit
     from autoreason.task import Task
@@ -72,10 +71,15 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
         raise InvalidInput("give one brief, or runs with --from")
     (brief,) = briefs
     instead = command_for(brief)
-    task = Task(brief=brief) if instead else arguments.task_of(brief, values)
-    chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    prepared = prepare_advise(task, **chosen, instead=instead, source=brief)
-    if not (values["quiet"] or values["dry_run"] or ends_by_rule(prepared.task, prepared.settings)):
+    chosen = arguments.run_options("advise", values)
+    contract = arguments.take_contract(chosen)
+    task = Task(brief=brief) if instead else arguments.task_of(brief, values | contract)
+    prepared = advise.prepare(task, **chosen, instead=instead, source=brief)
+    if not (
+        values["progress"] == "none"
+        or values["dry_run"]
+        or ends_by_rule(prepared.task, prepared.settings)
+    ):
         print_message(f"autoreason: {describe_limit(prepared.settings)}")
     return run_prepared(prepared, values)
 

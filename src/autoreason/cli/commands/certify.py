@@ -32,70 +32,35 @@ Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
 """
 
 
-@click.command(cls=HelpfulCommand, epilog=_EPILOG)
-@click.argument("model", required=False)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, epilog=_EPILOG)
+@click.argument("model")
 @options.group(
     "The certificate",
-    options.flag("--show", help="Print the stored certificate; ask nothing."),
-    options.option(
-        "--repeats N", type=int, default=1, show_default=True, help="How often all is asked."
-    ),
-    options.setting(
-        "style", type=click.Choice(["reasoned", "holistic"]), help="How the judge is asked."
-    ),
+    options.option("--repeats N", type=int, default=1, help="How often all is asked."),
 )
-@options.group(
-    "How the model is asked",
-    *options.SERVERS,
-    options.batch_option,
-    *options.JUDGE,
-    options.seed_option,
-)
+@options.group("Models", options.server_option, options.batch_option)
 @options.limit_options
-@options.journal_option
-@options.table_options
 @options.group(
-    "Output",
-    options.flag("--verbose", help="With --dry-run: every setting."),
+    "How models are asked", options.effort_option, options.seed_option, options.set_option
 )
+@options.dry_run_option
 @with_examples
-def certify(model: str | None, show: bool, **values: Any) -> int:
+def certify(model: str, **values: Any) -> int:
     """Measure a judge before it is trusted.
 
     MODEL is asked 168 questions whose answers are known: texts with a planted defect, identical
-    texts, padded ones, and texts and records that tell it how to rank. The result is kept; without MODEL the
-    certificates on this machine are listed. A run warns when it seats a judge that failed, and asks one that
+    texts, padded ones, and texts and records that tell it how to rank. The result is kept, and listed by
+    `autoreason models --certificates`. A run warns when it seats a judge that failed, and asks one that
     failed on planted defects or valid ballots in fewer words; what is not shown changes nothing.
 
     \b
       autoreason certify {local}
       autoreason certify {cheap} --cost-limit 1
-      autoreason certify {cheap} --show
     """
-    from autoreason.cli.views import certificates
-
-    if model is None:
-        certificates.list_all(as_json=values["as_json"])
-        return 0
-    if show:
-        return _show(model, values)
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_certify
+    from autoreason.run.studies import certify
 
-    chosen = arguments.judge_options(values) | arguments.given(values, "repeats")
-    prepared = prepare_certify(model, **chosen)
-    return run_prepared(prepared, values, verbose=values["verbose"])
-
-
-def _show(model: str, values: dict[str, Any]) -> int:
-    from autoreason.cli.views import certificates
-    from autoreason.errors import InvalidInput
-    from autoreason.settings import provider_of, servers
-    from autoreason.studies.certify.certificate_files import find_certificate
-
-    stored = find_certificate(model, servers(values["base_url"], [model]).get(provider_of(model)))
-    if stored is None:
-        raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
-    certificates.show(stored, as_json=values["as_json"])
-    return 0
+    chosen = arguments.run_options("certify", values) | arguments.given(values, "repeats")
+    prepared = certify.prepare(model, **chosen)
+    return run_prepared(prepared, values)

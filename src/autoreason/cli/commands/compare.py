@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.field_docs import Field
 from autoreason.models.examples import with_examples
+from autoreason.settings import PANEL_JUDGES
+from autoreason.studies.lab.lab_suite import SuiteMatch
 
-_MATCH = partial(Field, "autoreason.studies.lab.lab_suite", "SuiteMatch")
 _EPILOG = """\
 The first strategy named sets the budget; the others may spend as much, and begin another pass
 only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
 """
 
 
-@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, epilog=_EPILOG)
 @click.argument("brief")
-@options.text_options
 @options.group(
     "The comparison",
     options.option(
@@ -33,16 +31,17 @@ only if one as expensive as their most expensive still fits. In each repeat all 
         type=int,
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
-    options.field_option(_MATCH("by"), "--match", metavar="[calls|tokens|cost]"),
-    options.field_option(_MATCH("amount"), "--allowance", metavar="N"),
+    options.field_option(SuiteMatch, "by", "--match", "match"),
+    options.field_option(SuiteMatch, "amount", "--allowance N", "allowance"),
     options.option(
         "--panel N",
-        "final_judges",
+        "panel_judges",
         type=int,
-        help="Judges of the panel over what is delivered.  [default: 7]",
+        help="Judges of the panel over what is delivered.",
+        usual=str(PANEL_JUDGES),
     ),
 )
-@options.writing_options
+@options.studying_options
 @with_examples
 def compare(brief: str, **values: Any) -> int:
     """Compare strategies from one draft: does refining help?
@@ -58,18 +57,15 @@ def compare(brief: str, **values: Any) -> int:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.studies import prepare_compare
+    from autoreason.run.studies import compare
 
-    own = {
-        "strategies": values["strategies"] and [*map(str.strip, values["strategies"].split(","))],
-        "panel_judges": values["final_judges"],
-        **{name: values[name] for name in ("repeats", "match", "allowance")},
-    }
-    chosen = arguments.write_options(values | {"strategy": None, "strategy_options": ()})
-    chosen |= arguments.given(own, *own)
-    task = arguments.task_of(brief, values)
-    prepared = prepare_compare(task, **chosen)
-    if not (values["dry_run"] or values["quiet"]):
+    chosen = arguments.run_options("compare", values)
+    task = arguments.task_of(brief, values | arguments.take_contract(chosen))
+    if values["strategies"]:
+        chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
+    chosen |= arguments.given(values, "repeats", "match", "allowance", "panel_judges")
+    prepared = compare.prepare(task, **chosen)
+    if not (values["dry_run"] or values["progress"] == "none"):
         for note in prepared.notes:
             click.echo(f"note: {note}", err=True)
     return run_prepared(prepared, values)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import AutoreasonError
 
@@ -16,9 +15,7 @@ if TYPE_CHECKING:
     from autoreason.programs.sandbox.levels import DetectedLevel
 
 Level = Literal["ok", "warn", "fail"]
-_FOR_STUDIES = ("numpy", "scipy")
-_STUDIES = "judge, compare, simulate, rate report, and solve and show on sets of problems"
-_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "PyYAML", "rich")
+_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "numpy", "PyYAML", "rich", "scipy")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 _LEAST_ROOM = 30
 _NARROW = 60
@@ -33,22 +30,19 @@ class Finding(NamedTuple):
     fix: str = ""
 
 
-@click.command(cls=HelpfulCommand)
-@options.journal_option
-@options.json_option
+@click.command(cls=HelpfulCommand, shares="as_json journal")
 def doctor(journal: str | None, as_json: bool) -> int:
     """Check this machine and say how to fix it.
 
     Nothing is called and nothing is written. With --journal, every record of that journal is read
-    too, and runs that are damaged are named; `autoreason journal check` does it for the usual one.
+    too, and runs that are damaged are named; `autoreason runs check` does it for the usual one.
     Exit status 1 where something must be fixed first.
     """
     from autoreason.cli.views.outcome import print_json
 
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _python,
-        lambda: _packages("dependencies", _NEEDED, "fail", ""),
-        lambda: _packages("statistics", _FOR_STUDIES, "warn", f", needed by {_STUDIES}"),
+        _packages,
         _sandbox,
         _jail,
         lambda: _journal(journal),
@@ -69,7 +63,7 @@ def _print(findings: list[Finding]) -> None:
     from rich.text import Text
 
     from autoreason.cli.views.console import stdout_console
-    from autoreason.report.layout import wrap
+    from autoreason.report.table import wrap
 
     console = stdout_console()
     for about, level, message, fix in findings:
@@ -90,27 +84,20 @@ def _python() -> Iterator[Finding]:
     yield Finding("python", "ok", f"{version} at {sys.executable}")
 
 
-def _packages(about: str, names: tuple[str, ...], level: Level, needed: str) -> Iterator[Finding]:
-    """Whether packages are installed, which is at that level where they are not."""
-    found, missing = _installed(names)
-    if missing:
-        fix = f"pip install {' '.join(missing)}"
-        yield Finding(about, level, f"missing {', '.join(missing)}{needed}", fix)
-    else:
-        yield Finding(about, "ok", ", ".join(found))
-
-
-def _installed(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Packages that are there, with their versions, and those that are not."""
+def _packages() -> Iterator[Finding]:
     from importlib.metadata import PackageNotFoundError, version
 
     found, missing = [], []
-    for name in names:
+    for name in _NEEDED:
         try:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
-    return found, missing
+    if missing:
+        fix = f"pip install {' '.join(missing)}"
+        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
+    else:
+        yield Finding("dependencies", "ok", ", ".join(found))
 
 
 def _sandbox() -> Iterator[Finding]:
@@ -165,7 +152,7 @@ def _sandboxes(found: DetectedLevel) -> str:
 
 
 def _server(place: ServerUrl, runs: int) -> Finding:
-    from autoreason.journal.databases import open_store
+    from autoreason.journal.location import open_store
     from autoreason.report import numbers
 
     store = open_store(place)
@@ -179,7 +166,7 @@ def _server(place: ServerUrl, runs: int) -> Finding:
 def _journal(url: str | None) -> Iterator[Finding]:
     import os
 
-    from autoreason.journal import Journal, file
+    from autoreason.journal import Journal, sqlite
     from autoreason.paths import ServerUrl
     from autoreason.report import numbers
 
@@ -193,7 +180,7 @@ def _journal(url: str | None) -> Iterator[Finding]:
         yield Finding("journal", "fail", str(problem))
         return
     place = path if path.exists() else next(up for up in path.parents if up.exists())
-    writable = file.is_writable(path) if path.exists() else os.access(place, os.W_OK)
+    writable = sqlite.is_writable(path) if path.exists() else os.access(place, os.W_OK)
     if not writable:
         message = f"{place} is read-only: runs in it can be read, and none started"
         yield Finding(
@@ -210,7 +197,7 @@ def _journal(url: str | None) -> Iterator[Finding]:
 
 def _records(url: str) -> Iterator[Finding]:
     """Every record of a journal that was named."""
-    from autoreason.cli.commands.journal import examine
+    from autoreason.cli.commands.runs import examine
     from autoreason.report import numbers
 
     _, runs, damages = examine(url)
@@ -221,8 +208,7 @@ def _records(url: str) -> Iterator[Finding]:
 
 
 def _keys() -> Iterator[Finding]:
-    from autoreason.models.api_keys import find_key
-    from autoreason.models.providers import PROVIDERS
+    from autoreason.models.providers import PROVIDERS, find_key
 
     found = []
     try:

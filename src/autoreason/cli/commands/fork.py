@@ -9,14 +9,13 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import InheritingCommand
 from autoreason.cli.lookup import run_argument
-from autoreason.field_docs import Field
 from autoreason.models.examples import with_examples
 
 
-@click.command(cls=InheritingCommand)
+@click.command(cls=InheritingCommand, shares=options.RECORDED)
 @run_argument(required=True)
 @options.group(
-    "What to start from",
+    "Start from",
     options.option(
         "--pass N",
         "at_pass",
@@ -24,14 +23,14 @@ from autoreason.models.examples import with_examples
         help="The text that stood after pass N; 0 is the draft. [default: the text delivered]",
     ),
 )
+@options.models_options
+@options.role_models_options
+@options.contract_options
+@options.limit_options
+@options.passes_option
 @options.run_options
-@options.group(
-    "Of a research run",
-    *(
-        options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", name))
-        for name in ("evaluations", "patience")
-    ),
-)
+@options.asking_options
+@options.output_options
 @with_examples
 def fork(run: str, at_pass: int | None, **values: Any) -> int:
     """Start a new run from a text of an old one.
@@ -42,17 +41,16 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
     \b
       autoreason fork amber-fox --pass 2 -m {model}
       autoreason fork amber-fox --max-words 300
-      autoreason fork calm-otter --evaluations 400
+      autoreason fork calm-otter --set evaluations=400
     """
     from autoreason.cli import arguments
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
-    from autoreason.run.fork import prepare_fork
+    from autoreason.run.recorded import fork
 
-    chosen = arguments.write_options(values) | {"contract": arguments.contract_of(values)}
-    chosen |= arguments.given(values, "evaluations", "patience")
-    prepared = prepare_fork(run, at_pass, **chosen)
+    chosen = arguments.run_options("fork", values) | {"contract": arguments.contract_of(values)}
+    prepared = fork.prepare(run, at_pass, **chosen)
     if prepared.settings.strategy == "research":
         prepared = record_folder(prepared, values["output"])
     else:

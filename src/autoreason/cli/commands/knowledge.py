@@ -1,4 +1,4 @@
-"""`autoreason knowledge`: a folder of your own records, looked into, searched and tested."""
+"""`autoreason knowledge`: a folder of your own records, checked, searched, tested and added to; A/B tests."""
 
 from __future__ import annotations
 
@@ -9,28 +9,20 @@ from typing import Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.fields import Number
+from autoreason.cli.fields import Figure, Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
+from autoreason.cli.lookup import complete_run, find_text_runs, open_journal, run_argument
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
 _PREDICTORS = ("retrieval", "words", "embeddings", "both", "length")
 folder_argument = click.argument("folder", metavar="FOLDER")
-z_option = options.group(
-    "Pairs",
-    options.option(
-        "--min-z Z",
-        type=Number(0.01),
-        default=2.576,
-        help="Standard errors by which two texts must differ to be a pair.",
-    ),
-)
 
 
 @click.group(cls=HelpfulGroup)
 def knowledge() -> None:
-    """Look into, search and test a folder of your own records.
+    """Check, search, test and add to records of your own.
 
     A folder may have approved/*.md and rejected/*.md (the folder is the verdict), facts/*.md,
     style/*.md, feedback/*.md, and tables as mail and campaign tools export them: *.csv, *.tsv,
@@ -43,14 +35,18 @@ def knowledge() -> None:
       autoreason knowledge search kb/ "free shipping"
       autoreason knowledge test kb/ --predictor retrieval
       autoreason knowledge export kb/ --to records.jsonl
+      autoreason knowledge add kb/ amber-fox --value 0.38 --n 2100 --group spring
+      autoreason knowledge import kb/ march.csv
+      autoreason knowledge ab-plan amber-fox --arms 3 --base 0.2 --to test/
+      autoreason knowledge ab-report test/results.csv --knowledge kb/
     """
 
 
-@knowledge.command(cls=Paged, short_help="Say what was understood, and what could be shown.")
+@knowledge.command(
+    cls=Paged, shares=options.REPORT, short_help="Say what was understood, and what could be shown."
+)
 @folder_argument
-@z_option
-@options.report_options
-def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
+def check(folder: str, as_json: bool, html: Path | None) -> int:
     """Show the best and the worst texts of each list, and what was understood: columns, groups, pairs.
 
     Texts of one group that differ beyond their error make pairs, and only with pairs before which
@@ -78,16 +74,15 @@ def check(folder: str, min_z: float, as_json: bool, html: Path | None) -> int:
     from autoreason.cli.views.outcome import show_report
     from autoreason.knowledge.folder_report import check_knowledge
 
-    report = check_knowledge(folder, min_z=min_z)
+    report = check_knowledge(folder)
     show_report(report, as_json=as_json, html=html)
     return 0 if report.kinds else 1
 
 
-@knowledge.command(cls=Paged, short_help="Find records by their words.")
+@knowledge.command(cls=Paged, shares=options.REPORT, short_help="Find records by their words.")
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
 @click.option("-n", "--limit", type=Number(1), default=10, help="How many to show. [default: 10]")
-@options.report_options
 def search(
     folder: str, words: tuple[str, ...], limit: int, as_json: bool, html: Path | None
 ) -> None:
@@ -120,8 +115,7 @@ def export(folder: str, target: Path | None) -> None:
     """
     from autoreason.cli.views.message import print_message
     from autoreason.files import check_output, write
-    from autoreason.knowledge.folder import read_folder
-    from autoreason.knowledge.outcome_file import encode_records
+    from autoreason.knowledge.folder import encode_records, read_folder
 
     if target == Path("-"):
         target = None
@@ -140,7 +134,9 @@ def export(folder: str, target: Path | None) -> None:
         print_message(f"left out: {problem}")
 
 
-@knowledge.command(cls=HelpfulCommand, short_help="Test whether the records help.")
+@knowledge.command(
+    cls=HelpfulCommand, shares=options.RECORDED, short_help="Test whether the records help."
+)
 @folder_argument
 @options.group(
     "What is tested",
@@ -152,31 +148,25 @@ def export(folder: str, target: Path | None) -> None:
     options.option(
         "--predictor",
         type=click.Choice(_PREDICTORS),
-        help="What answers instead, without a model. [default: retrieval]",
+        usual="retrieval",
+        help="What answers instead, without a model.",
     ),
     options.option(
         "--pairs",
         type=Number(1),
-        help="With a model: pairs put to it, drawn from all; six calls each. [default: 100]",
-    ),
-    options.option(
-        "--split",
-        type=click.Choice(["group", "pair"]),
-        default="group",
-        show_default=False,
-        help="What is left out at a time; pair is refused, because it gives answers away.",
+        usual="100",
+        help="With a model: pairs put to it, drawn from all; six calls each.",
     ),
 )
-@z_option
 @options.group(
-    "How the model is asked",
-    *options.SERVERS,
-    *options.JUDGE,
+    "How models are asked",
+    options.server_option,
+    options.effort_option,
     options.seed_option,
+    options.set_option,
 )
 @options.limit_options
-@options.journal_option
-@options.table_options
+@options.dry_run_option
 def test(folder: str, **values: Any) -> int:
     """Test whether the records of a folder tell which of two texts does better.
 
@@ -203,10 +193,6 @@ def test(folder: str, **values: Any) -> int:
       0  helps
       1  harms, worse than length, not shown, or too few
     """
-    if values["split"] == "pair":
-        from autoreason.knowledge.holdout import PAIRS_LEAK
-
-        raise InvalidInput(PAIRS_LEAK)
     if values["model"]:
         return _test_judge(folder, values)
     if values["pairs"] is not None or values["dry_run"]:
@@ -217,12 +203,12 @@ def test(folder: str, **values: Any) -> int:
 def _test_judge(folder: str, values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
-    from autoreason.run.knowledge_study import prepare_knowledge_test
+    from autoreason.run.knowledge import measure_knowledge
 
     if values["predictor"]:
         raise InvalidInput("--predictor answers without a model; leave it or -m out")
-    chosen = arguments.judge_options(values) | arguments.given(values, "min_z", "pairs")
-    prepared = prepare_knowledge_test(folder, **chosen)
+    chosen = arguments.run_options("test", values) | arguments.given(values, "pairs")
+    prepared = measure_knowledge.prepare(folder, **chosen)
     return run_prepared(prepared, values)
 
 
@@ -239,8 +225,215 @@ def _test_predictor(folder: str, values: dict[str, Any]) -> int:
         report = evaluate_predictor(
             folder,
             values["predictor"] or "retrieval",
-            min_z=values["min_z"],
             on_progress=on_progress,
         )
     show_report(report, as_json=values["as_json"], html=values["html"])
     return 0 if report.verdict == "helps" else 1
+
+
+@knowledge.command(
+    cls=HelpfulCommand, shares="as_json journal", short_help="Add what the text of a run came to."
+)
+@folder_argument
+@run_argument(required=True)
+@options.group(
+    "What happened",
+    options.option(
+        "--value NUMBER", type=Figure(), required=True, help="The number, such as 0.38 or 38%."
+    ),
+    options.option("--n", type=Number(1), help="How many it rests on, such as 2100."),
+    options.option("--metric", default="result", help="What was measured."),
+    options.option(
+        "--better",
+        type=click.Choice(["higher", "lower"]),
+        default="higher",
+        help="Which numbers are better.",
+    ),
+    options.option(
+        "--group", required=True, help="The test, campaign or list it can be compared in."
+    ),
+    options.option(
+        "--chosen",
+        type=click.Choice(["random", "ab", "picked", "unknown"]),
+        default="picked",
+        help="How the text came to be used; picked ones are left out of tests.",
+    ),
+    options.option("--when DATE", help="YYYY-MM-DD. [default: today]"),
+    options.flag("--private", help="Only local models may be shown it."),
+)
+def add(folder: str, run: str, value: float, as_json: bool, **given: Any) -> None:
+    """Append what the text that a run delivered came to, to outcomes.jsonl of the folder.
+
+    Without --n the record says that n is unknown, and it makes no pair. A text that judges or
+    people picked says little about texts in general, so it informs critics and is left out of tests;
+    say --chosen ab where it was one arm of a randomised test. What else is known of it (its standard
+    error, its audience, a note) goes into a table for `knowledge import`.
+
+    \b
+      autoreason knowledge add kb/ amber-fox --value 0.38 --n 2100 --group spring
+    """
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.run.knowledge import add_outcome
+
+    added = add_outcome(run, value, folder, **given)
+    if as_json:
+        print_json({"added": added})
+    else:
+        written = f"{added} appended to" if added else "this is already in"
+        print_message(f"{written} {Path(folder) / 'outcomes.jsonl'}")
+
+
+@knowledge.command(
+    "import", cls=HelpfulCommand, shares="as_json", short_help="Add the results of a table."
+)
+@click.argument("folder", type=options.FILE)
+@click.argument("file", type=options.FILE)
+def import_file(folder: Path, file: Path, as_json: bool) -> None:
+    """Append the results of a CSV or JSONL file, each once.
+
+    Columns are guessed, or as kb.toml of the folder names them; lines that cannot be used are named. A
+    file that is imported again adds only what is new.
+
+    \b
+      autoreason knowledge import kb/ march.csv
+    """
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.knowledge.folder import append_outcomes, read_outcomes
+
+    records, columns, problems, dates = read_outcomes(file, folder)
+    new = append_outcomes(folder, records)
+    known = len(records) - len(new)
+    if as_json:
+        counts = {"added": len(new), "known": known, "problems": problems}
+        print_json({**counts, "columns": columns.shown()})
+        return
+    read_as = ", ".join(f"{role}: {column}" for role, column in columns.shown().items())
+    read_as += f", dates such as {dates}" if dates else ""
+    before = f"; {known:,} were there" if known else ""
+    print_message(f"{numbers.count(len(new), 'record')} added{before} ({read_as})")
+    for problem in problems:
+        print_message(f"left out: {problem}")
+
+
+@knowledge.command(
+    "ab-plan",
+    cls=HelpfulCommand,
+    shares="as_json html journal",
+    short_help="Plan an A/B test of a run's texts.",
+)
+@run_argument(required=True)
+@options.group(
+    "Test",
+    options.option("--arms", type=Number(2), default=3, help="How many texts."),
+    options.option(
+        "--base SHARE", type=float, default=0.2, help="What the first draft is expected to reach."
+    ),
+    options.option(
+        "--lift SHARE",
+        type=float,
+        default=0.1,
+        help="The smallest rise worth finding, as a share of that.",
+    ),
+)
+@options.group(
+    "Output",
+    options.file(
+        "--to FOLDER",
+        "target",
+        help="Write the plan there: each text under its code, and a table to fill in.",
+    ),
+)
+def plan_test(
+    run: str,
+    arms: int,
+    base: float,
+    lift: float,
+    target: Path | None,
+    journal: str | None,
+    as_json: bool,
+    html: Path | None,
+) -> None:
+    """Plan a test of the delivered text against the first draft and others of a run.
+
+    Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random. From
+    three texts on one is drawn at random among the run's others, from six on two, so that not only winners are
+    ever tried.
+    """
+    from autoreason.cli.views.message import print_message
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.run.knowledge import plan_ab
+
+    found = plan_ab(run, arms, base=base, lift=lift, journal=journal)
+    if target:
+        files = found.write(target)
+        print_message(f"{len(files)} files written to {target}; fill in results.csv")
+    show_report(found, as_json=as_json, html=html)
+
+
+@knowledge.command(
+    "ab-report",
+    cls=Paged,
+    shares="as_json html journal",
+    short_help="Read the counts of an A/B test.",
+)
+@click.argument("results", type=options.FILE)
+@options.group(
+    "Test",
+    options.file(
+        "--plan FOLDER", "planned", help="The plan's folder. [default: that of the results]"
+    ),
+    options.option("--metric", default="rate", help="What was counted."),
+)
+@options.group(
+    "Where it goes",
+    options.file(
+        "--knowledge FOLDER",
+        help="Append the outcomes to outcomes.jsonl of this folder of records.",
+    ),
+    options.option("--group", default="", help="The name of the test there. [default: the run's]"),
+)
+@options.group(
+    "Over runs",
+    options.option(
+        "--judged RUN",
+        multiple=True,
+        shell_complete=complete_run,
+        help="What results gain over drafts, from runs that were tested and those that were only judged; "
+        "name all there are of this kind, or `all`.",
+    ),
+)
+def report_test(
+    results: Path,
+    planned: Path | None,
+    metric: str,
+    knowledge: Path | None,
+    group: str,
+    judged: tuple[str, ...],
+    journal: str | None,
+    as_json: bool,
+    html: Path | None,
+) -> int:
+    """Read the counts of a test: a table with the columns code, n and count, or per cent of n for a count.
+
+    Intervals hold however often you look. Exit status 1 where readers were not split equally, for then
+    something chose among them and no rate can be compared; nothing is handed on.
+    """
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.run.knowledge import report_ab
+
+    if judged == ("all",):
+        with open_journal(journal) as opened:
+            judged = tuple(find_text_runs(opened, (), every=True))
+    found = report_ab(
+        results,
+        planned,
+        group=group,
+        metric=metric,
+        knowledge=knowledge,
+        judged=judged,
+        journal=journal,
+    )
+    show_report(found, as_json=as_json, html=html)
+    return 1 if found.is_unequal else 0

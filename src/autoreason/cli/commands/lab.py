@@ -1,4 +1,4 @@
-"""`autoreason lab`: experiments as files, and those of the paper."""
+"""`autoreason lab`: experiments as files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
-from autoreason.cli.lookup import open_journal, run_argument
+from autoreason.cli.lookup import complete_run, open_journal, run_argument
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
@@ -24,8 +24,7 @@ _models = options.group(
         multiple=True,
         help="Plays every role for which the suite names no model; NAME= for one that it leaves open.",
     ),
-    *options.SERVERS,
-    options.batch_option,
+    options.server_option,
 )
 _how = options.group(
     "How it is run",
@@ -34,6 +33,35 @@ _how = options.group(
         type=Number(1),
         help="How often each arm does each task, instead of what the suite says.",
     ),
+    options.setting("seed", usual="the suite's, else drawn"),
+)
+
+
+@click.group(cls=HelpfulGroup)
+@with_examples
+def lab() -> None:
+    """Run experiments: tasks by arms, planned and reported.
+
+    A suite is a YAML file with tasks, arms, repeats, a panel, and comparisons that are fixed before
+    the first call. Every cell, one task by one arm, is a run of its own; work that cells share is done
+    once. `autoreason show` says how far a suite is, `resume` goes on with one that paused.
+
+    \b
+      autoreason lab plan suites/single_pass.yaml -m local/smollm2
+      autoreason lab run suite.yaml -m {cheap} --cost-limit 5
+      autoreason lab report --to report/
+      autoreason lab run --more amber-fox
+      autoreason lab reproduce recorded/
+    """
+
+
+@lab.command(cls=HelpfulCommand, shares=options.RECORDED, short_help="Run every cell of a suite.")
+@click.argument("suite", metavar="SUITE.yaml|RUN", required=False, shell_complete=complete_run)
+@_models
+@options.group("Models", options.batch_option, options.setting("allow_http"))
+@_how
+@options.group(
+    "How it is run",
     options.option(
         "--parallel", type=Number(1), help="Cells at a time.  [default: 16; with --batch 1000]"
     ),
@@ -46,74 +74,50 @@ _how = options.group(
         "--ray ADDRESS",
         help="Run cells on a Ray cluster: host:port, auto, or local to start one. Needs a journal on a server.",
     ),
-    options.setting("seed", hint="[default: the suite's, else drawn]"),
     options.flag("--anyway", help="Run it even where nothing could be shown in the end."),
+    options.flag("--more", help="Add repeats to a finished suite, by the rule in its file."),
 )
-_output = options.group(
-    "Output",
-    options.flag("--json", "as_json", help="Print one JSON object."),
-    options.html_option,
-    options.quiet_option,
-    options.live_option,
-)
-
-
-@click.group(cls=HelpfulGroup)
-@with_examples
-def lab() -> None:
-    """Run experiments: tasks by arms, planned and reported.
-
-    A suite is a YAML file with tasks, arms, repeats, a panel, and comparisons that are fixed before
-    the first call. Every cell, one task by one arm, is a run of its own; work that cells share is done
-    once. `autoreason resume` goes on with a suite that paused, `watch` and `stop` work as for any run.
-
-    \b
-      autoreason lab plan suites/single_pass.yaml -m local/smollm2
-      autoreason lab run suite.yaml -m {cheap} --cost-limit 5
-      autoreason lab status
-      autoreason lab report --to report/
-      autoreason lab add amber-fox
-      autoreason lab reproduce recorded/
-    """
-
-
-@lab.command(cls=HelpfulCommand, short_help="Run every cell of a suite.")
-@click.argument("suite", metavar="SUITE.yaml", type=options.FILE)
-@_models
-@_how
 @options.limit_options
-@options.journal_option
-@_output
 @with_examples
-def run(suite: Path, **values: Any) -> int:
+def run(suite: str | None, more: bool, **values: Any) -> int:
     """Run every cell of a suite, and report on what it asks.
 
     Limits are over all cells together; `budget.cell` in the file limits each. A cell that fails is
     left out and named. Where too little could be shown, that is said, and nothing is run without
     --anyway.
 
+    With --more, RUN is the run of a finished suite, by default the newest. Repeats are added where an
+    interval is still too wide, by the rule that the suite fixed beforehand: a new run has all its
+    cells, which are not run again, and those of the added repeats. The report says what was added.
+    Where the rule asks for no more, a sentence says so and nothing is run.
+
     \b
       autoreason lab run suite.yaml -m {cheap} --cost-limit 5
-      autoreason lab run suite.yaml -m {cheap} --batch
       autoreason lab run suite.yaml -m local/smollm2 --repeats 2 --anyway
       autoreason lab run tiers.yaml -m strong={other} -m weak=echo/echo
+      autoreason lab run --more amber-fox
     """
-    import asyncio
 
     from autoreason.cli.runner import start_run
-    from autoreason.run.lab import prepare_lab
+    from autoreason.run.lab import lab
 
-    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
+    if more:
+        return _run_more(suite, values)
+    if suite is None:
+        raise InvalidInput("name a suite, a YAML file; or add --more to a finished one")
+    prepared = lab.prepare(Path(suite), **_options(values))
     return start_run(prepared.run_async, prepared, values)
 
 
-@lab.command(cls=Paged, short_help="Cells, calls, cost, and what they can show.")
+@lab.command(
+    cls=Paged,
+    shares="as_json html journal",
+    short_help="Cells, calls, cost, and what they can show.",
+)
 @click.argument("suite", metavar="SUITE.yaml", type=options.FILE)
 @_models
 @_how
 @options.limit_options
-@options.journal_option
-@options.report_options
 def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> None:
     """Say what a suite would take and what it could show; nothing is called.
 
@@ -121,36 +125,22 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> None:
     repeat by both arms), that must favour one arm for the test to show it four times out of five. What `lab run`
     would refuse is refused after the plan, with the same sentence and exit status.
     """
-    import asyncio
 
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.lab import prepare_lab
+    from autoreason.run.lab import lab
 
-    prepared = asyncio.run(prepare_lab(suite, **_options(values)))
-    found = asyncio.run(prepared.plan_async())
+    prepared = lab.prepare(suite, **_options(values))
+    found = prepared.plan()
     show_report(found, as_json=as_json, html=html)
     prepared.check_plan(found)
     prepared.check_models()
 
 
-@lab.command(cls=Paged, short_help="How far a suite is.")
-@run_argument(required=False)
-@options.journal_option
-@options.json_option
-def status(run: str | None, journal: str | None, as_json: bool) -> None:
-    """Say how many cells are done, running, failed and left, what they took, and how long the rest may take.
-
-    RUN is the name of a suite's run or a part of it; without one, the newest suite.
-    """
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.run.lab_status import lab_status
-
-    with open_journal(journal) as book:
-        found = lab_status(run, journal=book)
-    show_report(found, as_json=as_json)
-
-
-@lab.command(cls=Paged, short_help="The report of a suite, so far as it has come.")
+@lab.command(
+    cls=Paged,
+    shares="as_json html journal",
+    short_help="The report of a suite, so far as it has come.",
+)
 @run_argument(required=False)
 @options.group(
     "Output",
@@ -161,8 +151,6 @@ def status(run: str | None, journal: str | None, as_json: bool) -> None:
         "report on the same run is replaced.",
     ),
 )
-@options.journal_option
-@options.report_options
 def report(
     run: str | None, folder: Path | None, journal: str | None, as_json: bool, html: Path | None
 ) -> None:
@@ -189,18 +177,20 @@ def report(
         print_message(f"written to {folder}")
 
 
-@lab.command(cls=HelpfulCommand, short_help="Add repeats where the suite's rule asks for them.")
-@run_argument(required=False)
-@options.limit_options
-@options.journal_option
-@_output
-def add(run: str | None, **values: Any) -> int:
-    """Add repeats where an interval is still too wide, by the rule that the suite fixed beforehand.
-
-    RUN is the name of a suite's run or a part of it; without one, the newest suite. A new run has all
-    its cells, which are not run again, and those of the added repeats. The report says what was added.
-    Where the rule asks for no more, a sentence says so and nothing is run.
-    """
+def _run_more(run: str | None, values: dict[str, Any]) -> int:
+    settled = (
+        "repeats",
+        "parallel",
+        "workers",
+        "ray",
+        "anyway",
+        "seed",
+        "given_models",
+        "base_url",
+    )
+    for name in settled:
+        if values[name]:
+            raise InvalidInput("--more goes with limits alone: all else is as the suite has it")
     from autoreason.cli.runner import start_run
     from autoreason.cli.views.live import Live
     from autoreason.cli.views.message import print_message
@@ -208,8 +198,8 @@ def add(run: str | None, **values: Any) -> int:
     from autoreason.run.cell_budget import time_worked
     from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run
+    from autoreason.run.record import recorded_result
     from autoreason.run.reports import reported_result
-    from autoreason.run.result import recorded_result
 
     live = Live()
     with open_journal(values["journal"]) as book:
@@ -226,32 +216,11 @@ def add(run: str | None, **values: Any) -> int:
     return start_run(prepared.run_async, prepared, values, live=live)
 
 
-@lab.command(cls=Paged, short_help="The paper's tables beside what its data give.")
-@click.argument("folder", metavar="DIR", type=options.FILE)
-@options.report_options
-def reproduce(folder: Path, as_json: bool, html: Path | None) -> None:
-    """Rebuild the tables of the paper from its recorded results, beside what it says.
-
-    DIR has ballots.jsonl (passes), panels.jsonl (panels over finished texts) or code_results.jsonl
-    (programs), in it or below it; no model is asked. Every claim stands beside what the data give, on how
-    many passes, panels, runs or problems that rests, and a verdict: agrees, consistent (only a part is
-    here), differs, or no data. What cannot be read is left out and named.
-
-    \b
-      autoreason lab reproduce recorded/
-      autoreason lab reproduce recorded/ --json
-    """
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.reproduce.reproduction import reproduce as rebuild
-
-    show_report(rebuild(folder), as_json=as_json, html=html)
-
-
 def _options(values: dict[str, Any]) -> dict[str, Any]:
     """What the options give, by the names of the library's arguments."""
     from autoreason.cli import arguments
 
-    chosen = arguments.run_options(values)
+    chosen = arguments.run_options("lab", values)
     chosen |= arguments.given(values, "repeats", "parallel", "workers", "ray", "anyway")
     named: dict[str, str] = {}
     for given in values.get("given_models") or ():

@@ -12,90 +12,67 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 
 if TYPE_CHECKING:
-    from autoreason.models.open import Check
     from autoreason.models.pool import ModelPool
     from autoreason.models.providers import Provider
+    from autoreason.models.wire import Check
 
 
-class Models(HelpfulGroup):
-    """A group that takes several addresses after one `--check`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read `--check A B` as `--check A --check B`."""
-        if "--check" in args:
-            first = args.index("--check") + 1
-            spread: list[str] = args[:first]
-            for place, word in enumerate(args[first:]):
-                option = word.startswith("-") or args[first + place - 1] == "--base-url"
-                spread += [word] if place == 0 or option else ["--check", word]
-            args = spread
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=Models, invoke_without_command=True)
-@click.option(
-    "--check",
-    "addresses",
-    multiple=True,
-    metavar="ADDRESS…",
-    help="Reach these models without spending a token.",
-)
-@options.group("Options", *options.SERVERS)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_context
+@click.group(cls=HelpfulGroup, default="list")
 @with_examples
-def models(
-    ctx: click.Context,
-    addresses: tuple[str, ...],
-    base_url: str | dict[str, str] | None,
-    allow_http: bool,
-    as_json: bool,
-) -> int:
+def models() -> None:
     """Show providers, keys and local models; list and pull.
 
     A model's address is provider/model. Keys come from the environment or from the key file; they
-    are never shown.
+    are never shown. Without a command, what there is is listed.
 
     \b
       autoreason models
-      autoreason models list
+      autoreason models --certificates
+      autoreason models check {model} {local}
+      autoreason models check my/model --base-url http://127.0.0.1:8000/v1
       autoreason models pull
-      autoreason models --check {model} {local}
-      autoreason models --check my/model --base-url http://127.0.0.1:8000/v1
-
-    With --check, exit status 1 where any of them cannot be used.
     """
-    if ctx.invoked_subcommand:
-        return 0
-    if addresses:
-        from autoreason.models.pool import ModelPool
-        from autoreason.settings import servers
-
-        pool = ModelPool(servers(base_url, addresses), allow_http=allow_http)
-        return _check(addresses, pool, as_json)
-    _list(as_json)
-    return 0
 
 
-@models.command("list", cls=HelpfulCommand)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_local(as_json: bool) -> None:
-    """Show the models that run in this process: here, or to be fetched by name."""
-    from autoreason.cli.views.outcome import print_json
-    from autoreason.models.weights import local_models
+@models.command("list", cls=HelpfulCommand, shares="as_json", short_help="What there is to ask.")
+@click.argument("model", required=False)
+@options.group(
+    "What to show",
+    options.flag("--certificates", help="What was measured of judges; with MODEL, all of it."),
+)
+def list_models(model: str | None, certificates: bool, as_json: bool) -> None:
+    """Show providers and keys, and the models that run in this process; or certificates of judges."""
+    if certificates:
+        from autoreason.cli.views.certificates import show_certificates
 
-    rows = local_models()
-    if as_json:
-        print_json([row._asdict() for row in rows])
-        return
-    for row in rows:
-        fetch = f"not here: autoreason models pull {row.name}"
-        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
-        memory = f"{row.memory} of memory" if row.memory else ""
-        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
-        click.echo(f"  {', '.join(part for part in about if part)}")
-        if row.good_for:
-            click.echo(f"  good for {row.good_for}")
+        show_certificates(model, as_json=as_json)
+    elif model:
+        raise InvalidInput(
+            f"`autoreason models check {model}` says whether {model} can be used; "
+            f"`autoreason models --certificates {model}` how it judges"
+        )
+    else:
+        _list(as_json)
+
+
+@models.command(cls=HelpfulCommand, shares="as_json")
+@click.argument("addresses", metavar="MODEL...", nargs=-1, required=True)
+@options.group("Options", options.server_option, options.setting("allow_http"))
+def check(
+    addresses: tuple[str, ...],
+    base_url: str | dict[str, str] | None,
+    allow_http: bool | None,
+    as_json: bool,
+) -> int:
+    """Reach models without spending a token.
+
+    Exit status 1 where any of them cannot be used.
+    """
+    from autoreason.models.pool import ModelPool
+    from autoreason.settings import servers
+
+    pool = ModelPool(servers(base_url, addresses), allow_http=bool(allow_http))
+    return _check(addresses, pool, as_json)
 
 
 @models.command(cls=HelpfulCommand)
@@ -104,7 +81,7 @@ def list_local(as_json: bool) -> None:
 def pull(model: str, sha256: str) -> None:
     """Fetch a model that runs in this process, once, and check it.
 
-    MODEL is a name of `autoreason models list`, the address of a .gguf file with its --sha256, or
+    MODEL is a name of `autoreason models`, the address of a .gguf file with its --sha256, or
     hf:owner/repo/file.gguf for a public file of the Hugging Face hub, which names the SHA-256 itself.
     A pull that was interrupted goes on where it ended.
 
@@ -113,7 +90,7 @@ def pull(model: str, sha256: str) -> None:
       autoreason run brief.md -m local/qwen2.5-coder-1.5b
     """
     from autoreason.cli.embedded import pull_weights
-    from autoreason.models.catalog import model_file
+    from autoreason.models.weights import model_file
 
     pull_weights(model_file(model, sha256))
 
@@ -123,10 +100,10 @@ def _list(as_json: bool) -> None:
     from autoreason.cli.embedded import weights_state
     from autoreason.cli.views.console import stdout_console
     from autoreason.cli.views.outcome import print_json
-    from autoreason.models.api_keys import key_file
-    from autoreason.models.providers import PROVIDERS
+    from autoreason.models.providers import PROVIDERS, key_file
+    from autoreason.models.weights import local_models
     from autoreason.paths import config_file
-    from autoreason.report.layout import wrap
+    from autoreason.report.table import wrap
     from autoreason.settings import DEFAULT_MODEL
 
     default = read_config().model or DEFAULT_MODEL
@@ -141,6 +118,7 @@ def _list(as_json: bool) -> None:
             {
                 "default": default,
                 "local": {"ready": weights.ready, "state": weights.status},
+                "local_models": [row._asdict() for row in local_models()],
                 "providers": rows,
                 "key_file": str(key_file()),
                 "config_file": str(config_file()),
@@ -151,11 +129,20 @@ def _list(as_json: bool) -> None:
     sentences = (
         "",
         f"The default is {default}, whatever keys are set; choose with -m provider/model.",
-        "Better models that run in this process: autoreason models list.",
         f"Keys may also be in {key_file()}, and your own default model and limits in {config_file()}.",
+        "",
+        "Models that run in this process:",
     )
     for sentence in sentences:
         click.echo("\n".join(wrap(sentence, stdout_console().width)))
+    for row in local_models():
+        fetch = f"not here: autoreason models pull {row.name}"
+        click.echo(f"local/{row.name}  {'here' if row.here else fetch}")
+        memory = f"{row.memory} of memory" if row.memory else ""
+        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
+        click.echo(f"  {', '.join(part for part in about if part)}")
+        if row.good_for:
+            click.echo(f"  good for {row.good_for}")
 
 
 _INSIDE = "in this process"
@@ -187,7 +174,7 @@ _LEAST_SERVER = 32
 
 def _key(provider: Provider) -> dict[str, str]:
     """Whether there is a key, never which."""
-    from autoreason.models.api_keys import find_key
+    from autoreason.models.providers import find_key
 
     names = " or ".join(provider.key_variables)
     try:

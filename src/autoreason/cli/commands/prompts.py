@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand, HelpfulGroup
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.prompts import PromptSet
-
-_which = options.group(
-    "Options",
-    options.flag("--programs", help="The prompts for programs, which `solve` uses."),
-    options.flag("--research", help="The prompts for artifacts, which `research` uses."),
-    options.flag("--small", help="The prompts in few words, which small models get."),
-)
 
 
 def _built_in(*, programs: bool, research: bool, small: bool) -> PromptSet:
@@ -34,32 +26,55 @@ def _built_in(*, programs: bool, research: bool, small: bool) -> PromptSet:
     return load(SMALL if small else None, writes=writes)
 
 
-@click.group(cls=HelpfulGroup)
-def prompts() -> None:
+@click.command(cls=Paged, shares="as_json")
+@click.argument("name", required=False)
+@options.group(
+    "Which prompts",
+    options.flag("--programs", help="The prompts for programs, which `solve` uses."),
+    options.flag("--research", help="The prompts for artifacts, which `research` uses."),
+    options.flag("--small", help="The prompts in few words, which small models get."),
+)
+@options.group(
+    "Output",
+    options.file("--export DIR", "folder", help="Write the prompts there, to be changed."),
+    options.flag("--force", help="With --export: overwrite prompts that are there."),
+)
+def prompts(
+    name: str | None, folder: Path | None, force: bool, as_json: bool, **which: bool
+) -> None:
     """Show the prompts and their variables, or export them.
 
+    Without NAME all prompts are listed with the variables each takes; those it must show have a
+    star. With NAME that prompt is shown as it stands, and what each of its variables contains.
+
     Each role has one Markdown file, a Jinja template. Files in a folder of your own, given with
-    --prompts, take the place of ours by name. A prompt must show its required variables.
+    --prompts, take the place of ours by name; keep only those you change.
 
     \b
-      autoreason prompts list
-      autoreason prompts show judge
-      autoreason prompts show critic --small
-      autoreason prompts export mine
+      autoreason prompts
+      autoreason prompts judge --small
+      autoreason prompts --export mine
       autoreason run brief.md --prompts mine
     """
+    chosen = _built_in(**which)
+    if folder is not None:
+        if name or as_json:
+            raise InvalidInput("--export writes all prompts; leave the name and --json out")
+        chosen.write(folder, force=force)
+        written = numbers.count(len(chosen.sources), "prompt")
+        print(f"{written} written to {folder}", file=sys.stderr)
+    elif name is None:
+        _list(chosen, as_json=as_json)
+    else:
+        _show(name, chosen.only([name]).sources[name], as_json=as_json)
 
 
-@prompts.command("list", cls=Paged, short_help="List the prompts.")
-@_which
-@options.json_option
-def list_(as_json: bool, **which: bool) -> None:
-    """List the prompts with the variables each takes; those it must show have a star."""
+def _list(chosen: PromptSet, *, as_json: bool) -> None:
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
     from autoreason.report.table import Table, words
 
-    found = {name: _variables(source) for name, source in _built_in(**which).sources.items()}
+    found = {name: _variables(source) for name, source in chosen.sources.items()}
     if as_json:
         print_json(found)
         return
@@ -71,15 +86,9 @@ def list_(as_json: bool, **which: bool) -> None:
     print_table(stdout_console(), Table(words("prompt", "variables"), rows, headings=False))
 
 
-@prompts.command(cls=Paged, short_help="Show one prompt and its variables.")
-@click.argument("name")
-@_which
-@options.json_option
-def show(name: str, as_json: bool, **which: bool) -> None:
-    """Show a prompt as it stands, and what each of its variables contains."""
+def _show(name: str, source: str, *, as_json: bool) -> None:
     from autoreason.cli.views.outcome import print_json
 
-    source = _built_in(**which).only([name]).sources[name]
     variables = _variables(source)
     if as_json:
         print_json({"name": name, "variables": variables, "source": source})
@@ -91,23 +100,9 @@ def show(name: str, as_json: bool, **which: bool) -> None:
     print("\n" * bool(variables) + source.partition("-#}\n")[2], end="")
 
 
-@prompts.command(cls=HelpfulCommand, short_help="Write the prompts into a folder.")
-@click.argument("folder", type=options.FILE)
-@_which
-@click.option("--force", is_flag=True, help="Overwrite prompts that are there.")
-def export(folder: Path, force: bool, **which: bool) -> None:
-    """Write the prompts into a folder, to be changed and given with --prompts.
-
-    Keep only those you change: what is not there is taken from ours.
-    """
-    chosen = _built_in(**which)
-    chosen.write(folder, force=force)
-    print(f"{numbers.count(len(chosen.sources), 'prompt')} written to {folder}", file=sys.stderr)
-
-
 def _variables(source: str) -> list[dict[str, Any]]:
     from autoreason.prompts import takes
-    from autoreason.prompts.variables import VARIABLES
+    from autoreason.prompts.overrides import VARIABLES
 
     taken = takes(source)
     required = {name.partition(".")[0] for name in taken.required}

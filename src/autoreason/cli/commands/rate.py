@@ -34,7 +34,11 @@ def rate() -> None:
     """
 
 
-@rate.command(cls=HelpfulCommand, short_help="Put texts under codes, and seal which is which.")
+@rate.command(
+    cls=HelpfulCommand,
+    shares="journal",
+    short_help="Put texts under codes, and seal which is which.",
+)
 @folder_argument
 @click.argument("texts", nargs=-1, type=options.FILE)
 @options.group(
@@ -44,17 +48,16 @@ def rate() -> None:
         "--task BRIEF=A,B",
         "pairings",
         multiple=True,
-        help="Another task with its texts, by file names. Repeatable.",
+        help="Another task with its texts, by file names.",
     ),
     options.option(
         "--run RUN",
         "runs",
         multiple=True,
-        help="The first draft and the delivered text of a run. Repeatable.",
+        help="The first draft and the delivered text of a run.",
     ),
     options.option("--seed N", type=int, help="Codes and orders come from it. [default: drawn]"),
 )
-@options.journal_option
 def new(
     folder: Path,
     texts: tuple[Path, ...],
@@ -76,7 +79,7 @@ def new(
     """
     import secrets
 
-    from autoreason.parsing.leaks import find_leaks
+    from autoreason.parsing.documents import find_leaks
     from autoreason.studies.raters.build import build_packet
     from autoreason.studies.raters.rated_texts import from_files, from_pairing
 
@@ -145,7 +148,9 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     _print_note(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
 
 
-@rate.command(cls=Paged, short_help="Open the key and report how people rated.")
+@rate.command(
+    cls=Paged, shares="as_json html journal", short_help="Open the key and report how people rated."
+)
 @folder_argument
 @click.option("--yes", is_flag=True, help="Open the key without asking.")
 @click.option(
@@ -155,9 +160,6 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     metavar="RUN|FILE",
     help="A panel of models to compare with; once for each task, in their order.",
 )
-@options.journal_option
-@options.json_option
-@options.group("Output", options.html_option)
 def report(
     folder: Path,
     yes: bool,
@@ -179,16 +181,12 @@ def report(
       autoreason rate report study --html report.html
       autoreason rate report study --panel last --json
     """
-    from importlib.util import find_spec
-
     from autoreason.cli.views.outcome import show_report
     from autoreason.studies.raters.packet import read_packet
     from autoreason.studies.raters.sealed_key import opening
 
     read_packet(folder)
     rankings = _panel(panels, journal)
-    if not (find_spec("numpy") and find_spec("scipy")):
-        raise InvalidInput("a report needs NumPy and SciPy; install them: pip install numpy scipy")
     _confirm(folder, opening(folder), yes)
     from autoreason.studies.raters.conclusion import conclude
 

@@ -1,4 +1,4 @@
-"""`autoreason research`: improve what has a number, and claim only what is true."""
+"""`autoreason research`: improve what a number is known of, and claim only what is true."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
@@ -19,11 +19,18 @@ if TYPE_CHECKING:
     from autoreason.run.research import MeasuredStart, PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
-_CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed", "as_json", "html", "quiet")
+_CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed")
 """What means something to a check."""
 _RULES = ("race", "greedy", "independent")
-_EPILOG = fill_examples("""\
-\b
+_EXAMPLES = fill_examples("""\
+autoreason research check task.md
+autoreason research task.md --dry-run --measure
+autoreason research task.md -m {model} --cost-limit 5
+autoreason research task.md --parallel 2 -o better/
+autoreason research task.md --rule race,greedy,independent --repeats 7
+autoreason export last --branch better
+""")
+_DETAILS = fill_examples("""\
 A task is Markdown: the goal in prose, under a front matter such as this:
   ---
   artifact: pack.py
@@ -34,22 +41,11 @@ A task is Markdown: the goal in prose, under a front matter such as this:
   ---
   Pack more circles into the square. ...
 
-\b
 Rules, all with the same number of evaluations:
   race         a few looks at each change; the incumbent is measured again
   greedy       keeps what beats the record in one look, as published
   independent  every change starts from the start; the best one is kept
 
-\b
-Examples:
-  autoreason research check task.md
-  autoreason research task.md --dry-run --measure
-  autoreason research task.md -m {model} --cost-limit 5
-  autoreason research task.md --parallel 2 -o better/
-  autoreason research task.md --rule race,greedy,independent --repeats 7
-  autoreason export last --branch better
-
-\b
 Exit status:
   0    the end test shows a gain, or a person accepted the result;
        check: nothing got through
@@ -65,19 +61,22 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 """)
 
 
-@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, examples=_EXAMPLES, details=_DETAILS)
 @click.argument("given", metavar="[check] TASK", nargs=-1, required=True)
 @options.group(
     "How it searches",
     *(
-        options.field_option(Field("autoreason.artifacts.research_terms", "ResearchTerms", name))
+        options.field_option(ResearchTerms, name)
         for name in ("evaluations", "parallel", "patience")
     ),
     options.option(
         "--rule RULE[,RULE]",
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
+        rare=True,
     ),
-    options.option("--repeats N", type=int, help="Runs by each of several rules.  [default: 1]"),
+    options.option(
+        "--repeats N", type=int, help="Runs by each of several rules.", usual="1", rare=True
+    ),
 )
 @options.group(
     "How it is measured",
@@ -95,25 +94,25 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 )
 @options.research_models_options
 @options.limit_options
-@options.journal_option
+@options.asking_judges_options
 @options.group(
-    "Output",
+    "Result",
     options.file(
         "-o",
         "--output FOLDER",
         help="Write the changed files there instead of a patch to standard output.",
     ),
 )
-@options.table_options
+@options.dry_run_option
 @options.group(
-    "Output",
+    "Result",
     options.flag(
         "--measure",
         help="With --dry-run: measure the start a few times, for time, noise and smallest gain.",
     ),
 )
 def research(given: tuple[str, ...], **values: Any) -> int:
-    """Improve what has a number, and claim only what is true.
+    """Improve a program, config or prompt against a score.
 
     TASK is a Markdown file that names the artifact and its evaluator. A model proposes changes,
     one at a time; each is measured a few times against the incumbent with the same seeds and
@@ -127,7 +126,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.output import record_folder
     from autoreason.cli.runner import start_run
-    from autoreason.run.research import prepare_research
+    from autoreason.run.research import research
 
     checks = _is_check(given)
     if checks:
@@ -141,7 +140,7 @@ def research(given: tuple[str, ...], **values: Any) -> int:
         return _compare(given, rules, values)
     if values["repeats"] is not None:
         raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
-    prepared = prepare_research(
+    prepared = research.prepare(
         given[-1],
         evaluate=values["evaluate"],
         **arguments.research_options(values),
@@ -171,7 +170,7 @@ def _is_check(given: tuple[str, ...]) -> bool:
 def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
-    from autoreason.run.research_rules import prepare_compare_rules
+    from autoreason.run.research_rules import compare_rules
 
     if values["measure"]:
         raise InvalidInput("--measure is the same for every rule; name one, or none")
@@ -179,7 +178,7 @@ def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -
         raise InvalidInput("-o needs one result, and several rules have several; leave it out")
     repeats = values["repeats"]
     chosen = arguments.research_options({**values, "rule": None})
-    prepared = prepare_compare_rules(
+    prepared = compare_rules.prepare(
         given[0],
         evaluate=values["evaluate"],
         **chosen | {"rules": rules, "repeats": 1 if repeats is None else repeats},
@@ -206,14 +205,16 @@ def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
     from autoreason.cli.views.outcome import show_report
     from autoreason.cli.views.progress_line import ProgressLine
 
-    with ProgressLine("attacking the evaluator: evaluation", quiet=values["quiet"]) as progress:
+    with ProgressLine(
+        "attacking the evaluator: evaluation", quiet=values["progress"] == "none"
+    ) as progress:
         report = asyncio.run(prepared.check_async(progress))
     show_report(report, as_json=values["as_json"], html=values["html"])
     return 0 if report.passed else 1
 
 
 def _dry_run(
-    prepared: PreparedMeasuring | PreparedLab,
+    prepared: PreparedMeasuring[Any] | PreparedLab,
     values: dict[str, Any],
     measured: MeasuredStart | None = None,
 ) -> int:

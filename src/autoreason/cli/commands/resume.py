@@ -16,20 +16,13 @@ if TYPE_CHECKING:
     from autoreason.journal import RunRow
 
 
-@click.command(cls=InheritingCommand)
+@click.command(cls=InheritingCommand, shares=options.RECORDED)
 @run_argument(required=False)
 @options.models_options
 @options.limit_options
-@options.group(
-    "When to stop",
-    options.setting("passes", help="The most passes, those before included."),
-)
-@options.group(
-    "How models are asked",
-    options.max_tokens_option,
-)
-@options.journal_option
-@options.view_options
+@options.passes_option
+@options.group("The method", options.set_option)
+@options.output_options
 def resume(run: str | None, **values: Any) -> int:
     """Go on with a run that paused or was killed.
 
@@ -52,7 +45,7 @@ def resume(run: str | None, **values: Any) -> int:
     from autoreason.files import check_output
     from autoreason.prompts import PromptSet
     from autoreason.run.record import task_and_settings
-    from autoreason.run.resume import resume_async, resumed_settings
+    from autoreason.run.recorded import resume, resumed_settings
 
     with open_journal(values["journal"]) as journal:
 
@@ -60,7 +53,7 @@ def resume(run: str | None, **values: Any) -> int:
             return not (row.live or row.finished) and bool(journal.events(row.id))
 
         row = find_run(journal, run, waits, "run that waits to be resumed")
-        chosen = arguments.run_options(values) | {"journal": journal}
+        chosen = arguments.run_options("resume", values) | {"journal": journal}
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         notes = []
@@ -74,7 +67,7 @@ def resume(run: str | None, **values: Any) -> int:
         settings = resumed_settings(before, chosen)
         warn_of_failed_judges(settings, PromptSet(story.prompts))
         known = sum(not isinstance(each.event, LIFECYCLE) for each in journal.events(row.id))
-        go_on = partial(resume_async, row.id, **chosen)
+        go_on = partial(resume.aio, row.id, **chosen)
         output = OutputOptions.of(values)
         sent = disclosure(task, settings, quiet=output.quiet)
         live = recorded_live(row.id, journal)

@@ -8,20 +8,20 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
-from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
-EPILOG = fill_examples("""\
-\b
-Examples:
-  autoreason run "Explain tides to a ten-year-old" --max-words 200
-  autoreason run brief.md -m {model} -o text.md
-  autoreason run brief.md -m {local} --draft mine.md
+_EXAMPLES = fill_examples("""\
+autoreason run "Explain tides to a ten-year-old" --max-words 200
+autoreason run brief.md -m {model} --cost-limit 3
+autoreason run brief.md -m {local} --draft mine.md -o text.md
+""")
+DETAILS = fill_examples("""\
+More examples:
   autoreason run brief.md -m {other} --judge-model {other} \\
       --judge-model {model} --cost-limit 2
-  autoreason run brief.md --dry-run
+  autoreason run brief.md --set style=holistic --set tie_order='A>B>AB'
+  autoreason run brief.md --strategy best_of_n --set strategy_options.n=4
 
-\b
 A brief may begin with its contract:
   ---
   max_words: 500
@@ -29,7 +29,6 @@ A brief may begin with its contract:
   ---
   Write a one-page proposal for …
 
-\b
 Exit status:
   0    delivered: converged, accepted, or at the last pass that is allowed or
        fits the budget
@@ -47,76 +46,88 @@ twice. From a delivered text `autoreason fork` goes on.
 """)
 
 
-@click.command(cls=HelpfulCommand, epilog=EPILOG)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, examples=_EXAMPLES, details=DETAILS)
 @click.argument("brief")
 @options.text_options
-@options.run_options
 @options.group(
-    "Metric",
-    options.option(
-        "--metric COMMAND", help="A command or file.py:function that gives a text a number."
-    ),
-    options.option(
-        "--metric-better",
-        type=click.Choice(("higher", "lower")),
-        help="Which numbers are better.  [default: higher]",
-    ),
-    options.option(
-        "--metric-role",
-        type=click.Choice(("guard", "judge")),
-        help="As a guard, what it calls worse than A, beyond its noise, does not become a candidate; as a judge, "
-        "it has one ballot on every panel but the confirmation.  [default: guard]",
-    ),
-)
-@options.group(
-    "Knowledge",
+    "Start from",
     options.option(
         "--knowledge FOLDER",
         help="Records of your own: texts with what became of them, facts and style. Critics cite them, "
         "authors keep to facts and style.",
+        brief="Earlier texts of yours and how they did.",
     ),
     options.option(
         "--knowledge-group NAME",
+        rare=True,
         help="The campaign, test or list this text is for; nothing of it is shown.",
     ),
     options.option(
         "--judge-outcomes",
         type=click.Choice(("tested", "yes", "no")),
+        usual="tested",
+        rare=True,
         help="Whether judges are shown outcomes; tested: where `autoreason knowledge test` says "
-        "that it helps them.  [default: tested]",
+        "that it helps them.",
     ),
     options.option(
         "--predictor-seat",
         type=click.Choice(("tested", "yes", "no")),
+        usual="tested",
+        rare=True,
         help="Whether a predictor fitted on your outcomes has one ballot on every panel but the confirmation; "
-        "tested: where `autoreason knowledge test --predictor` says that it helps.  [default: tested]",
+        "tested: where `autoreason knowledge test --predictor` says that it helps.",
     ),
 )
+@options.models_options
+@options.role_models_options
+@options.contract_options
+@options.limit_options
+@options.passes_option
+@options.run_options
+@options.asking_options
 @options.group(
-    "Output",
-    options.flag("--dry-run", help="Show estimate, settings and first prompt; call nothing."),
-    options.flag("--verbose", help="With --dry-run: every setting."),
+    "Metric",
+    options.option(
+        "--metric COMMAND",
+        rare=True,
+        help="A command or file.py:function that gives a text a number.",
+    ),
+    options.option(
+        "--metric-better",
+        type=click.Choice(("higher", "lower")),
+        usual="higher",
+        rare=True,
+        help="Which numbers are better.",
+    ),
+    options.option(
+        "--metric-role",
+        type=click.Choice(("guard", "judge")),
+        usual="guard",
+        rare=True,
+        help="As a guard, what it calls worse than A, beyond its noise, does not become a candidate; as a judge, "
+        "it has one ballot on every panel but the confirmation.",
+    ),
 )
+@options.output_options
+@options.dry_run_option
 def run(brief: str, **values: Any) -> int:
     """Write a text and refine it until no revision beats it.
 
-    BRIEF says what to write: a Markdown file, the text itself, or - for standard input.
-
-    The text alone goes to standard output; progress goes to standard error.
+    BRIEF is a Markdown file, the text itself, or - for standard input. The text alone goes to
+    standard output, everything else to standard error.
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.files import check_output
-    from autoreason.run.refine import prepare_refine
+    from autoreason.run.refine import refine
 
-    if values["verbose"] and not values["dry_run"]:
-        raise InvalidInput("--verbose says more of a dry run; add --dry-run, or leave it out")
     task = arguments.task_of(brief, values)
     own = arguments.given(
         values,
         *("metric", "metric_better", "metric_role"),
         *("knowledge", "knowledge_group", "judge_outcomes", "predictor_seat"),
     )
-    prepared = prepare_refine(task, **arguments.write_options(values), **own)
+    prepared = refine.prepare(task, **arguments.run_options("run", values), **own)
     check_output(values["output"])
-    return run_prepared(prepared, values, verbose=values["verbose"])
+    return run_prepared(prepared, values)

@@ -1,9 +1,12 @@
-"""`autoreason runs`: the runs in the journal, which they are, and taking them out of it."""
+"""`autoreason runs`: the runs in the journal, and taking care of it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -11,10 +14,10 @@ import click
 from autoreason.cli import options
 from autoreason.cli.fields import Number
 from autoreason.cli.help import HelpfulCommand, HelpfulGroup
-from autoreason.cli.lookup import complete_run, open_journal
+from autoreason.cli.lookup import complete_run, open_journal, run_argument
 from autoreason.cli.times import Moment, when
 from autoreason.cli.views.pager import paged
-from autoreason.errors import InvalidInput, RunLocked
+from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs import spending
 from autoreason.programs.events import solved_in
 from autoreason.programs.task import assignments_of
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from autoreason.journal import Journal, RunRow
+    from autoreason.journal.maintenance import Damage
+    from autoreason.paths import Place
     from autoreason.report.table import Table
     from autoreason.story import Story
 
@@ -37,18 +42,36 @@ _deleting = options.group(
 )
 
 
-@click.group(cls=HelpfulGroup, invoke_without_command=True)
+@click.group(cls=HelpfulGroup, default="list")
+def runs() -> None:
+    """List runs and take care of the journal they are in.
+
+    Without a command, runs are listed, with the options of `runs list`. The journal is one SQLite
+    file with every run in it: AUTOREASON_JOURNAL or journal.db in your data folder, unless --journal
+    names another. For several machines it is a PostgreSQL database: postgresql://user@host/database.
+
+    \b
+      autoreason runs --since 7d --search wedding
+      autoreason runs delete amber-fox @2
+      autoreason runs prune --older-than 90d --dry-run
+      autoreason runs check
+      autoreason runs backup ~/backups/journal.db
+      autoreason runs copy ~/journal.db postgresql://ada@db.lab/runs
+    """
+
+
+@runs.command(
+    "list", cls=HelpfulCommand, shares="as_json journal", short_help="The runs, newest first."
+)
 @options.group(
     "Which runs",
-    options.option(
-        "-n", "limit", type=Number(1, 1_000_000), default=20, show_default=True, help="How many."
-    ),
+    options.option("-n", "limit", type=Number(1, 1_000_000), default=20, help="How many."),
     options.option(
         "--status STATUS",
         "states",
         multiple=True,
         help="live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
-        "panel_failed, provider_failed or metric_failed. Repeatable.",
+        "panel_failed, provider_failed or metric_failed.",
     ),
     options.option("--strategy NAME", help="Of this strategy, or of this kind: solve, compare …"),
     options.option("--model TEXT", help="A model's address contains this."),
@@ -62,36 +85,22 @@ _deleting = options.group(
     ),
     options.flag("--all", "cells", help="The cells of all suites, too."),
 )
-@options.journal_option
-@options.json_option
-@click.pass_context
-def runs(
-    ctx: click.Context, /, limit: int, journal: str | None, as_json: bool, **wanted: Any
-) -> None:
-    """List, search, delete and prune runs.
+def list_runs(limit: int, journal: str | None, as_json: bool, **wanted: Any) -> None:
+    """List the runs in the journal, newest first, and what they cost.
 
-    The runs in the journal, newest first, and what they cost.
     Winners are those of the last passes: A is the text that stood, B a revision, AB a synthesis, ?
     a pass that decided nothing. Runs that write programs say what they solved of what there is to
     solve, problems times strategies times repeats. A live run is under way now; a killed one can be
     resumed.
 
     \b
-      autoreason runs --since 7d --search wedding
       autoreason runs --status killed --status budget
       autoreason runs --model openai/ --strategy solve --json
-      autoreason runs delete amber-fox @2
-      autoreason runs prune --older-than 90d --dry-run
     """
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
     from autoreason.journal.listing import select_runs
 
-    if ctx.invoked_subcommand:
-        if any(wanted.values()):
-            raise InvalidInput("options that choose runs go with the list; `delete` takes names")
-        ctx.default_map = {ctx.invoked_subcommand: {"journal": journal, "as_json": as_json}}
-        return
     with open_journal(journal) as book:
         rows = list(islice(select_runs(book, **wanted), limit + 1))
         found = [(row, _story(book, row)) for row in rows[:limit]]
@@ -133,23 +142,27 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
     return f"{number}: {spending.spending(spent)}{rest}"
 
 
-@runs.command(cls=HelpfulCommand, short_help="Take runs out of the journal.")
+@runs.command(
+    cls=HelpfulCommand, shares="as_json journal", short_help="Take runs out of the journal."
+)
 @click.argument("named", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
 @_deleting
-@options.journal_option
-@options.json_option
 def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bool) -> None:
     """Take runs out of the journal, with everything recorded of them. There is no way back.
 
     RUN is a run's name or a part of it, last, or @2. A live run is never deleted, nor a suite
-    without the one that `lab add` made of it. `autoreason journal compact` gives the space back.
+    without the one that `lab run --more` made of it. `autoreason runs compact` gives the space back.
     """
     with open_journal(journal) as book:
         rows = {row.id: row for row in map(book.find, named)}
         _delete(book, list(rows.values()), as_json=as_json, **how)
 
 
-@runs.command(cls=HelpfulCommand, short_help="Delete runs that are older than a while.")
+@runs.command(
+    cls=HelpfulCommand,
+    shares="as_json journal",
+    short_help="Delete runs that are older than a while.",
+)
 @options.group(
     "Which runs",
     options.option(
@@ -158,11 +171,9 @@ def delete(named: tuple[str, ...], journal: str | None, as_json: bool, **how: bo
         required=True,
         help="Not worked on since, such as 30d, 12w or 2026-01-31.",
     ),
-    options.option("--status STATUS", "states", multiple=True, help="Only these. Repeatable."),
+    options.option("--status STATUS", "states", multiple=True, help="Only these."),
 )
 @_deleting
-@options.journal_option
-@options.json_option
 def prune(
     older_than: datetime,
     states: tuple[str, ...],
@@ -172,8 +183,8 @@ def prune(
 ) -> None:
     """Delete runs that were not worked on for a while. There is no way back.
 
-    A live run is never deleted, nor a suite without the one that `lab add` made of it.
-    `autoreason journal compact` gives the space back.
+    A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
+    `autoreason runs compact` gives the space back.
 
     \b
       autoreason runs prune --older-than 30d --dry-run
@@ -197,14 +208,14 @@ def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | Non
 
 
 def _check_unneeded(book: Journal, rows: list[RunRow]) -> None:
-    from autoreason.journal.error_messages import continued_error
+    from autoreason.journal.journal import continued_error
     from autoreason.journal.run_names import owning_run
 
     ids = {row.id for row in rows}
     for row in rows:
         if row.live:
             owner = owning_run(row.id)
-            raise RunLocked(f"{row.id} is live; end it first with `autoreason stop {owner}`")
+            raise RunLocked(f"{row.id} is live; end it first with `autoreason tell {owner} stop`")
         if later := _needed_by(book, row, ids):
             raise continued_error(row.id, later)
 
@@ -230,6 +241,194 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool, as_j
         print_json({"deleted": not dry_run, "runs": [row.id for row in rows]})
     else:
         click.echo(f"{number} {'would be deleted' if dry_run else 'deleted'}", err=True)
+
+
+@runs.command(
+    cls=HelpfulCommand,
+    shares="as_json html journal",
+    short_help="Read every record, or replay one run.",
+)
+@run_argument(required=False)
+def check(run: str | None, journal: str | None, as_json: bool, html: Path | None) -> int:
+    """Read every record of every run and name the runs that are damaged; or replay one run.
+
+    With RUN its record is run again, offline, and the events are compared.
+
+    Nothing is written. Exit status 0 where everything is sound or the same, 1 otherwise.
+    """
+    from autoreason.cli.views.outcome import print_json, show_report
+
+    if run is not None:
+        from autoreason.run.recorded import replay
+
+        with open_journal(journal) as book:
+            result = replay(book.find(run).id, journal=book)
+        show_report(result, as_json=as_json, html=html)
+        return 0 if result.same else 1
+    path, number, damages = examine(journal)
+    if as_json:
+        found = [each._asdict() for each in damages]
+        print_json({"journal": str(path), "runs": number, "damages": found})
+    else:
+        for damage in damages:
+            click.echo(f"{damage.run or 'the file'}: {damage.what}")
+        state = numbers.count(len(damages), "damage") if damages else "sound"
+        click.echo(f"{path}, {numbers.count(number, 'run')}: {state}", err=bool(damages))
+    return 1 if damages else 0
+
+
+def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
+    """Where a journal is, how many runs it has, and what is damaged in it."""
+    from autoreason.journal import maintenance
+
+    place = _existing(url)
+    with open_journal(url) as book, _show_progress() as progress:
+        damages = maintenance.check(book, progress)
+        try:
+            return place, book.count(), damages
+        except JournalError:
+            return place, 0, damages
+
+
+def _existing(url: str | None) -> Place:
+    """Where a journal is; one that is not there may be a typing error."""
+    from autoreason.journal import location
+    from autoreason.journal.location import open_store
+
+    place = location.locate(url)
+    if not (place.exists() if isinstance(place, Path) else open_store(place).exists()):
+        raise InvalidInput(
+            f"no journal at {place}; correct its name, or start with `autoreason run`"
+        )
+    return place
+
+
+@runs.command(
+    cls=HelpfulCommand,
+    shares="as_json journal",
+    short_help="Copy the journal, also while runs go on.",
+)
+@click.argument("file", type=options.FILE)
+def backup(file: Path, journal: str | None, as_json: bool) -> None:
+    """Copy the journal to FILE as it is at this moment, also while runs go on.
+
+    FILE must not exist. The copy is a journal: use it with --journal FILE.
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.journal import location, maintenance
+
+    path = location.locate(journal)
+    with _show_progress() as progress:
+        progress("copying", 0, 1)
+        maintenance.back_up(path, file.absolute())
+    size = file.stat().st_size
+    if as_json:
+        print_json({"journal": str(path), "copy": str(file), "bytes": size})
+    else:
+        click.echo(f"{path} is copied to {file}, {numbers.megabytes(size)}", err=True)
+
+
+@runs.command(
+    cls=HelpfulCommand, shares="as_json journal", short_help="Give back space that no run needs."
+)
+def compact(journal: str | None, as_json: bool) -> None:
+    """Make the file as small as it can be.
+
+    Space of deleted runs is given back, texts that no run needs are dropped, and long texts of runs
+    that were stored with every request are stored once. No run may be live; as much free space as the journal
+    takes is needed meanwhile.
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.journal import location, maintenance
+
+    path = location.locate(journal)
+    with _show_progress() as progress:
+        before, after = maintenance.compact(path, progress)
+    if as_json:
+        print_json({"journal": str(path), "bytes_before": before, "bytes_after": after})
+    else:
+        sizes = f"{numbers.megabytes(before)} before, {numbers.megabytes(after)} after"
+        click.echo(f"{path}: {sizes}", err=True)
+
+
+@runs.command(cls=HelpfulCommand, shares="as_json", short_help="Copy runs to another journal.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@options.group("How", options.flag("--no-check", help="Do not replay what was copied."))
+def copy(source: str, target: str, no_check: bool, as_json: bool) -> int:
+    """Copy every run of the journal FROM to the journal TO, which is created where it is not there.
+
+    Both are files or PostgreSQL databases. Runs keep their names; one that TO has already is
+    left as it is, and named where the two differ. What has arrived is compared with
+    what was sent, record by record, and each finished run is replayed from TO, offline, unless
+    --no-check is given. Interrupted, it goes on with the next run when it is repeated.
+
+    A run that is damaged, or live, is named and left out, and the others are copied; a live suite
+    with all its cells. Exit status 0 where all were copied and every replay gives the events of
+    the record, 1 otherwise.
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.journal.run_names import suite_name
+    from autoreason.run.record import use_journal
+    from autoreason.run.recorded import copy_journal
+
+    place = _existing(source)
+    with (
+        open_journal(source) as book,
+        use_journal(target, create=True) as other,
+        _show_progress() as progress,
+    ):
+        result = copy_journal(book, other, progress, check=not no_check)
+        destination = other.place
+    wrong = {**result.damaged, **result.conflicts, **result.differences, **result.failed}
+    wrong |= {
+        run: f"{run} is live and is not copied; copy again when it has ended"
+        for run in result.live
+        if suite_name(run) not in result.live
+    }
+    if as_json:
+        ends = {"from": str(place), "to": str(destination)}
+        runs = {
+            "copied": result.copied,
+            "already_there": result.there,
+            "damaged": result.damaged,
+            "live": result.live,
+            "conflicts": result.conflicts,
+            "differing": result.differing,
+        }
+        replays = {
+            "replayed": result.replayed,
+            "differences": {**result.differences, **result.failed},
+        }
+        print_json({**ends, **runs, **replays})
+    else:
+        for sentence in wrong.values():
+            click.echo(sentence)
+        more = f", {len(result.there):,} already there" if result.there else ""
+        copies = f"{numbers.count(len(result.copied), 'run')} copied and compared"
+        tried = result.replayed or result.failed
+        checks = f", {len(result.replayed):,} replayed" if tried else ""
+        differ = f", {len(result.differences):,} of them otherwise" if result.differences else ""
+        failed = f", {len(result.failed):,} cannot be" if result.failed else ""
+        damaged = f", {len(result.damaged):,} damaged" if result.damaged else ""
+        live = f", {len(result.live):,} live" if result.live else ""
+        others = f", {len(result.differing):,} not copied" if result.differing else ""
+        click.echo(
+            f"{place} to {destination}: {copies}{checks}{differ}{failed}{damaged}{live}{others}{more}",
+            err=True,
+        )
+    return 1 if wrong else 0
+
+
+@contextmanager
+def _show_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A line on a terminal with what is being done to a journal and how far it is."""
+    from autoreason.cli.views.console import stderr_console
+
+    with stderr_console().status("") as status:
+        yield lambda what, done, total: status.update(
+            f"{what}: {done:,} of {total:,}" if total > 1 else what
+        )
 
 
 def _state(row: RunRow, story: Story | None) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from autoreason.story import Story
 
 
-@click.command(cls=Paged)
+@click.command(cls=Paged, shares=options.RECORDED)
 @run_argument(required=False)
 @options.group(
     "What to show",
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
         "--diff",
         help="What changed from the first draft to that text, word by word; of research, as a patch.",
     ),
-    options.flag("--json", "as_json", help="Everything, as one JSON object."),
     options.file(
         "--report DIR", help="Write the report on a set of programs there, as solve --report does."
     ),
-    options.html_option,
+    options.flag(
+        "--follow", help="Watch a run that is under way until it ends; Ctrl-C only leaves it."
+    ),
 )
-@options.journal_option
 def show(
     run: str | None,
     number: int | None,
@@ -69,29 +69,34 @@ def show(
     as_json: bool,
     report: Path | None,
     html: Path | None,
+    follow: bool,
     journal: str | None,
-) -> None:
-    """Show what happened in a run, pass by pass.
+    progress: str | None,
+) -> int:
+    """Show what happened in a run, or follow it live.
 
-    RUN is a run's name or a part of it, last, or @2 for the one before; without one, the newest.
-    On a terminal, what is longer than a screen goes through $PAGER (less, unless set; NO_PAGER=1
-    for none).
+    RUN is a run's name or a part of it, last, or @2 for the one before; without one, the newest, or
+    with --follow the one that is live. Of a suite that is under way: how far it is. On a terminal,
+    what is longer than a screen goes through $PAGER (less, unless set; NO_PAGER=1 for none).
 
     \b
       autoreason show --text > text.md
       autoreason show amber-fox --short
       autoreason show amber-fox --pass 2
       autoreason show amber-fox --diff
+      autoreason show --follow
       autoreason show amber-fox --problem high-water --strategy tournament
     """
     from autoreason.run.record import task_and_settings
 
+    if follow:
+        return _follow(run, journal, progress)
     wants_part = problem is not None or strategy is not None
     others = (text_only, diff, as_json, report is not None)
     whole = not (number is not None or wants_part or text_only or diff or report is not None)
     _check_choice(number, others, wants_part=wants_part, short=short, whole=whole)
     from autoreason.cli.views.outcome import print_json, write_page
-    from autoreason.run.result import recorded_result
+    from autoreason.run.record import recorded_result
 
     with open_journal(journal) as book:
         row = find_run(book, run)
@@ -105,6 +110,11 @@ def show(
             _print_attempts(book, row, story, problem, strategy, number)
         elif text_only or diff:
             _show_text(row, story, diff=diff)
+        elif whole and _is_unfinished_suite(story):
+            from autoreason.cli.views.outcome import show_report
+            from autoreason.run.lab_status import lab_status
+
+            show_report(lab_status(row.id, journal=book), as_json=as_json, html=html)
         elif whole and _is_table(story):
             _show_table(book, row, result, as_json=as_json, short=short, html=html)
         else:
@@ -113,6 +123,18 @@ def show(
             else:
                 _print(book, row, result, number, short=short)
             write_page(result, html)
+    return 0
+
+
+def _follow(run: str | None, journal: str | None, progress: str | None) -> int:
+    from autoreason.cli.views.follow import follow
+
+    context = click.get_current_context()
+    for each in context.command.params:
+        if each.name not in ("run", "follow") and context.params.get(each.name or ""):
+            raise InvalidInput("--follow goes alone or with --progress; leave the others out")
+    with open_journal(journal) as book:
+        return follow(book, find_run(book, run, lambda row: row.live, "live run").id, progress)
 
 
 def _check_choice(
@@ -181,6 +203,10 @@ def _show_files(story: Story, *, diff: bool) -> None:
         show_text(text, bare=True)
 
 
+def _is_unfinished_suite(story: Story) -> bool:
+    return story.end is None and story.settings is not None and story.settings.strategy == "lab"
+
+
 def _is_table(story: Story) -> bool:
     from autoreason.run.kinds import written_by
 
@@ -220,7 +246,7 @@ def _print_attempts(
 
 def _write_report(result: Result, folder: Path) -> None:
     from autoreason.programs.report_files import check_folder
-    from autoreason.run.solution import solution_of
+    from autoreason.run.products import solution_of
 
     if not _has_solved(result.story):
         raise InvalidInput(
@@ -237,8 +263,7 @@ def _show_table(
     """A finished study: every ballot, unless it is to be short, then its report."""
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.reports import reported_result
-    from autoreason.run.verdict_storage import store_verdict
+    from autoreason.run.reports import reported_result, store_verdict
 
     if not (as_json or short):
         _print(book, row, result)

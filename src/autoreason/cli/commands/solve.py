@@ -10,19 +10,23 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import Field
 from autoreason.models.examples import fill_examples
+from autoreason.programs.solve_job import SolveTerms
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.result import Result
+    from autoreason.run.products import Solution
 
 _SHOWN_RECORDS = 10
-_EPILOG = fill_examples("""\
-\b
+_EXAMPLES = fill_examples("""\
+autoreason solve problem.json -m {model} > solution.py
+autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
+autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
+""")
+_DETAILS = fill_examples("""\
 Strategies, all with the same number of calls a problem:
   search           attempts, repairs or merges, whichever has worked; of the
                    programs that pass the public tests, one that behaves as
@@ -35,13 +39,6 @@ Strategies, all with the same number of calls a problem:
                    are on the ballot, and blind judges decide among equals
   file.py:Class    one of your own
 
-\b
-Examples:
-  autoreason solve problem.json -m {model} > solution.py
-  autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
-  autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
-
-\b
 Exit status:
   0    the one problem is solved: its program passes every test; of a set,
        every problem was tried, and the table shows which are solved
@@ -56,11 +53,11 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """)
 
 
-@click.command(cls=HelpfulCommand, epilog=_EPILOG)
+@click.command(cls=HelpfulCommand, shares=options.RECORDED, examples=_EXAMPLES, details=_DETAILS)
 @click.argument("problems", type=options.FILE)
 @options.group(
     "Which problems",
-    options.option("--problem ID", "ids", multiple=True, help="Only this one. Repeatable."),
+    options.option("--problem ID", "ids", multiple=True, help="Only this one."),
     options.option("--difficulty NAME", help="Only those of this difficulty."),
     options.option("--limit N", type=int, help="Only the first N of them."),
 )
@@ -72,10 +69,11 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
     options.option(
         "--repeats N",
         type=int,
-        help="How often each strategy solves each problem.  [default: 1]",
+        help="How often each strategy solves each problem.",
+        usual="1",
     ),
-    options.field_option(Field("autoreason.programs.solve_job", "SolveTerms", "calls")),
-    options.option("--width N", type=int, help="Problems solved at once.  [default: 32]"),
+    options.field_option(SolveTerms, "calls"),
+    options.option("--width N", type=int, help="Problems solved at once.", usual="32"),
 )
 @options.group(
     "How programs are run",
@@ -91,15 +89,17 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         "--unsafe", help="Without a sandbox: what the model writes can do whatever you can."
     ),
 )
-@options.solving_options
+@options.models_options
+@options.limit_options
+@options.asking_judges_options
 @options.group(
-    "Output",
+    "Result",
     options.file(
         "--report DIR", help="Write page, numbers, one row per part, picture and programs there."
     ),
     options.file("-o", "--output", help="Write the program there instead of to standard output."),
 )
-@options.table_options
+@options.dry_run_option
 def solve(problems: Path, **values: Any) -> int:
     """Write programs for problems with tests, and score them.
 
@@ -130,13 +130,15 @@ def solve(problems: Path, **values: Any) -> int:
         return _start(assigned, prepared, values)
 
 
-def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[str, Any]) -> int:
+def _dry_run(
+    assigned: AbstractAsyncContextManager[PreparedRun[Solution]], values: dict[str, Any]
+) -> int:
     import asyncio
 
     from autoreason.cli.views.console import print_line, stderr_console
     from autoreason.cli.views.preview import dry_run
 
-    async def look() -> PreparedRun:
+    async def look() -> PreparedRun[Any]:
         async with assigned as run:
             _check_output(run, values)
             return run
@@ -148,16 +150,16 @@ def _dry_run(assigned: AbstractAsyncContextManager[PreparedRun], values: dict[st
 
 
 def _start(
-    assigned: AbstractAsyncContextManager[PreparedRun],
-    prepared: PreparedRun,
+    assigned: AbstractAsyncContextManager[PreparedRun[Solution]],
+    prepared: PreparedRun[Any],
     values: dict[str, Any],
 ) -> int:
     from autoreason.cli.runner import start_run
-    from autoreason.models.open import warm_up
+    from autoreason.models.pool import warm_up
 
     notes: list[str] = []
 
-    async def drive(**hooks: Unpack[RunHooks]) -> Result:
+    async def drive(**hooks: Unpack[RunHooks]) -> Solution:
         warm_up(prepared.settings.models.all())
         async with assigned as run:
             _check_output(run, values)
@@ -169,7 +171,7 @@ def _start(
     return start_run(drive, prepared, values, notes)
 
 
-def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:
+def _check_output(run: PreparedRun[Any], values: dict[str, Any]) -> None:
     """Refuse one file for several programs."""
     from autoreason.studies.lab.lab_suite import suite_of
 
@@ -177,7 +179,7 @@ def _check_output(run: PreparedRun, values: dict[str, Any]) -> None:
         raise InvalidInput("--output is for one program; use --report DIR for several")
 
 
-def _left_out(run: PreparedRun) -> list[str]:
+def _left_out(run: PreparedRun[Any]) -> list[str]:
     """Records of the file that cannot be used, the first of them."""
     from autoreason.studies.lab.lab_suite import suite_of
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from autoreason.cli.views.message import print_message
+from autoreason.errors import InvalidInput
 from autoreason.paths import certificates_folder
 from autoreason.report.numbers import UNKNOWN
 
@@ -32,45 +33,35 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     failed = [each.certificate for each in stored if each and each.certificate.failed]
     if failed:
         named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
-        server = settings.server_of(failed[0].model)
-        at = f" --base-url {server}" if server else ""
-        see = f"`autoreason certify {failed[0].model}{at} --show`"
+        see = f"`autoreason models --certificates {failed[0].model}`"
         short = built_in().with_short_judge().sources["judge"]
         fewer = "; judges are asked in fewer words" if prompts.sources.get("judge") == short else ""
         print_message(f"autoreason: warning: as a judge, {named}; see {see}{fewer}")
 
 
-def show(stored: StoredCertificate, *, as_json: bool) -> None:
-    """One certificate with its date and its run."""
+def show_certificates(model: str | None, *, as_json: bool) -> None:
+    """Every judge that has a certificate; of one model, its certificates whole."""
     from autoreason.cli.times import when
     from autoreason.cli.views import outcome
-    from autoreason.cli.views.console import stdout_console
-
-    if as_json:
-        outcome.print_json(stored.to_dict())
-        return
-    console = stdout_console()
-    outcome.print_report(stored.certificate, console)
-    console.print()
-    rows = [("Made", when(stored.date)), ("More", f"autoreason show {stored.run}")]
-    outcome.print_rows(rows, console)
-
-
-def list_all(*, as_json: bool) -> None:
-    """Every judge that has a certificate."""
-    import click
-
     from autoreason.cli.views.console import print_table, stdout_console
-    from autoreason.cli.views.outcome import print_json
     from autoreason.studies.certify.certificate_files import all_certificates
 
-    certificates = all_certificates()
+    wanted = [one for one in all_certificates() if model in (None, one.certificate.model)]
+    if model and not wanted:
+        raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
+    console = stdout_console()
     if as_json:
-        print_json([stored.to_dict() for stored in certificates])
-    elif certificates:
-        print_table(stdout_console(), _table(certificates))
+        outcome.print_json([stored.to_dict() for stored in wanted])
+    elif not wanted:
+        print_message("no certificates yet; make one with `autoreason certify MODEL`")
+    elif model is None:
+        print_table(console, _table(wanted))
     else:
-        click.echo("no certificates yet; make one with `autoreason certify MODEL`", err=True)
+        for stored in wanted:
+            outcome.print_report(stored.certificate, console)
+            console.print()
+            rows = [("Made", when(stored.date)), ("More", f"autoreason show {stored.run}")]
+            outcome.print_rows(rows, console)
 
 
 def _table(certificates: list[StoredCertificate]) -> Table:

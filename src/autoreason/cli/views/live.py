@@ -385,7 +385,7 @@ class Live:
         if story.strategy == "single":
             return "one draft"
         if self.sampling:
-            from autoreason.strategies.sampling import sample_count
+            from autoreason.strategies.rivals import sample_count
 
             return f"a panel chooses one of {sample_count(story.settings)} drafts"
         left = story.settings.k - story.streak

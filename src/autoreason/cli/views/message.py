@@ -6,7 +6,7 @@ import shutil
 import sys
 
 from autoreason.characters import without_controls
-from autoreason.report.layout import wrap
+from autoreason.report.table import wrap
 
 
 def print_message(sentence: str) -> None:

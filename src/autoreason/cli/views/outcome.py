@@ -12,7 +12,7 @@ from autoreason.characters import without_controls
 from autoreason.cli.views.message import print_message
 from autoreason.errors import AutoreasonError
 from autoreason.files import write
-from autoreason.report.layout import WIDEST, lay_out
+from autoreason.report.table import WIDEST, lay_out
 from autoreason.run.result import how_to_go_on
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
             if options.output and _is_usable(result):
                 print_message(f"written to {options.output}")
     elif status:
-        steps = how_to_go_on(result.run, result.story, has_text=result.text is not None)
+        steps = how_to_go_on(result.run, result.story, has_text=result.story.text is not None)
         print_message(f"autoreason: {result.conclusion}; {steps}")
     elif broken := result.broken_contract():
         print_message(f"autoreason: {broken}")
@@ -63,12 +63,12 @@ def _deliver(result: Result, options: OutputOptions) -> None:
     usable = _is_usable(result)
     if usable and options.output:
         with _explain_failure(result, str(options.output)):
-            write(options.output, result.text or "")
+            write(options.output, result.text)
     with _explain_failure(result, "to standard output"):
         if options.as_json:
             print_json(result.to_dict())
         elif usable and not options.output:
-            show_text(result.text or "", options.quiet)
+            show_text(result.text, options.quiet)
 
 
 def show_report(report: Report, *, as_json: bool = False, html: Path | None = None) -> None:
@@ -94,7 +94,7 @@ def print_report(report: Report, console: Console | None) -> None:
 
 
 def _is_usable(result: Result) -> bool:
-    return EXIT[result.status] in USABLE and result.text is not None
+    return EXIT[result.status] in USABLE and result.story.text is not None
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def write_page(report: Report, path: Path | None) -> None:
     """A report as a page for a browser, where one was asked for."""
     if path is None:
         return
-    write(path, report.to_html(report.about()))
+    write(path, report.to_html())
     print_message(f"written to {path}")
 
 

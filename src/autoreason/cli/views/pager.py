@@ -21,7 +21,7 @@ class Paged(HelpfulCommand):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command; what it prints for programs, or into a pipe, is left alone."""
-        if ctx.params.get("as_json"):
+        if ctx.find_root().params.get("as_json"):
             return super().invoke(ctx)
         with paged():
             return super().invoke(ctx)

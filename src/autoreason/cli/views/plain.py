@@ -38,7 +38,7 @@ from autoreason.events import (
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.keys import Key, judge_of
 from autoreason.report import numbers
-from autoreason.report.layout import wrap
+from autoreason.report.table import wrap
 from autoreason.story import Story
 from autoreason.tournament import statements
 
@@ -130,7 +130,7 @@ def step(event: AnyEvent, story: Story, strategy: str = "") -> str:
     """One event as one line; empty where another line says more. A part's strategy is the caller's to name."""
     if (strategy or story.strategy) != "best_of_n":
         return _step(event, story)
-    from autoreason.strategies.sampling import name_drafts
+    from autoreason.strategies.rivals import name_drafts
 
     if isinstance(event, PassStarted | CandidateReady | CandidateDropped | PassDecided):
         return _sample_step(event, story)
@@ -166,7 +166,7 @@ def _sample_step(
     event: PassStarted | CandidateReady | CandidateDropped | PassDecided, story: Story
 ) -> str:
     """One of several independent drafts, each recorded as a pass."""
-    from autoreason.strategies.sampling import sampled_draft
+    from autoreason.strategies.rivals import sampled_draft
 
     match event:
         case CandidateReady():

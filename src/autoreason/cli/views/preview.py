@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
 
 def dry_run(
-    prepared: PreparedRun,
+    prepared: PreparedRun[Any],
     *,
     as_json: bool,
     html: Path | None = None,
-    verbose: bool | None = None,
     measured: MeasuredStart | None = None,
 ) -> int:
-    """Print estimate, settings and first prompt; `verbose` is None where a command has no such option."""
+    """Print estimate, settings and first prompt; of a suite its plan."""
     if isinstance(prepared, PreparedLab):
         show_report(prepared.plan(), as_json=as_json, html=html)
         warn_of_refusal(prepared)
@@ -36,15 +35,13 @@ def dry_run(
     estimate, noise = prepared.estimate(), None
     if measured:
         estimate, noise = replace(estimate, request=measured.request), measured.noise
-    report = DryRun(prepared.task, prepared.settings, estimate, verbose=bool(verbose), noise=noise)
+    report = DryRun(prepared.task, prepared.settings, estimate, noise=noise)
     show_report(report, as_json=as_json, html=html)
-    if verbose is False and not as_json:
-        print("\n--verbose shows every setting.")
     warn_of_refusal(prepared)
     return 0
 
 
-def warn_of_refusal(prepared: PreparedRun) -> None:
+def warn_of_refusal(prepared: PreparedRun[Any]) -> None:
     """Say why a real run would be refused, as far as that is known without reaching a model."""
     try:
         prepared.check_models()

@@ -8,7 +8,7 @@ from autoreason.cli.views import outcome
 from autoreason.cli.views.message import print_message
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
-from autoreason.report.layout import wrap
+from autoreason.report.table import wrap
 from autoreason.run.result import how_to_go_on
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.cli.output import OutputOptions
-    from autoreason.run.research_result import ResearchResult
+    from autoreason.run.products import ResearchResult
 
 NO_GAIN = 1
 """Exit status of a finished run that claims no gain."""

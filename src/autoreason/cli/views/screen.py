@@ -156,7 +156,7 @@ def _trajectory(live: Live, room: int) -> list[Text]:
 
 def _sample(each: RecordedPass, live: Live) -> Text:
     """`draft 6 of 8  written, 312 words`."""
-    from autoreason.strategies.sampling import sampled_draft
+    from autoreason.strategies.rivals import sampled_draft
 
     text = "".join(map(statements.dropped, each.dropped))
     for ready in each.candidates.values():

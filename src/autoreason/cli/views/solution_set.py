@@ -8,13 +8,13 @@ from autoreason.cli.views import outcome
 from autoreason.cli.views.console import stdout_console
 from autoreason.cli.views.message import print_message
 from autoreason.files import write
-from autoreason.run.result import how_to_go_on
+from autoreason.run.result import ending, how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.cli.output import OutputOptions
-    from autoreason.run.solution import Solution
+    from autoreason.run.products import Solution
 
 UNSOLVED = 1
 """Exit status where the one program there is to be fails its tests, or of a set no public test is passed."""
@@ -22,7 +22,7 @@ UNSOLVED = 1
 
 def end(solution: Solution, options: OutputOptions, console: Console) -> int:
     """Print or write the program or the table, and return the exit status."""
-    program = solution.program if solution.one else None
+    program = solution.story.text if solution.one else None
     if program and options.output:
         write(options.output, program)
     if options.as_json:
@@ -43,7 +43,7 @@ def end(solution: Solution, options: OutputOptions, console: Console) -> int:
         rows = solution.summary() if options.as_json else []
         if solution.unsolved:
             rows.insert(0, ("", f"Not solved: {solution.unsolved}"))
-        rows += [solution.took, *_files(solution, options), *solution.next_steps()]
+        rows += [("Took", solution.spending), *_files(solution, options), *solution.next_steps()]
         outcome.print_rows(rows, console)
     outcome.write_page(solution, options.html)
     return UNSOLVED if solution.unsolved else outcome.EXIT[solution.status]
@@ -61,12 +61,12 @@ def _print_set(solution: Solution) -> None:
 
 
 def _print_problem(solution: Solution, options: OutputOptions) -> None:
-    """The one sentence that is printed even with --quiet; none where all is well."""
+    """The one sentence that is printed even with --progress none; none where all is well."""
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
         steps = how_to_go_on(solution.run, solution.story, has_text=False, options=again)
-        problem = f"{solution.ending}; {steps}"
-    elif solution.one and solution.program is None:
+        problem = f"{ending(solution)}; {steps}"
+    elif solution.one and not solution.story.text:
         reason = solution.solved[-1].reason if solution.solved else solution.reason
         problem = "; ".join(filter(None, (reason, _unwritten(options))))
     elif solution.unsolved:
@@ -81,7 +81,7 @@ def _files(solution: Solution, options: OutputOptions) -> list[tuple[str, str]]:
     later = f"once it is finished: autoreason {{}} {solution.run}"
     rows = []
     if options.output and solution.one:
-        written = f"written to {options.output}" if solution.program else _unwritten(options)
+        written = f"written to {options.output}" if solution.story.text else _unwritten(options)
         resume = f"{later.format('resume')} -o {options.output}"
         rows.append(("Output", written if solution.finished else resume))
     if options.report:

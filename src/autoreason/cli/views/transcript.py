@@ -15,7 +15,7 @@ from autoreason.cli.views.console import stdout_console
 from autoreason.errors import InvalidInput
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
-from autoreason.report.layout import WIDEST, wrap
+from autoreason.report.table import WIDEST, wrap
 from autoreason.run.dry_run import changed_settings
 from autoreason.run.kinds import job_label, written_by
 from autoreason.tournament import statements
@@ -51,7 +51,7 @@ def print_run(
     transcript = Transcript(stdout_console())
     is_sampled = story.strategy == "best_of_n"
     if is_sampled:
-        from autoreason.strategies.sampling import name_drafts
+        from autoreason.strategies.rivals import name_drafts
 
         transcript.rename = name_drafts
     if number is not None:
@@ -81,8 +81,8 @@ def print_end(row: RunRow, result: Result) -> None:
     """What was to be written, the beginning of the text, and how the run ended; no pass."""
     transcript = Transcript(stdout_console())
     transcript.opening(row, result.story)
-    if result.text:
-        transcript.beginning(row, result.text)
+    if result.story.text:
+        transcript.beginning(row, result.story.text)
     transcript.end(row, result)
 
 
@@ -222,7 +222,7 @@ class Transcript:
         """How it ended, with its evidence."""
         self._print(Text())
         if row.live:
-            steps = [("", "Under way"), ("Watch", f"autoreason watch {row.id}")]
+            steps = [("", "Under way"), ("Watch", f"autoreason show {row.id} --follow")]
             outcome.print_rows(steps, self.console)
         else:
             outcome.print_report(result, self.console)

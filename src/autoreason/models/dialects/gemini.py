@@ -7,77 +7,49 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autoreason.exchange import Effort, Reply, Request, Usage
-from autoreason.models.api_keys import Secret
-from autoreason.models.dialects.base import (
+from autoreason.exchange import Effort, Request, Usage
+from autoreason.models.dialects import (
     Dialect,
     Headers,
-    UnreadableReply,
+    Reducer,
+    adapt,
     count,
     decoder,
     fields_of,
-    messages_of,
-    outcome_of,
     turns,
     word,
 )
 from autoreason.models.failures import ErrorReply, read_error
-from autoreason.models.quirks import Quirks
+from autoreason.models.providers import Quirks, Secret
 
-_LEVELS = {
-    "none": "MINIMAL",
-    "minimal": "MINIMAL",
-    "low": "LOW",
-    "medium": "MEDIUM",
-    "high": "HIGH",
-    "xhigh": "HIGH",
-    "max": "HIGH",
-}
+_LEVELS = {"none": "MINIMAL", "minimal": "MINIMAL", "low": "LOW", "medium": "MEDIUM"}
 _BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 8192}
 _LARGEST_BUDGET = 24_576
-_ENDED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
-_REFUSED = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "LANGUAGE",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "IMAGE_SAFETY",
-        "MODEL_ARMOR",
-    }
-)
 
 
 def path(model: str, stream: bool) -> str:
     """Where requests go, below a base that ends in the version."""
     how = "streamGenerateContent?alt=sse" if stream else "generateContent"
-    return f"/{_full(model)}:{how}"
-
-
-def _full(model: str) -> str:
-    return model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
+    full = model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
+    return f"/{full}:{how}"
 
 
 def headers(key: Secret | None) -> Headers:
-    """The key, where there is one."""
     return {"x-goog-api-key": key} if key else {}
 
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:  # noqa: ARG001 - in the path
-    """What to send."""
-    messages = messages_of(request, quirks)
-    system = "\n\n".join(each.text for each in messages if each.speaker == "system")
-    spoken = turns(each for each in messages if each.speaker != "system")
+    request = adapt(request, quirks)
+    system = "\n\n".join(each.text for each in request.messages if each.speaker == "system")
+    spoken = turns(each for each in request.messages if each.speaker != "system")
     config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
-    if request.temperature is not None and not quirks.no_temperature:
+    if request.temperature is not None:
         config["temperature"] = request.temperature
-    if request.seed is not None and not quirks.no_seed:
+    if request.seed is not None:
         config["seed"] = request.seed
-    if request.effort is not None and not quirks.no_effort:
+    if request.effort is not None:
         config["thinkingConfig"] = _thinking(request.effort, model)
-    if request.schema is not None and not quirks.no_schema:
+    if request.schema is not None:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = request.schema.definition
     sent: dict[str, Any] = {
@@ -96,7 +68,7 @@ def _thinking(effort: Effort, model: str) -> dict[str, Any]:
     """A level; the generation before levels has a number of tokens."""
     if "gemini-2.5" in model:
         return {"thinkingBudget": _BUDGETS.get(effort, _LARGEST_BUDGET)}
-    return {"thinkingLevel": _LEVELS[effort]}
+    return {"thinkingLevel": _LEVELS.get(effort, "HIGH")}
 
 
 class _Part(Struct):
@@ -117,20 +89,6 @@ class _Feedback(Struct, rename="camel"):
     block_reason: Any = None
 
 
-def _usage(accounts: Any) -> Usage:
-    """In our terms, where reasoning is part of the output."""
-    fields = fields_of(accounts)
-    thought = count(fields.get("thoughtsTokenCount"))
-    written = (count(fields.get("candidatesTokenCount")), thought)
-    counted = [each for each in written if each is not None]
-    return Usage(
-        input=count(fields.get("promptTokenCount")),
-        output=sum(counted) if counted else None,
-        cache_read=count(fields.get("cachedContentTokenCount")),
-        reasoning=thought,
-    )
-
-
 class _Answer(Struct, rename="camel"):
     candidates: list[_Candidate] = []
     prompt_feedback: _Feedback | None = None
@@ -142,64 +100,56 @@ _decode = decoder(_Answer)
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def read(payload: bytes, address: str) -> Reply:
-    """A whole reply; a server that does not stream sends the pieces as one list."""
-    collected = Stream()
-    pieces = _decode_list(payload) if payload.lstrip().startswith(b"[") else [payload]
-    for piece in pieces:
-        collected.feed(piece)
-    return collected.finish(address)
+class _Reducer(Reducer):
+    """Each event is a small reply of its own. Without an end mark, only the end of the body ends a reply."""
 
+    refusals = frozenset(
+        {
+            *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT"),
+            *("SPII", "IMAGE_SAFETY", "MODEL_ARMOR"),
+        }
+    )
 
-class Stream:
-    """Puts a reply together; each event is a small reply of its own."""
-
-    def __init__(self) -> None:
-        # There is no end mark: only the end of the body shows that nothing is missing.
-        self.whole = False
-        self.ended = False
-        self._finish = ""
-        self._blocked = False
-        self._accounts: Any = None
-        self._text: list[str] = []
-        self._thinking: list[str] = []
+    def read(self, payload: bytes) -> None:
+        """A server that does not stream sends the pieces as one list."""
+        for piece in _decode_list(payload) if payload.lstrip().startswith(b"[") else [payload]:
+            self.feed(piece)
 
     def feed(self, payload: bytes) -> str:
-        """Take one event; give the text in it that can be shown."""
         answer = _decode(payload)
         if answer.error is not None:
             raise ErrorReply(read_error(payload))
         if answer.usage_metadata is not None:
-            self._accounts = answer.usage_metadata
+            self.accounts = answer.usage_metadata
         if answer.prompt_feedback and (reason := word(answer.prompt_feedback.block_reason)):
-            self._blocked = True
-            self._finish = reason
-        return self._take(answer.candidates[0]) if answer.candidates else ""
-
-    def _take(self, candidate: _Candidate) -> str:
-        self._finish = word(candidate.finish_reason) or self._finish
+            self.refused = True
+            self.finish_reason = reason
+        if not answer.candidates:
+            return ""
+        candidate = answer.candidates[0]
+        self.finish_reason = word(candidate.finish_reason) or self.finish_reason
         visible: list[str] = []
         for part in candidate.content.parts:
-            (self._thinking if part.thought else visible).append(part.text)
-        text = "".join(visible)
-        self._text.append(text)
-        return text
+            (self.reasoning if part.thought else visible).append(part.text)
+        self.text += visible
+        return "".join(visible)
 
-    def finish(self, address: str) -> Reply:
-        """The whole reply."""
-        if not self._finish:
-            raise UnreadableReply("the reply ended without a finish reason")
-        text = "".join(self._text)
-        refused = self._blocked or self._finish in _REFUSED
-        # Whatever else stopped it, a text that did not end by itself is not complete.
-        cut = self._finish not in _ENDED and (bool(text) or self._finish == "MAX_TOKENS")
-        return Reply(
-            outcome=outcome_of(text, cut=cut, refused=refused),
-            text=text,
-            model=address,
-            reasoning="".join(self._thinking),
-            finish=self._finish,
-            usage=_usage(self._accounts),
+    def is_cut(self, text: str) -> bool:
+        """Whatever stopped it, a text that did not end by itself is not complete."""
+        ended = self.finish_reason in ("STOP", "FINISH_REASON_UNSPECIFIED")
+        return not ended and (bool(text) or self.finish_reason == "MAX_TOKENS")
+
+    def usage(self) -> Usage:
+        """In our terms, where reasoning is part of the output."""
+        fields = fields_of(self.accounts)
+        thought = count(fields.get("thoughtsTokenCount"))
+        written = (count(fields.get("candidatesTokenCount")), thought)
+        counted = [each for each in written if each is not None]
+        return Usage(
+            input=count(fields.get("promptTokenCount")),
+            output=sum(counted) if counted else None,
+            cache_read=count(fields.get("cachedContentTokenCount")),
+            reasoning=thought,
         )
 
 
@@ -217,12 +167,11 @@ def read_models(payload: bytes) -> list[str]:
     return [each.name.removeprefix("models/") for each in models]
 
 
-DIALECT = Dialect(
+GEMINI = Dialect(
     path=path,
     headers=headers,
     body=body,
-    read=read,
-    reducer=Stream,
+    reducer=_Reducer,
     models_path="/models?pageSize=1000",
     read_models=read_models,
 )

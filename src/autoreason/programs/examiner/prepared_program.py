@@ -28,8 +28,8 @@ from autoreason.programs.sandbox.base import (
     RunLimits,
     Sandbox,
     Session,
+    run_jointly,
 )
-from autoreason.programs.sandbox.joint_run import run_jointly
 
 _LONG_ANSWER = 1 << 20
 """Bytes of an answer that takes long to compare."""

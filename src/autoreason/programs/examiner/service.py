@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
 from autoreason.programs.examiner.excerpts import printable
-from autoreason.programs.sandbox.processes import wait_or_kill
+from autoreason.programs.sandbox.base import wait_or_kill
 
 _HEADER = 4
 _MAX_ATTEMPTS = 2

@@ -15,7 +15,7 @@ import socket
 import sys
 from typing import NamedTuple, NoReturn
 
-from autoreason.programs.sandbox import execution, jail, kernel, landlock, seccomp, warm, worker
+from autoreason.programs.sandbox import execution, jail, kernel, seccomp, warm, worker
 from autoreason.programs.sandbox.wire import RunReport
 
 READY = b"ready"
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> NoReturn:
     jail_spec = jail.JailSpec(
         uid=None,
         namespaces=namespaces == "yes",
-        ruleset=landlock.create_ruleset() if files == "yes" else None,
+        ruleset=kernel.create_ruleset() if files == "yes" else None,
         base_memory=kernel.measure_address_space(),
     )
     gc.collect()

@@ -8,7 +8,7 @@ import resource
 import signal
 from typing import NamedTuple
 
-from autoreason.programs.sandbox import kernel, landlock, seccomp
+from autoreason.programs.sandbox import kernel, seccomp
 
 COMPILE_SECONDS = 5
 """Processor time for compiling, and for importing before that, whatever the limit of the runs."""
@@ -69,7 +69,7 @@ def confine_solution(spec: JailSpec) -> JailSpec:
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     if spec.ruleset is not None:
-        landlock.restrict(spec.ruleset)
+        kernel.restrict_files(spec.ruleset)
     seccomp.restrict_solution()
     return spec
 
@@ -99,7 +99,7 @@ def confine_test(spec: JailSpec, limits: Limits) -> None:
     kernel.drop_capabilities()
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if spec.ruleset is not None:
-        landlock.restrict(spec.ruleset)
+        kernel.restrict_files(spec.ruleset)
         os.close(spec.ruleset)
     seccomp.restrict_test(os.getpid(), paths=not spec.no_files)
 

@@ -15,7 +15,7 @@ from autoreason.errors import InvalidInput
 from autoreason.programs.sandbox.base import Level, Sandbox
 
 if TYPE_CHECKING:
-    from autoreason.programs.sandbox.spawn import ForkServer, Isolation
+    from autoreason.programs.sandbox.linux import ForkServer, Isolation
 
 _TIMEOUT_SECONDS = 20.0
 _MACHINES = ("x86_64", "aarch64")
@@ -40,7 +40,7 @@ def find_level(only: Level | None = None, python: str | None = None) -> Detected
         return DetectedLevel(
             "none", (f"the sandbox knows no system calls of {platform.machine()}",)
         )
-    from autoreason.programs.sandbox.spawn import Isolation
+    from autoreason.programs.sandbox.linux import Isolation
 
     reasons: dict[Level, str] = {}
     for isolation in (
@@ -82,8 +82,7 @@ def open_sandbox(
 
         return UnsafeSandbox(workers)
     detected = require_level(level, python)
-    from autoreason.programs.sandbox.linux import LinuxSandbox
-    from autoreason.programs.sandbox.spawn import Isolation
+    from autoreason.programs.sandbox.linux import Isolation, LinuxSandbox
 
     return LinuxSandbox(
         Isolation(detected.level, detected.namespaces), workers=workers, python=python
@@ -92,7 +91,7 @@ def open_sandbox(
 
 def _find_problem(isolation: Isolation, python: str | None) -> str:
     """Why a level does not work here; empty where it does."""
-    from autoreason.programs.sandbox.spawn import start_fork_server
+    from autoreason.programs.sandbox.linux import start_fork_server
 
     if isolation.level == "bubblewrap" and shutil.which("bwrap") is None:
         return "not installed"

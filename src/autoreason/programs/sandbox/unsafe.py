@@ -20,13 +20,14 @@ from typing import NamedTuple
 from autoreason.programs.sandbox.base import (
     ROLES_WITH_SLOT,
     EndReason,
+    IdleTimer,
     Level,
     ProgramRole,
     ProgramRun,
     RunLimits,
     Session,
+    max_idle_seconds,
 )
-from autoreason.programs.sandbox.idle import IdleTimer, max_idle_seconds
 
 _SOURCE_FOLDER = Path(__file__).parents[3]
 _INTERPRETER = 64 << 20

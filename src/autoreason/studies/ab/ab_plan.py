@@ -16,11 +16,10 @@ from autoreason.errors import InvalidInput, plainly
 from autoreason.files import write
 from autoreason.knowledge_records import Chosen
 from autoreason.parsing.documents import same_text
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, listed, shorten
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed, shorten
 from autoreason.report.table import Table, figures, to_csv, words
-from autoreason.stats.sequential import MAX_SAMPLE, sample_size
+from autoreason.stats.power import MAX_SAMPLE, sample_size
 from autoreason.story import Story
 from autoreason.studies.raters.codes import draw_codes
 
@@ -178,7 +177,8 @@ def read_plan(folder: Path) -> AbPlan:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
     except OSError:
         raise InvalidInput(
-            f"there is no {FILE} in {folder.resolve()}; name the plan's folder, or make one with `autoreason ab plan`"
+            f"there is no {FILE} in {folder.resolve()}; name the plan's folder, "
+            "or make one with `autoreason knowledge ab-plan`"
         ) from None
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None

@@ -18,12 +18,19 @@ from autoreason.knowledge.columns import Columns, MissingColumn
 from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge.tables import read_table
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.report.numbers import UNKNOWN, digits_of, p_statement, percent_interval, points
+from autoreason.report.numbers import (
+    UNKNOWN,
+    digits_of,
+    listed,
+    p_statement,
+    percent_interval,
+    points,
+    shorten,
+)
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed, shorten
 from autoreason.report.table import Column, Table, Tone, figures, words
+from autoreason.stats.power import always_valid_difference, unequal_split
 from autoreason.stats.results import Estimate
-from autoreason.stats.sequential import always_valid_difference, unequal_split
 from autoreason.stats.shares import exact_share
 from autoreason.studies.ab.ab_plan import AbPlan, Arm
 from autoreason.studies.ab.effect import AbEffect

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from autoreason.knowledge.standing import one_line
 from autoreason.knowledge_records import Record
-from autoreason.report.numbers import count, percent_interval, points
-from autoreason.report.sentences import listed
-from autoreason.stats.prediction_powered import MIN_MEASURED, prediction_powered_mean
+from autoreason.report.numbers import count, listed, percent_interval, points
+from autoreason.stats.power import MIN_MEASURED, prediction_powered_mean
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share
 from autoreason.story import CONFIRMATION, Story
@@ -135,7 +134,7 @@ def _why_left_out(story: Story) -> str:
         return "the first draft breaks the contract, so no judge compared it with the result"
     if CONFIRMATION in story.panels:
         return "too few ballots of fresh judges were valid"
-    return "no fresh judges were asked (`--confirmation`)"
+    return "no fresh judges were asked (`confirmation`)"
 
 
 def _named(runs: Sequence[str]) -> str:

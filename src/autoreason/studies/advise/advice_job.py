@@ -9,8 +9,7 @@ from msgspec import Struct
 from autoreason.errors import PanelFailed
 from autoreason.events import AnyEvent, JobFinished, RunPaused
 from autoreason.exchange import BudgetQuery
-from autoreason.jobs.job import Job, Plans, join_plans, read_options
-from autoreason.jobs.runner import build_job, run_job
+from autoreason.jobs.job import Job, Plans, build_job, join_plans, read_options, run_job
 from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.story import Story

@@ -18,7 +18,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.strategies.sampling import Single
+from autoreason.strategies.rivals import Single
 from autoreason.studies.advise.advice_events import JudgeChecked
 from autoreason.studies.advise.advice_job import (
     AdviceOptions,

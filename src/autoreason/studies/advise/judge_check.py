@@ -9,10 +9,9 @@ from math import comb
 
 from autoreason.events import JobFinished
 from autoreason.exchange import BudgetQuery
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.keys import sub_key
-from autoreason.report.numbers import count
-from autoreason.report.sentences import listed
+from autoreason.report.numbers import count, listed
 from autoreason.settings import Settings
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story

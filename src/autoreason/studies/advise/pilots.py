@@ -17,9 +17,9 @@ from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import CONFIRMATION, Story
-from autoreason.strategies.iteration import CritiqueRevise
-from autoreason.tournament.confirmation import confirm
+from autoreason.strategies.rivals import CritiqueRevise
 from autoreason.tournament.judges import seat_calls
+from autoreason.tournament.panel import confirm
 
 JUDGES = 2
 """Judges who compare a revision with its draft, one in either order: as they share tastes, more say little more."""

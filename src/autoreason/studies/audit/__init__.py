@@ -1,1 +1,1 @@
-"""Audits a record: rules that read any run, of this project or another, without calling a model."""
+"""Audits runs: what a record is worth, without calling a model."""

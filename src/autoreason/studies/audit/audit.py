@@ -11,14 +11,8 @@ from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, words
-from autoreason.studies.audit import (
-    check_ballots,
-    check_judges,
-    check_programs,
-    check_stopping,
-    check_texts,
-)
-from autoreason.studies.audit.audited_record import Runs, panels_of
+from autoreason.studies.audit import check_judging, check_stopping, check_writing
+from autoreason.studies.audit.audited_run import Runs, panels_of
 from autoreason.studies.audit.findings import (
     GROUPS,
     LEVELS,
@@ -31,18 +25,20 @@ from autoreason.studies.audit.findings import (
 
 Check = Callable[[Runs], AuditResult]
 
-CHECKS: tuple[Check, ...] = (
-    check_ballots.invalid_ballots,
-    check_ballots.empty_panels,
-    check_ballots.below_quorum,
-    check_ballots.partial_rankings,
-    check_ballots.ballot_form,
-    check_ballots.ties,
-    check_judges.position,
-    check_judges.one_order,
-    check_judges.judges_agree,
-    check_judges.concordance,
-    check_judges.longer_preferred,
+OF_PANELS: tuple[Check, ...] = (
+    check_judging.invalid_ballots,
+    check_judging.empty_panels,
+    check_judging.below_quorum,
+    check_judging.ballot_form,
+    check_judging.ties,
+    check_judging.position,
+    check_judging.one_order,
+    check_judging.judges_agree,
+    check_judging.concordance,
+)
+"""Questions about panels, whatever they judged."""
+OF_TEXTS: tuple[Check, ...] = (
+    check_judging.longer_preferred,
     check_stopping.survival,
     check_stopping.streaks,
     check_stopping.convergence,
@@ -50,19 +46,19 @@ CHECKS: tuple[Check, ...] = (
     check_stopping.playoff,
     check_stopping.confirmation,
     check_stopping.outages,
-    check_texts.cut_texts,
-    check_texts.leaks,
-    check_texts.clones,
-    check_texts.contract,
-    check_texts.length_swings,
-    check_texts.drift,
-    check_texts.critics,
-    check_programs.cut_replies,
-    check_programs.no_program,
-    check_programs.repeated,
+    check_writing.cut_texts,
+    check_writing.leaks,
+    check_writing.clones,
+    check_writing.contract,
+    check_writing.length_swings,
+    check_writing.drift,
+    check_writing.critics,
 )
-_PANEL_CHECKS = CHECKS[: CHECKS.index(check_judges.longer_preferred)]
-"""Questions about panels, whatever they judged."""
+OF_PROGRAMS: tuple[Check, ...] = (
+    check_writing.cut_replies,
+    check_writing.no_program,
+    check_writing.repeated,
+)
 
 
 class Audit(Report, Struct, frozen=True, kw_only=True):
@@ -72,7 +68,7 @@ class Audit(Report, Struct, frozen=True, kw_only=True):
     passes: int
     panels: int
     ballots: int | None
-    """Valid ballots; None where no panel is recorded with their number."""
+    """Valid ballots; None where there was no panel."""
     tested: int
     """Questions that were put to a test; their p-values are corrected for that (Holm 1979)."""
     conclusion: str
@@ -124,31 +120,24 @@ def _table(findings: Sequence[AuditFinding]) -> Table:
 def audit_runs(runs: Runs) -> Audit:
     """Run every check over these runs."""
     if not runs:
-        raise InvalidInput("there is nothing to audit; name a run or a record")
-    results = [check(runs) for check in CHECKS if _applies(check, runs)]
-    findings = settle(results)
+        raise InvalidInput("there is nothing to audit; name a run")
     panels = list(panels_of(runs))
-    valid = [panel.valid for panel in panels if panel.valid is not None]
+    texts = any(not run.programs for run in runs)
+    # Where programs are written a panel is the exception.
+    checks = OF_PANELS if texts or panels else ()
+    checks += OF_TEXTS if texts else (check_stopping.outages,)
+    checks += OF_PROGRAMS if any(run.programs for run in runs) else ()
+    results = [check(runs) for check in checks]
+    findings = settle(results)
     return Audit(
         runs=len(runs),
         passes=sum(len(run.passes) for run in runs),
         panels=len(panels),
-        ballots=sum(valid) if valid else None,
+        ballots=sum(panel.valid for panel in panels) if panels else None,
         tested=sum(isinstance(each, PendingFinding) for each in results),
         conclusion=conclude(findings),
         findings=findings,
     )
-
-
-def _applies(check: Check, runs: Runs) -> bool:
-    """Whether a question makes sense of what these runs wrote."""
-    texts = any(run.programs is None for run in runs)
-    if check in _PANEL_CHECKS:
-        # Where programs are written a panel is the exception.
-        return texts or any(panels_of(runs))
-    if check.__module__ == check_programs.__name__:
-        return any(run.programs is not None for run in runs)
-    return texts or check == check_stopping.outages
 
 
 def conclude(findings: Sequence[AuditFinding]) -> str:

@@ -9,11 +9,13 @@ from itertools import pairwise
 from math import fsum, sqrt
 from statistics import fmean, median
 
+from autoreason.events import RunPaused, RunResumed
+from autoreason.exchange import Outcome
 from autoreason.report.numbers import p_statement, percent, percent_range
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share, share, sign_test
 from autoreason.stats.sums import flips, moments, more_than_chance, unlike_chance
-from autoreason.studies.audit.audited_record import AuditedPanel, AuditedPass, AuditedRun, Runs
+from autoreason.studies.audit.audited_run import AuditedPass, AuditedRun, Panel, Runs
 from autoreason.studies.audit.chance import (
     MANY_RUNS,
     Course,
@@ -34,8 +36,6 @@ from autoreason.studies.audit.findings import (
     number_of,
     part,
 )
-from autoreason.tournament.evidence import SurvivalChances, survival_chances
-from autoreason.tournament.panel_size import PanelSize
 from autoreason.tournament.voting import BUILT_IN
 
 _topic = partial(Topic, "stopping")
@@ -80,7 +80,8 @@ _ONE_SIDED = 1.645
 _FEW = 30
 _FADED = 0.1
 """Points per ballot below 2.0 from which a fall is called large."""
-_LONG, _UNUSUAL = 600.0, 8.0
+_LONG, _UNUSUAL = 600.0, 20.0
+_WITHOUT_TEXT = (Outcome.REFUSED, Outcome.EMPTY)
 
 
 def survival(runs: Runs) -> AuditResult:
@@ -89,20 +90,19 @@ def survival(runs: Runs) -> AuditResult:
     parts, leads, survived = [], [], 0
     for run in runs:
         decided = [
-            (each.panel, each.unconfirmed)
+            (each.panel.winner, each.unconfirmed, each.panel.chances_of_a)
             for each in run.passes
-            if each.panel and _has_decided(each.panel)
+            if each.panel and each.panel.chances_of_a and _has_decided(each.panel)
         ]
         if not decided:
             continue
-        course = Course.of(
-            [p.winner == "A" for p, unconfirmed in decided if not unconfirmed], run.k
-        )
-        run_chances, ties = zip(*(_chances_of_a(panel) for panel, _ in decided), strict=True)
+        winners = [winner == "A" for winner, unconfirmed, _ in decided if not unconfirmed]
+        course = Course.of(winners, run.settings.k)
+        run_chances, ties = zip(*(both for _, _, both in decided), strict=True)
         # A run that converged could have gone on; any other ended where it did.
-        passes = (
-            max(len(run_chances), run.max_passes or 0) if course.converged else len(run_chances)
-        )
+        passes = len(run_chances)
+        if course.converged:
+            passes = max(passes, run.settings.passes)
         chance = round(fmean(run_chances), 4)
         parts.append(survivals_by_chance(chance, passes, course.k, round(fmean(ties), 4)))
         # By the same rounded chance, or what was observed would lie between what is possible.
@@ -129,18 +129,10 @@ def survival(runs: Runs) -> AuditResult:
     return _SURVIVAL.pending(unlike_chance(parts, fsum(leads)), number, conclude)
 
 
-def _has_decided(panel: AuditedPanel) -> bool:
+def _has_decided(panel: Panel) -> bool:
     """Whether a vote over A and others was decided."""
     contested = "A" in panel.candidates and len(panel.candidates) > 1
     return bool(contested and panel.valid and panel.winner and panel.rule in BUILT_IN)
-
-
-def _chances_of_a(panel: AuditedPanel) -> SurvivalChances:
-    if panel.chances_of_a is not None:
-        return panel.chances_of_a
-    # Records of other programs count a tie as a survival, as the paper has it.
-    size = PanelSize(panel.valid or 1, ties_survive=True)
-    return survival_chances(size, len(panel.candidates), panel.rule)
 
 
 def streaks(runs: Runs) -> AuditResult:
@@ -152,7 +144,7 @@ def streaks(runs: Runs) -> AuditResult:
                 for audited in run.passes
                 if audited.winner and audited.panel and not audited.unconfirmed
             ],
-            run.k,
+            run.settings.k,
         )
         for run in runs
     ]
@@ -205,7 +197,7 @@ def convergence(runs: Runs) -> AuditFinding:
         return _CONVERGENCE.finding(
             "fine", sentence, Estimate(None, n=0, reason="no run converged")
         )
-    empty = [run for run in converged if any(_empty(audited) for audited in _last(run))]
+    empty = [run for run in converged if any(audited.empty for audited in _last(run))]
     tied = [
         run
         for run in converged
@@ -225,13 +217,9 @@ def convergence(runs: Runs) -> AuditFinding:
     return _CONVERGENCE.finding(level, f"{sentence}: {names}", number)
 
 
-def _last(run: AuditedRun) -> tuple[AuditedPass, ...]:
+def _last(run: AuditedRun) -> list[AuditedPass]:
     """The passes that ended it."""
-    return tuple(each for each in run.passes if not each.unconfirmed)[-(run.k or 1) :]
-
-
-def _empty(audited: AuditedPass) -> bool:
-    return bool(audited.panel and audited.panel.valid == 0)
+    return [each for each in run.passes if not each.unconfirmed][-run.settings.k :]
 
 
 def novelty(runs: Runs) -> AuditResult:
@@ -272,7 +260,7 @@ def novelty(runs: Runs) -> AuditResult:
     return _NOVELTY.pending(unlike_chance(flips(scores), fsum(scores)), number, conclude)
 
 
-def _points(panel: AuditedPanel | None, name: str, *, fair: bool = False) -> float | None:
+def _points(panel: Panel | None, name: str, *, fair: bool = False) -> float | None:
     """Points per ballot of three texts, if `fair` from ballots that stopping cannot bias; None under another rule."""
     if not panel or panel.rule != "borda" or len(panel.candidates) != 3:
         return None
@@ -285,7 +273,14 @@ def _points(panel: AuditedPanel | None, name: str, *, fair: bool = False) -> flo
 
 def playoff(runs: Runs) -> AuditResult:
     """What the judges of the playoff prefer, who chose the text that was delivered."""
-    playoffs = [run.preferred for run in runs if run.preferred]
+    playoffs = [
+        (decided.preferred, decided.verdict.ballots)
+        for run in runs
+        if not run.programs
+        and (decided := run.story.playoff)
+        and decided.preferred is not None
+        and decided.verdict
+    ]
     if not playoffs:
         return _PLAYOFF.unknown("no playoff chose another text than the first draft")
     prefer, judges = (sum(column) for column in zip(*playoffs, strict=True))
@@ -308,8 +303,12 @@ def playoff(runs: Runs) -> AuditResult:
 
 def confirmation(runs: Runs) -> AuditResult:
     """Whether fresh judges prefer what was delivered to the first draft."""
-    judged = [run for run in runs if run.confirmed and run.confirmed[1]]
-    ballots = [run.confirmed for run in judged if run.confirmed]
+    confirmed = [
+        (run, found.prefer, found.judges)
+        for run in runs
+        if not run.programs and (found := run.story.confirmation) and found.judges
+    ]
+    ballots = [(prefer, judges) for _, prefer, judges in confirmed]
     unchanged = [run for run in runs if run.first is not None and run.first == run.last]
     verb = "is" if len(unchanged) == 1 else "are"
     exclusion = f"{number_of(unchanged)} that delivered the first draft {verb} left out"
@@ -323,7 +322,9 @@ def confirmation(runs: Runs) -> AuditResult:
         f"(95 % interval {percent_range(number.low or 0, number.high or 0)})"
     )
     if len(ballots) > 1 or unchanged:
-        sentence += f" in {number_of(judged)}" + (f"; {exclusion}" if unchanged else "")
+        sentence += f" in {number_of(run for run, *_ in confirmed)}" + (
+            f"; {exclusion}" if unchanged else ""
+        )
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
     p = (sign_test(prefer, judges - prefer).p_value or 1.0) / 2
     if len(ballots) >= MANY_RUNS:
@@ -341,18 +342,14 @@ def confirmation(runs: Runs) -> AuditResult:
 
 
 def outages(runs: Runs) -> AuditFinding:
-    """Pauses because a provider failed, gaps, and passes that took far longer than the others."""
-    notes = [f"{run.name}: {note}" for run in runs for note in (*(run.outages or ()), *_slow(run))]
-    timed = any(run.outages is not None for run in runs) or any(
-        audited.seconds is not None for run in runs for audited in run.passes
-    )
-    calls = [run.calls for run in runs if run.calls]
-    unanswered = sum(call.unanswered for call in calls)
-    if not timed and not calls:
+    """Pauses because a provider failed, gaps that nothing explains, and calls without a text."""
+    if not any(run.events for run in runs):
         return _OUTAGES.unknown("neither times nor calls were kept")
+    notes = [f"{run.name}: {note}" for run in runs for note in _pauses(run)]
+    unanswered = sum(run.unanswered for run in runs)
     if unanswered:
         notes.append(f"{many(unanswered, 'call')} never answered")
-    without_text = sum(call.refused + call.empty for call in calls)
+    without_text = sum(run.outcomes[each] for run in runs for each in _WITHOUT_TEXT)
     if without_text:
         notes.append(f"{many(without_text, 'reply', 'replies')} refused or empty")
     if not notes:
@@ -362,9 +359,17 @@ def outages(runs: Runs) -> AuditFinding:
     return _OUTAGES.finding("look", listed(notes, 4, "; "), len(notes))
 
 
-def _slow(run: AuditedRun) -> Iterator[str]:
-    times = [audited.seconds for audited in run.passes if audited.seconds is not None]
-    usual = max(1.0, median(times)) if times else 1.0
-    for audited in run.passes:
-        if audited.seconds and audited.seconds > max(_LONG, _UNUSUAL * usual):
-            yield f"pass {audited.number} took {audited.seconds / usual:.0f} times as long as usual"
+def _pauses(run: AuditedRun) -> Iterator[str]:
+    for recorded in run.events:
+        if isinstance(recorded.event, RunPaused) and recorded.event.status.endswith("_failed"):
+            yield f"paused, {recorded.event.reason}"
+    # While a run is paused or killed nothing is expected to happen.
+    waits = [
+        (after.at - before.at).total_seconds()
+        for before, after in pairwise(run.events)
+        if not isinstance(after.event, RunResumed)
+    ]
+    usual = median(waits) if waits else 0.0
+    for wait in waits:
+        if wait > max(_LONG, _UNUSUAL * usual):
+            yield f"nothing happened for {wait / 60:.0f} minutes"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from autoreason.report.numbers import count, percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm
-from autoreason.studies.audit.audited_record import AuditedRun
+from autoreason.studies.audit.audited_run import AuditedRun
 
 Level = Literal["alarm", "look", "fine", "unknown"]
 Group = Literal["ballots", "judges", "stopping", "texts", "programs"]

@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from autoreason.events import BallotCast
 from autoreason.keys import sub_key
-from autoreason.report.numbers import percent, percent_range
+from autoreason.report.numbers import listed, percent, percent_range
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Protocol
 from autoreason.story import Story

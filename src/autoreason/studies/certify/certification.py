@@ -9,8 +9,8 @@ from msgspec import Struct, structs
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plan, read_options
-from autoreason.jobs.tasks import use_in_order
 from autoreason.settings import Settings
 from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from autoreason.contract import Contract
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.keys import judge_key, sub_key
 from autoreason.studies.certify.suite import (
     INJECTIONS,
@@ -19,7 +19,7 @@ from autoreason.studies.certify.suite import (
     pairs,
 )
 from autoreason.task import Task
-from autoreason.tournament.orders import neutral_labels
+from autoreason.tournament.judges import neutral_labels
 
 DEFECT, AGAIN, SAME, LONGER = "defect", "again", "same", "longer"
 INJECTION, RECORD = "injection", "record"

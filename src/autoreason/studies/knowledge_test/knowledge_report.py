@@ -10,19 +10,20 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.keys import sub_key
-from autoreason.knowledge.groups import MIN_GROUPS
 from autoreason.knowledge.holdout import (
     FLIPPED,
     MIN_PAIRS,
     TONES,
+    Verdict,
     compare_times,
     could_show,
     few_groups,
     group_values,
     likely_to_show,
     over_time,
+    weigh,
 )
-from autoreason.knowledge.test_results import Verdict, weigh
+from autoreason.knowledge.standing import MIN_GROUPS
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words

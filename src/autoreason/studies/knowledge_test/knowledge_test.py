@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished
+from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plan
-from autoreason.jobs.tasks import use_in_order
 from autoreason.keys import PAIR, sub_key
 from autoreason.knowledge_records import Knowledge, ShownOutcomes
 from autoreason.settings import Settings

@@ -9,8 +9,7 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.knowledge.index import Index
-from autoreason.knowledge.retrieval import LISTED, Query, retrieve
+from autoreason.knowledge.index import LISTED, Index, Query, retrieve
 from autoreason.knowledge.standing import Pair
 from autoreason.knowledge.words import is_too_similar
 from autoreason.knowledge_records import ShownOutcomes, ShownRecord

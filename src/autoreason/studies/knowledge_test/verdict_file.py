@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from autoreason.jobs.job import read_options
-from autoreason.knowledge.test_results import TestResult, read_tests, record_test
+from autoreason.knowledge.holdout import TestResult, read_tests, record_test
 from autoreason.story import Story
 from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
 from autoreason.studies.knowledge_test.knowledge_test import KnowledgeTestOptions

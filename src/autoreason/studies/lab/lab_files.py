@@ -32,7 +32,7 @@ def report_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, s
     names = {title: f"plot-{at}.svg" for at, title in enumerate(plots, 1)}
     encoded = msgspec.json.encode(msgspec.to_builtins(found.to_dict()))
     return {
-        "report.html": found.to_html(found.about()),
+        "report.html": found.to_html(),
         "report.md": found.to_markdown(found.about(), names),
         "report.json": msgspec.json.format(encoded, indent=2).decode(),
         "comparisons.csv": _comparisons(found),

@@ -14,9 +14,8 @@ from autoreason.errors import InvalidInput, PanelFailed, ProviderFailed
 from autoreason.events import JobFinished
 from autoreason.exchange import Spent
 from autoreason.jobs.allowance import amount_spent
-from autoreason.jobs.attempts import panel_attempts
-from autoreason.jobs.job import Job, read_options
-from autoreason.jobs.tasks import run_in_windows, use_in_order
+from autoreason.jobs.context import run_in_windows, use_in_order
+from autoreason.jobs.job import Job, panel_attempts, read_options
 from autoreason.keys import attempt_stage
 from autoreason.report.numbers import count
 from autoreason.settings import Settings

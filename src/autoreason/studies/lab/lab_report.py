@@ -11,10 +11,18 @@ from msgspec import Struct
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
-from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, p_value, percent
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    decimal,
+    listed,
+    money,
+    p_statement,
+    p_value,
+    percent,
+)
 from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.stats.results import Estimate
 from autoreason.story import Story
@@ -639,7 +647,7 @@ def _details(found: LabReport) -> list[Section]:
         table = _by_pass(title, lines, decimal, first=0)
         plot = draw_lines(title, lines, first=0)
         parts.append(Section("Length", plots=[plot], tables=[table], detail=True))
-    plots = ("Plots", "SVG by pygal, trees by autoreason: no script, in the page's colours")
+    plots = ("Plots", "SVG without a script, in the page's colours")
     return [*parts, *_trees(found), _failures(found), Section(sentences=[plots], detail=True)]
 
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.programs.task import assignments_of
-from autoreason.report.sentences import listed
+from autoreason.report.numbers import listed
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
-from autoreason.studies.audit.check_ballots import invalid_level
-from autoreason.studies.audit.check_texts import has_drifted
+from autoreason.studies.audit.check_judging import invalid_level
+from autoreason.studies.audit.check_writing import has_drifted
 from autoreason.studies.lab.lab_suite import (
     SHARES,
     AddRule,
@@ -161,8 +161,7 @@ class ArmPair(Struct, frozen=True, kw_only=True):
 
 def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
     """Every planned test, corrected for all of them."""
-    from autoreason.stats.bootstrap import cluster_bootstrap
-    from autoreason.stats.paired import permutation_test
+    from autoreason.stats.resampling import cluster_bootstrap, permutation_test
 
     # As strict as the correction of the tests: a reader looks at the widest difference.
     confidence = 1 - BEYOND_CHANCE / max(1, len(suite.pairs))
@@ -269,14 +268,13 @@ def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
 
 def add_repeats(suite: Suite, more: dict[str, int]) -> Suite:
     """A suite with more repeats of these comparisons."""
-    added = {name: suite.added.get(name, 0) + repeats for name, repeats in more.items()}
-    return replace(suite, added=suite.added | added, additions=(*_recorded(suite), more))
+    return replace(suite, additions=(*suite.additions, more))
 
 
 def additions(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[AddedRepeats]:
     """What was added and why, one after another."""
-    before = replace(suite, added={}, additions=())
-    for more in _recorded(suite):
+    before = replace(suite, additions=())
+    for more in suite.additions:
         known = {cell.part for group in groups(before) for cells in group for cell in cells}
         cells = [each for each in finished if each.cell.part in known]
         widths: dict[str, list[float | None]] = {}
@@ -287,10 +285,6 @@ def additions(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[AddedR
             width = max(found) if len(found) == len(widths[name]) else None
             yield AddedRepeats(comparison=name, repeats=repeats, width=width)
         before = add_repeats(before, more)
-
-
-def _recorded(suite: Suite) -> tuple[dict[str, int], ...]:
-    return suite.additions or ((suite.added,) if suite.added else ())
 
 
 def _width(pair: ArmPair) -> float | None:

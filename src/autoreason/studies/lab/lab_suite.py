@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import partial
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.events import Event, Status
 from autoreason.exchange import Query, Spent
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.keys import PartName, sub_key
 from autoreason.models.prices import rates
 from autoreason.programs.assignment import Assignment
@@ -134,10 +135,13 @@ class Suite(Struct, frozen=True, kw_only=True):
     unfair: tuple[Assignment, ...] = ()
     """Problems of a set that cannot be judged."""
     add: AddRule | None = None
-    added: dict[str, int] = {}
-    """Repeats that were added to a comparison by the rule."""
     additions: tuple[dict[str, int], ...] = ()
-    """The same one after another; earlier versions did not record it."""
+    """Repeats that were added to comparisons by the rule, one time after another."""
+
+    @property
+    def added(self) -> dict[str, int]:
+        """Repeats that were added to each comparison in all."""
+        return dict(sum(map(Counter, self.additions), Counter[str]()))
 
     def repeats_of(self, comparison: SuiteComparison) -> int:
         """How often a comparison is repeated."""
@@ -315,9 +319,9 @@ class CellFinished(Event, frozen=True, kw_only=True):
             what = solved(self.result.solved)
         return f"{self.cell.name}: {what}"
 
-    def without_reason(self) -> CellFinished:
-        """It ends a part."""
-        solved = self.result.solved and self.result.solved.without_reason()
+    def without_sentences(self) -> CellFinished:
+        """Without why the cell ended."""
+        solved = self.result.solved and self.result.solved.without_sentences()
         return replace(self, result=replace(self.result, reason="", solved=solved))
 
 

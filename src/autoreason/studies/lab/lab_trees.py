@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from statistics import fmean
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from autoreason.characters import in_markup
-from autoreason.report.plot import Plot, colours
+from autoreason.report.plot import Plot, Scale, colours, draw_legend, frame, label
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult, Suite
 from autoreason.tournament.candidates import SLOT_NAMES, slots_and
 
@@ -115,13 +114,6 @@ _LINE, _CHARACTER, _LONGEST = 14, 6, 24
 """The height of a label, the width of a character of it, and the most characters of repeats."""
 _DOT, _LETTERS = 7, 17
 """The radius of a winner, and the room between two from which on their letters are legible."""
-_STYLE = (
-    ".tree text{font:11px sans-serif;fill:var(--ink,#333)}.tree .title{font-weight:bold;font-size:14px}"
-    ".tree .axis{fill:var(--muted,#777)}.tree .lead{stroke:var(--muted,#777);stroke-dasharray:1 3}"
-    ".tree .grid{stroke:var(--line,#ddd);stroke-width:1}"
-    ".tree .line{fill:none;stroke-width:2;stroke-linejoin:round}.tree .paper{fill:var(--paper,#fff)}"
-    ".tree .mark{fill:#fff;font-size:8px;font-weight:bold}"
-)
 
 
 def draw_tree(tree: TrajectoryTree) -> Plot:
@@ -139,7 +131,8 @@ def draw_tree_legend(trees: Iterable[TrajectoryTree]) -> Plot:
         if slot in slots
     }
     title = "Candidates in the trees"
-    return Plot(title, lambda: _frame(title, _WIDTH, 24, _legend(named)))
+    parts, height = draw_legend(named, _WIDTH, 0)
+    return Plot(title, lambda: frame(title, _WIDTH, height, parts, "tree"))
 
 
 def _shades() -> dict[str, str]:
@@ -158,12 +151,12 @@ class _TreeDrawing:
         )
         longest = max(len(node.way) for node in nodes)
         top = max(node.drift for node in nodes) + 1
-        self._across = _Scale(0, longest, _LEFT, self._labels_at - 24)
+        self._across = Scale(0, longest, _LEFT, self._labels_at - 24)
         self._letters = (self._across(1) - self._across(0)) >= _LETTERS
         self._gap = 2 * _DOT if self._letters else _DOT
         most = max(Counter(len(node.way) for node in nodes).values())
         height = max(min(_HIGHEST, top * _STEP), self._gap * most, _LINE * len(self._ends))
-        self._up = _Scale(0, top, height, 0)
+        self._up = Scale(0, top, height, 0)
         self._found = dict(self._places())
         ways = sorted(self._ends, key=lambda way: self._found[way][1])
         self._labels = _apart([self._found[way][1] for way in ways], _LINE, ways)
@@ -174,10 +167,10 @@ class _TreeDrawing:
     def draw(self, title: str) -> str:
         """Losers beneath, then lines, then winners."""
         tree, down = self._tree, _TOP - self._highest
-        parts = [_label(f"{tree.arm}, {tree.task}", 10, 18, "title")]
+        parts = [label(f"{tree.arm}, {tree.task}", 10, 18, "title")]
         # Without numbers: where ways would lie on each other they are drawn apart.
         parts += [
-            _label("more drift ↑", 10, 36, "axis"),
+            label("more drift ↑", 10, 36, "muted"),
             f'<g transform="translate(0 {down:.1f})">',
         ]
         parts += [line for node in self._nodes for line in self._loser_lines(node)]
@@ -185,16 +178,16 @@ class _TreeDrawing:
         parts += [self._line(node) for node in self._nodes if node.way]
         parts += [line for node in self._nodes for line in self._dot(node)]
         bottom = down + self._lowest
-        return _frame(
-            title, _WIDTH, int(bottom + _BOTTOM), [*parts, "</g>", *self._axis(bottom + 28)]
+        return frame(
+            title, _WIDTH, bottom + _BOTTOM, [*parts, "</g>", *self._axis(bottom + 28)], "tree"
         )
 
     def _axis(self, y: float) -> Iterator[str]:
         longest = int(self._across.high)
         for n in range(0, longest + 1, -(-longest // 20)):
-            yield _label(str(n), self._across(n), y, "axis", "middle")
-        yield _label("pass", (_LEFT + self._across(longest)) / 2, y + 16, "axis", "middle")
-        yield _label("repeats", self._labels_at, y, "axis")
+            yield label(str(n), self._across(n), y, "muted", "middle")
+        yield label("pass", (_LEFT + self._across(longest)) / 2, y + 16, "muted", "middle")
+        yield label("repeats", self._labels_at, y, "muted")
 
     def _places(self) -> Iterator[tuple[tuple[str, ...], tuple[float, float]]]:
         """Ways with the same drift lie beside each other, as near to it as there is room."""
@@ -221,7 +214,7 @@ class _TreeDrawing:
             yield f'<path class="grid" d="M{x:.1f} {y:.1f}L{end_x:.1f} {end_y:.1f}"/>'
             yield (
                 f'<circle class="paper" cx="{end_x:.1f}" cy="{end_y:.1f}" r="3" '
-                f'stroke="{self._shades[slot]}"><title>{in_markup(slot)} lost</title></circle>'
+                f'style="stroke:{self._shades[slot]}"><title>{in_markup(slot)} lost</title></circle>'
             )
 
     def _end(self, way: tuple[str, ...]) -> Iterator[str]:
@@ -229,13 +222,13 @@ class _TreeDrawing:
         (x, y), height = self._found[way], self._labels[way]
         at = self._labels_at - 4
         yield f'<path class="lead" fill="none" d="M{x:.1f} {y:.1f}H{at - 16:.1f}L{at:.1f} {height:.1f}"/>'
-        yield _label(self._ends[way], self._labels_at, height + 4)
+        yield label(self._ends[way], self._labels_at, height + 4)
 
     def _line(self, node: TreeNode) -> str:
         (x, y), (end, height) = self._found[node.way[:-1]], self._found[node.way]
         width = min(6.0, 1.5 + 0.5 * len(node.repeats))
         return (
-            f'<path class="line" style="stroke-width:{width:g}" stroke="{self._shades[node.way[-1]]}" '
+            f'<path class="line" style="stroke-width:{width:g};color:{self._shades[node.way[-1]]}" '
             f'd="M{x:.1f} {y:.1f}L{end:.1f} {height:.1f}"/>'
         )
 
@@ -245,13 +238,13 @@ class _TreeDrawing:
         repeats = ", ".join(map(str, node.repeats))
         about = f"pass {len(node.way)}: {winner}" if node.way else "the first draft"
         about += f"; repeats {repeats}; {node.words:,.0f} words"
-        shade = self._shades.get(winner, "#7a7a7a")
+        shade = self._shades.get(winner, "var(--muted,#666)")
         yield (
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_DOT if self._letters else 3}" fill="{shade}">'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_DOT if self._letters else 3}" style="fill:{shade}">'
             f"<title>{in_markup(about)}</title></circle>"
         )
         if self._letters and node.way:
-            yield _label(winner, x, y + 3, "mark", "middle")
+            yield label(winner, x, y + 3, "mark", "middle")
 
 
 def _repeats(node: TreeNode) -> str:
@@ -269,45 +262,3 @@ def _apart(
     heights = list(accumulate(wanted, lambda above, y: max(y, above + room)))
     aside = fmean(heights) - fmean(wanted)
     return {way: y - aside for way, y in zip(ways, heights, strict=True)}
-
-
-class _Scale(NamedTuple):
-    """Numbers to pixels."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def __call__(self, value: float) -> float:
-        """Where a number lies."""
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
-
-
-def _frame(title: str, width: int, height: int, parts: Iterable[str]) -> str:
-    """The picture around its parts."""
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" class="tree">',
-        f"<title>{in_markup(title)}</title>",
-        f"<style>{_STYLE}</style>",
-        f'<rect class="paper" width="{width}" height="{height}"/>',
-        *parts,
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _legend(found: Mapping[str, str]) -> Iterator[str]:
-    """The name of each colour, side by side."""
-    x = 16.0
-    for name, colour in found.items():
-        yield f'<circle cx="{x:.1f}" cy="12" r="4" fill="{colour}"/>'
-        yield _label(name, x + 10, 16)
-        x += 28 + _CHARACTER * len(name)
-
-
-def _label(text: str, x: float, y: float, kind: str = "", anchor: str = "") -> str:
-    """A text at a place; what it says acts on no page."""
-    named = f' class="{kind}"' if kind else ""
-    end = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text{named} x="{x:.1f}" y="{y:.1f}"{end}>{in_markup(text)}</text>'

@@ -9,17 +9,16 @@ from typing import NamedTuple
 
 from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
-from autoreason.jobs.attempts import panel_attempts
-from autoreason.jobs.tasks import use_in_order
+from autoreason.jobs.context import use_in_order
+from autoreason.jobs.job import panel_attempts
 from autoreason.keys import PAIR, Key, attempt_stage, sub_key
-from autoreason.report.sentences import describe_tie
+from autoreason.report.numbers import describe_tie
 from autoreason.story import RecordedPanel
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.task import Task
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import cast_ballot
-from autoreason.tournament.panel_size import quorum
-from autoreason.tournament.voting import VoteResult, from_scores
+from autoreason.tournament.voting import VoteResult, from_scores, quorum
 
 
 class PairVote(NamedTuple):

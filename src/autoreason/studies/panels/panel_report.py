@@ -9,15 +9,12 @@ from statistics import fmean, mode
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
+from autoreason.report.numbers import by_chance, describe_losers, listed, p_statement
 from autoreason.report.numbers import count as counted
-from autoreason.report.numbers import p_statement
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import by_chance, describe_losers, listed
-from autoreason.stats import elections
-from autoreason.stats.elections import Ranking
-from autoreason.stats.ranks import Concordance, agreement, kendalls_w
+from autoreason.stats import ranks
+from autoreason.stats.ranks import Concordance, Ranking, agreement, kendalls_w
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import clustered_share, even_share_test, sign_test
 
@@ -169,17 +166,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         )
 
 
-def require_statistics() -> None:
-    """Find out before anything is paid for that the table can be computed."""
-    try:
-        import scipy.stats
-    except ImportError:
-        raise InvalidInput(
-            "intervals and tests need NumPy and SciPy; install them with `pip install numpy scipy`"
-        ) from None
-    del scipy
-
-
 def report(
     judged: Sequence[CountedBallot],
     words: Mapping[str, int],
@@ -208,7 +194,7 @@ def report(
     position = _positions(ballots)
     return PanelReport(
         standings=standings,
-        wins={one: dict(row) for one, row in elections.win_matrix(rankings).items()},
+        wins={one: dict(row) for one, row in ranks.win_matrix(rankings).items()},
         duels=duels,
         ballots=len(judged),
         invalid=sum(ballot.ranking is None for ballot in ballots),
@@ -216,8 +202,8 @@ def report(
         winner=_winner(standings, duels, chance, pairwise=pairwise),
         chance=chance,
         wins_by_chance=wins_by_chance,
-        condorcet_winner=elections.condorcet_winner(rankings),
-        cycles=tuple(elections.cycles(rankings)),
+        condorcet_winner=ranks.condorcet_winner(rankings),
+        cycles=tuple(ranks.cycles(rankings)),
         agreement=_agreement(rankings, clusters),
         concordance=concordance.w,
         concordance_test=concordance.test,
@@ -240,11 +226,11 @@ def _standings(
     pairwise: bool,
 ) -> tuple[EntryStanding, ...]:
     last = 0 if pairwise else 1
-    firsts = elections.first_places(rankings)
+    firsts = ranks.first_places(rankings)
     # A reader looks at the first line, the best of them all, so the intervals must be simultaneous (Bonferroni).
     confidence = 1 - BEYOND_CHANCE / len(words)
     unknown = Estimate(None, reason="no valid ballot ranks it")
-    scored = [elections.borda([ranking]) for ranking in rankings]
+    scored = [ranks.borda([ranking]) for ranking in rankings]
     rivals = max(map(len, scored), default=1) - 1
     standings = []
     for name, count in words.items():
@@ -397,11 +383,11 @@ def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | 
 
 def _texts(ranking: Ranking) -> list[str]:
     """What a judge ranked, each text once: those who delivered the same one share its place."""
-    return [place[0] for place in elections.levels(ranking)]
+    return [place[0] for place in ranks.levels(ranking)]
 
 
 def _positions(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
-    from autoreason.stats.position import position_effect
+    from autoreason.stats.resampling import position_effect
 
     valid = [(ballot.order, ballot.ranking) for ballot in ballots if ballot.ranking]
     if not valid:
@@ -418,12 +404,12 @@ def _longer(
     lengths: Mapping[int, Mapping[str, int]],
     units: Sequence[Hashable] | None,
 ) -> Estimate:
-    from autoreason.stats.length import longer_preferred
+    from autoreason.stats.shares import longer_preferred
 
     wins, differences, ballots = [], [], []
     for at, ballot in enumerate(judged):
         words = lengths[ballot.cluster]
-        for one, other, score in elections.games([ballot.ranking]):
+        for one, other, score in ranks.games([ballot.ranking]):
             wins.append(score)
             differences.append(words[one] - words[other])
             ballots.append(units[at] if units else at)
@@ -431,7 +417,7 @@ def _longer(
 
 
 def _places(ranking: Ranking) -> dict[str, int]:
-    return {name: at for at, place in enumerate(elections.levels(ranking)) for name in place}
+    return {name: at for at, place in enumerate(ranks.levels(ranking)) for name in place}
 
 
 def _concordance(rankings: Sequence[Ranking], repeats: int) -> Concordance:

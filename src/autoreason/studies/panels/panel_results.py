@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
-from autoreason.jobs.attempts import last_panel
-from autoreason.jobs.job import read_options
+from autoreason.jobs.job import last_panel, read_options
 from autoreason.story import Story
 from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.pairwise import duels_of, votes_by_pair

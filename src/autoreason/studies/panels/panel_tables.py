@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import (
     UNKNOWN,
+    agreement,
     count,
     decimal,
     interval,
+    jury,
+    listed,
+    longer,
     p_statement,
     p_value,
     percent,
     percent_interval,
+    positions,
 )
-from autoreason.report.sentences import agreement, jury, listed, longer, positions
 from autoreason.report.table import Table, figures, words
 
 if TYPE_CHECKING:

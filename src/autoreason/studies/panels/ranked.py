@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from autoreason.errors import PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
-from autoreason.jobs.attempts import panel_attempts
+from autoreason.jobs.job import panel_attempts
 from autoreason.keys import attempt_stage
-from autoreason.report.sentences import describe_tie
+from autoreason.report.numbers import describe_tie
 from autoreason.studies.panels.panel_job import PanelJob
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.voting import PanelSize
 
 STAGE = "panel"
 _FEW = 3

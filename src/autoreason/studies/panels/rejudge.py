@@ -11,10 +11,8 @@ from msgspec import Struct, to_builtins
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
-from autoreason.jobs.attempts import last_panel, panel_attempts
-from autoreason.jobs.context import Emit
-from autoreason.jobs.job import read_options
-from autoreason.jobs.tasks import side_by_side
+from autoreason.jobs.context import Emit, side_by_side
+from autoreason.jobs.job import last_panel, panel_attempts, read_options
 from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
@@ -27,7 +25,7 @@ from autoreason.task import Entry, Task
 from autoreason.tournament.candidates import in_tie_order
 from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel import Panel
-from autoreason.tournament.panel_size import PanelSize
+from autoreason.tournament.voting import PanelSize
 
 _AGAIN = "again"
 

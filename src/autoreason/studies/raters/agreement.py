@@ -8,8 +8,7 @@ from itertools import combinations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.stats.elections import borda
-from autoreason.stats.ranks import tau_b
+from autoreason.stats.ranks import borda, tau_b
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.studies.raters.model_panel import PanelRankings, Ranking

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.parsing.documents import same_text
 from autoreason.studies.raters import packet as packets
 from autoreason.studies.raters.codes import draw_codes

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from autoreason.report.numbers import (
     UNKNOWN,
+    agreement,
+    by_chance,
     count,
     decimal,
     interval,
@@ -15,7 +17,6 @@ from autoreason.report.numbers import (
     percent_range,
 )
 from autoreason.report.report import Section
-from autoreason.report.sentences import agreement, by_chance
 from autoreason.report.table import Table, figures, words
 from autoreason.studies.raters.rubric import LINES
 

@@ -9,9 +9,14 @@ from typing import ClassVar
 from msgspec import Struct
 
 from autoreason.report.report import Report, Section
-from autoreason.stats.elections import borda, first_places
-from autoreason.stats.ranks import agreement, kendalls_w, places
-from autoreason.stats.reliability import krippendorff_alpha
+from autoreason.stats.ranks import (
+    agreement,
+    borda,
+    first_places,
+    kendalls_w,
+    krippendorff_alpha,
+    places,
+)
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import bounded_mean, holm
 from autoreason.studies.raters.agreement import AgreementWithPanel, compare

@@ -6,9 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autoreason.jobs.randomness import draw
+from autoreason.jobs.context import draw
 from autoreason.studies.raters.packet import Packet
-from autoreason.tournament.orders import balanced_orders
+from autoreason.tournament.judges import balanced_orders
 
 
 class RatingStep(Struct, frozen=True):

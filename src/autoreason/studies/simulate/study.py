@@ -4,34 +4,127 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, product
 from math import comb, hypot
 from multiprocessing import get_context
 from statistics import fmean
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from scipy.special import stdtrit
 
-from autoreason.report.numbers import UNKNOWN, count, percent
+from autoreason.errors import InvalidInput
+from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.report.numbers import UNKNOWN, count, listed, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.sentences import listed
 from autoreason.report.table import Column, Table
+from autoreason.settings import (
+    MAX_REVISERS,
+    Models,
+    Protocol,
+    Settings,
+    make_settings,
+    read_changes,
+)
 from autoreason.stats.results import BEYOND_CHANCE
-from autoreason.studies.simulate.fast import check_fast, curve, play_fast
-from autoreason.studies.simulate.outcomes import Interval, Summary, summarise
-from autoreason.studies.simulate.play import play_all
-from autoreason.studies.simulate.protocols import NamedProtocol
-from autoreason.studies.simulate.simulation_plot import draw
+from autoreason.studies.simulate.play import Interval, Outcomes, Summary, play_all, summarise
 from autoreason.studies.simulate.world import World
+
+NAMES: tuple[Protocol, ...] = ("paper", "robust")
+SETTINGS = (
+    "drafts",
+    "k",
+    "passes",
+    "judges",
+    "single_judge",
+    "extra_judges",
+    "max_judges",
+    "close_margin",
+    "early_stop",
+    "balanced_orders",
+    "voting",
+    "required_lead",
+    "tie_order",
+    "quoted_critique",
+    "playoff",
+    "playoff_texts",
+    "confirmation",
+    "candidates",
+    "revisers",
+    "blind_revision",
+    "subtractive_synthesis",
+    "plateau",
+    "plateau_change",
+)
+"""What makes a difference to a simulated run; `revisers` is how many there are."""
+NO_DIFFERENCE = {
+    "critic_facts": "nothing recorded says what a critic without facts overlooks",
+    "style": "nothing recorded says how judges see otherwise who are asked otherwise",
+}
+"""Switches that are played like the default, and why."""
+_ADDRESS = "simulated/cast"
+
+
+class NamedProtocol(NamedTuple):
+    """A protocol under the name that tables give it."""
+
+    name: str
+    settings: Settings
+    note: str = ""
+    """Which of its changes are played like the default, and why."""
+
+
+def named_protocol(protocol: Protocol, changes: Mapping[str, Any] | None = None) -> NamedProtocol:
+    """A protocol with changes, named after them."""
+    fields = dict(changes or {})
+    for name in fields:
+        if name not in (*SETTINGS, *NO_DIFFERENCE):
+            raise InvalidInput(
+                f"`{name}` makes no difference to a simulated run; set one of {', '.join(SETTINGS)}"
+            )
+    shown = {name: ">".join(v) if isinstance(v, tuple) else v for name, v in fields.items()}
+    label = " ".join([protocol, *(f"{name}={value}" for name, value in shown.items())])
+    revisers = fields.pop("revisers", 1)
+    if type(revisers) is not int or not 1 <= revisers <= MAX_REVISERS:
+        raise InvalidInput(
+            f"`revisers` is {revisers}; give how many there are, from 1 to {MAX_REVISERS}"
+        )
+    models = Models.everywhere(_ADDRESS)
+    if revisers > 1:
+        models = replace(models, revisers=(_ADDRESS,) * revisers)
+    # All of them, to refuse what cannot be.
+    make_settings(models, 0, protocol, **fields)
+    played = {name: value for name, value in fields.items() if name not in NO_DIFFERENCE}
+    alike = [f"`{name}`: {NO_DIFFERENCE[name]}" for name in sorted(fields.keys() - played.keys())]
+    return NamedProtocol(label, make_settings(models, 0, protocol, **played), "; ".join(alike))
+
+
+def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[NamedProtocol]:
+    """The protocols of these names, or all; then the last of them once more with the changes."""
+    chosen = [name for name in NAMES if name in names or not names]
+    protocols = [named_protocol(name) for name in chosen]
+    if changes:
+        last = next(name for name in NAMES if name == (names or chosen)[-1])
+        protocols.append(named_protocol(last, read_changes(changes, _known())))
+    return protocols
+
+
+def _known() -> dict[str, FieldDoc]:
+    """What `--set` takes: settings, and how many revisers there are."""
+    docs = read_docs(Settings)
+    known = {name: docs[name] for name in (*SETTINGS, *NO_DIFFERENCE) if name in docs}
+    return {**known, "revisers": docs["drafts"]}
+
 
 R = TypeVar("R")
 OnProgress = Callable[[int, int], None]
 """Is called with how many of how many are done."""
-CURVE_RUNS = 2000
-_MIN_RUNS, _MIN_FAST_RUNS = 60, 10_000
+Play = Callable[[World, Settings, int, int, int | None], Outcomes]
+"""Runs of a protocol in a world: how many, their seed, and the most calls of each."""
+_MIN_RUNS = 60
 """With fewer runs, one process is enough."""
 
 
@@ -42,9 +135,6 @@ class Plan(Struct, frozen=True):
     seed: int
     budget: int | None = None
     """The most calls of a run, playoff included; None is no limit."""
-    fast: bool = False
-    """By the vectorised path instead of the tournament's own loop."""
-    curves: bool = False
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -53,8 +143,6 @@ class Cell(Struct, frozen=True, kw_only=True):
     world: str
     protocol: str
     summary: Summary
-    curve: list[tuple[float, float]] | None = None
-    """Mean calls and mean quality where runs have at most 1, 2, 3, ... passes."""
 
 
 class SimulationReport(Report, Struct, frozen=True, kw_only=True):
@@ -90,7 +178,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         return [cell.protocol for cell in self.cells]
 
     def sections(self) -> list[Section]:
-        """One table per world, what the columns mean, and quality against calls."""
+        """One table per world, and what the columns mean."""
         sections = [
             Section(
                 f"{world.name}: {world.about}",
@@ -109,14 +197,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
             ("Wrongly", "of the other runs, those whose confirmation says so too"),
         ]
         notes += [("Like the default", each) for each in self.alike]
-        sections.append(Section(sentences=notes))
-        if self.plan.curves:
-            plots = [draw(self.cells)]
-            tables = [_curves(self.cells)]
-            sections.append(
-                Section("Quality against calls", tables=tables, plots=plots, detail=True)
-            )
-        return sections
+        return [*sections, Section(sentences=notes)]
 
     def best_protocols(self) -> list[str]:
         """The protocols that lead by more than chance, world by world, corrected for every pair in every world."""
@@ -170,49 +251,28 @@ def _protocols(cells: Sequence[Cell]) -> Table:
     return Table([Column("protocol", figures=False), *map(Column, heads)], rows)
 
 
-def _curves(cells: Sequence[Cell]) -> Table:
-    """The points of each line of the plot."""
-    longest = max(len(cell.curve or []) for cell in cells)
-    rows = []
-    for cell in cells:
-        points = [f"{quality:.2f} for {calls:.0f}" for calls, quality in cell.curve or []]
-        rows.append((cell.world, cell.protocol, *points, *[""] * (longest - len(points))))
-    columns = [Column("world", figures=False), Column("protocol", figures=False)]
-    columns += [Column(str(passes)) for passes in range(1, longest + 1)]
-    return Table(columns, rows, "Quality and calls with at most so many passes")
-
-
 def run_study(
     worlds: Sequence[World],
     protocols: Sequence[NamedProtocol],
     plan: Plan,
     on_progress: OnProgress | None = None,
+    play: Play = play_all,
 ) -> SimulationReport:
     """Every protocol in every world; `on_progress` hears how many cells of how many are done."""
-    if plan.fast or plan.curves:
-        for each in protocols:
-            check_fast(each.settings)
-    jobs = [(world, each, plan) for world, each in product(worlds, protocols)]
-    little = plan.runs * len(jobs) < (_MIN_FAST_RUNS if plan.fast else _MIN_RUNS)
-    cells = in_processes(fill_cell, jobs, on_progress, processes=1 if little else 2)
+    jobs = [(world, each, plan, play) for world, each in product(worlds, protocols)]
+    processes = 1 if plan.runs * len(jobs) < _MIN_RUNS else 2
     return SimulationReport(
         plan=plan,
         worlds=list(worlds),
-        cells=cells,
+        cells=in_processes(_fill_cell, jobs, on_progress, processes),
         alike=[each.note for each in protocols if each.note],
     )
 
 
-def fill_cell(world: World, protocol: NamedProtocol, plan: Plan) -> Cell:
-    """Play the runs of one protocol in one world."""
-    settings = protocol.settings
-    play = play_fast if plan.fast else play_all
-    outcomes = play(world, settings, plan.runs, plan.seed, plan.budget)
-    summary = summarise(outcomes, confirmed=settings.confirmation > 0)
-    points = None
-    if plan.curves:
-        points = curve(world, settings, CURVE_RUNS, plan.seed, plan.budget)
-    return Cell(world=world.name, protocol=protocol.name, summary=summary, curve=points)
+def _fill_cell(world: World, protocol: NamedProtocol, plan: Plan, play: Play) -> Cell:
+    outcomes = play(world, protocol.settings, plan.runs, plan.seed, plan.budget)
+    summary = summarise(outcomes, confirmed=protocol.settings.confirmation > 0)
+    return Cell(world=world.name, protocol=protocol.name, summary=summary)
 
 
 def in_processes(

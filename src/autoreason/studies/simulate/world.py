@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Literal
@@ -113,6 +114,11 @@ def load_world(source: str) -> World:
     return read_world(read_text(Path(source), "world"), Path(source).stem, source)
 
 
+def load_worlds(names: Sequence[str] = ()) -> list[World]:
+    """These worlds, each once; without a name every built-in one."""
+    return [load_world(name) for name in dict.fromkeys(names or built_in_worlds())]
+
+
 def read_world(text: str, name: str, source: str) -> World:
     """A world from YAML; what is wrong with it is one sentence about `source`."""
     from autoreason.bounded_yaml import load_yaml
@@ -129,13 +135,3 @@ def read_world(text: str, name: str, source: str) -> World:
         raise InvalidInput(f"{source}: {error}") from None
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{source}: {plainly(error)}; fix it") from None
-
-
-def write_world(world: World, comments: tuple[str, ...] = ()) -> str:
-    """A world as YAML, as `read_world` reads it; comments are on top."""
-    import yaml
-
-    fields = msgspec.to_builtins(world)
-    del fields["name"]
-    body = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
-    return "".join(f"# {line}\n" for line in comments) + body

@@ -1,0 +1,1 @@
+"""Keep rules of research in worlds where the true effect of every change is known."""

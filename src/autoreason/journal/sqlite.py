@@ -1,0 +1,451 @@
+"""A journal in a file of SQLite, with the locks of its runs next to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from autoreason.errors import InvalidInput, JournalError, WritingFailed
+from autoreason.journal import locks, sql
+from autoreason.journal.store import (
+    NAME_ANOTHER,
+    Commit,
+    LockOwner,
+    Read,
+    Sleep,
+    Violation,
+    closed_error,
+    damage_error,
+    disk_error,
+    journal_errors,
+    version_error,
+)
+from autoreason.journal.texts import SharedTexts
+
+T = TypeVar("T")
+IN_MEMORY = Path(":memory:")
+_WAIT_FOR_LOCK = 5.0
+_WAIT_FOR_CREATION = 30.0
+_PATIENCE = 60.0
+"""Seconds to wait for another process that keeps the file locked."""
+_BLOCKED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+_LONG = 400
+"""Characters from which a value is compressed."""
+_SHOWN = 5
+_Stamp = tuple[tuple[int, int] | None, ...]
+
+
+# Connections.
+
+
+class SqliteConnection(SharedTexts, sqlite3.Connection):
+    """A connection to a file."""
+
+    lost = False
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.create_function("packed", 1, pack)
+        self.create_function("plain", 1, unpack)
+        self.create_aggregate("exact_sum", 1, _ExactSum)
+
+    def recover(self, error: Exception) -> bool:
+        """A file is never lost."""
+        raise error
+
+    def begin(self) -> None:
+        """Begin a transaction, as soon as no other process writes."""
+        self.forget_some()
+        deadline = time.monotonic() + _PATIENCE
+        # SQLite itself looks ever more rarely, until it comes too late every time that another process writes much.
+        self.execute("PRAGMA busy_timeout = 2")
+        try:
+            while True:
+                try:
+                    self.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.OperationalError as error:
+                    busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                    if not busy or time.monotonic() > deadline:
+                        raise
+        finally:
+            self.execute("PRAGMA busy_timeout = 5000")
+
+    def roll_back(self) -> None:
+        """Undo what was not committed."""
+        self.forget()
+        if self.in_transaction:
+            self.execute("ROLLBACK")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything within is committed together, or undone."""
+        self.begin()
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.roll_back()
+            raise
+
+    def apply(self, change: Callable[[SqliteConnection], T]) -> T:
+        """Apply one change of several: SQLite undoes only the statement that failed."""
+        return change(self)
+
+    def touch(self, at: str, runs: Collection[str]) -> None:
+        """Note when these runs were last written to."""
+        self.executemany(sql.TOUCH_RUN, [(at, run) for run in runs])
+
+    def violation(self, error: Exception) -> Violation | None:
+        """Which rule of its table a row broke."""
+        match error:
+            case sqlite3.IntegrityError(sqlite_errorcode=sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY):
+                return "unknown run"
+            case sqlite3.IntegrityError(
+                sqlite_errorcode=sqlite3.SQLITE_CONSTRAINT_UNIQUE
+                | sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+            ):
+                return "duplicate"
+        return None
+
+    def damages(self) -> list[str]:
+        """What SQLite finds damaged, and records of no run."""
+        lines = [line for (line,) in self.execute("PRAGMA integrity_check") if line != "ok"]
+        orphans = len(self.execute("PRAGMA foreign_key_check").fetchall())
+        found = [" ".join(str(line).split()) for line in lines[:_SHOWN]]
+        return [*found, *([f"{orphans:,} records belong to no run"] if orphans else [])]
+
+    def shrink(self) -> None:
+        """Rewrite the file."""
+        self.execute("VACUUM")
+        self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def pack(value: str) -> str | bytes:
+    """A value as a file has it: compressed, where it is long."""
+    return value if len(value) < _LONG else zlib.compress(value.encode(), 1)
+
+
+def unpack(stored: str | bytes) -> str:
+    """The value as it was."""
+    return stored if isinstance(stored, str) else zlib.decompress(stored).decode()
+
+
+class _ExactSum:
+    """Adds prices up as decimals; floating point would round them."""
+
+    def __init__(self) -> None:
+        self.total = Decimal(0)
+
+    def step(self, price: str | int | None, /) -> None:
+        if price is not None:
+            self.total += Decimal(price)
+
+    def finalize(self) -> Any:  # The type stubs foresee whole numbers only.
+        return str(self.total)
+
+
+# The file.
+
+
+class SqliteStore:
+    """A file of SQLite."""
+
+    Error = sqlite3.Error
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self._locks = place.with_name(place.name + ".locks")
+
+    def exists(self) -> bool:
+        """Whether there is a journal; any other file in its place is refused and left untouched."""
+        path = self.place
+        try:
+            if not path.exists():
+                return False
+            if not path.is_file():
+                what = "a folder" if path.is_dir() else "not a file"
+                raise InvalidInput(f"{path} is {what}; name a file for the journal")
+            size = path.stat().st_size
+        except OSError as error:
+            raise JournalError(f"cannot read {path}: {error.strerror}; {NAME_ANOTHER}") from None
+        if size and self._application() != sql.APPLICATION_ID:
+            raise JournalError(f"{path} is not a journal but something else; {NAME_ANOTHER}")
+        return size > 0
+
+    def _application(self) -> int | None:
+        """The application id on a file's first page; None where it is no database."""
+        # Read by SQLite: closing a file handle of our own would release every lock SQLite has on the file.
+        # And as immutable: otherwise it would complete a transaction that another program left unfinished.
+        try:
+            with closing(_connect(self.place, "mode=ro&immutable=1")) as connection:
+                # A kill in the middle of a checkpoint leaves the file shorter than it says.
+                connection.execute("PRAGMA writable_schema = ON")
+                (application,) = connection.execute("PRAGMA application_id").fetchone()
+                return int(application)
+        except sqlite3.Error as error:
+            code = error.sqlite_errorcode & 0xFF
+            if code == sqlite3.SQLITE_NOTADB:
+                return None
+            if code == sqlite3.SQLITE_CANTOPEN:
+                raise JournalError(
+                    f"cannot read {self.place}; allow it or {NAME_ANOTHER}"
+                ) from None
+            raise self.explain(error) from None
+
+    def create(self) -> None:
+        """Create an empty journal where there is none; it appears complete or not at all."""
+        path = self.place
+        try:
+            locks.make_folder(path.parent)
+            if not path.parent.is_dir():
+                raise InvalidInput(f"{path.parent} is not a folder; name another one")
+            with locks.lock_file(self._locks / "making", _WAIT_FOR_CREATION) as lock:
+                if lock is None:
+                    raise JournalError(f"another process is still creating {path}; try again")
+                if not self.exists():
+                    self._build()
+        except OSError as error:
+            raise disk_error(
+                error, f"cannot create {path}", f"allow writing there or {NAME_ANOTHER}"
+            ) from None
+
+    def _build(self) -> None:
+        path = self.place
+        left_over = log_of(path)
+        if left_over.exists() and left_over.stat().st_size:
+            raise JournalError(
+                f"{path} is gone, but {left_over.name} next to it still contains a part of it;"
+                " put the file back, or move that away too"
+            )
+        new = path.with_name(path.name + ".new")
+        create_private(new)
+        with journal_errors(self), closing(_connect(new)) as connection:
+            # The file is renamed into place when it is complete, so it need not survive a crash before.
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            _create_tables(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+        to_disk(new)
+        new.replace(path)
+        to_disk(path.parent)
+
+    def open_reader(self) -> Reader:
+        """Read it, also where nothing can be written."""
+        with journal_errors(self):
+            return Reader(self.place if self.exists() else None)
+
+    def open_writer(self) -> SqliteConnection:
+        """A connection whose commits reach the disk; SQLite lets one process write at a time."""
+        with journal_errors(self):
+            connection = _connect_checked(self.place)
+            try:
+                connection.execute("PRAGMA synchronous = FULL")
+                # On macOS only this reaches the disk itself; on other systems it does nothing.
+                connection.execute("PRAGMA fullfsync = ON")
+                connection.execute("PRAGMA foreign_keys = ON")
+                # Fail now where nothing can be written, not with the first reply.
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
+    def size(self) -> int:
+        """Bytes of the file and of what is not in it yet."""
+        files = (self.place, log_of(self.place))
+        return sum(each.stat().st_size for each in files if each.exists())
+
+    def explain(self, error: Exception, run: str | None = None) -> JournalError:
+        """An error of SQLite as one sentence about this journal, with the remedy."""
+        path = self.place
+        if isinstance(error, sqlite3.ProgrammingError):
+            return closed_error(path)
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            return WritingFailed(f"no space is left for {path}; free some, then resume")
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return JournalError(f"{path} is locked by another program; close that, then try again")
+        if code in _BLOCKED:
+            return JournalError(
+                f"{path} is read-only ({error}); allow writing to it and its folder, or {NAME_ANOTHER}"
+            )
+        if code == sqlite3.SQLITE_IOERR:
+            return JournalError(f"the disk under {path} failed ({error}); repair it, then resume")
+        return damage_error(path, str(error), run)
+
+    @asynccontextmanager
+    async def lock_run(
+        self,
+        run: str,
+        commit: Commit,  # noqa: ARG002
+        sleep: Sleep,  # noqa: ARG002
+        read: Read,  # noqa: ARG002
+    ) -> AsyncIterator[None]:
+        """Lock a run for writing."""
+        with locks.lock_run(self._locks, run):
+            yield
+
+    def lock_owner(self, run: str, read: Read) -> LockOwner | None:  # noqa: ARG002
+        """The process that has a run locked; None where there is none."""
+        return locks.lock_owner(self._locks, run)
+
+    def locked_runs(self, read: Read) -> frozenset[str]:  # noqa: ARG002
+        """Every run that is locked now."""
+        return locks.locked_runs(self._locks)
+
+
+class Reader:
+    """A connection that only reads, also a read-only file, folder or disk; an empty journal without a path."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path or IN_MEMORY
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._unlocked: _Stamp | None = None
+        """Size and time of the files, where SQLite cannot lock them to exclude writers."""
+        self.connection = self._open() if path else _empty()
+        self.connection.execute("PRAGMA query_only = ON")
+
+    def check(self) -> None:
+        """Refuse what was read if another process wrote meanwhile and SQLite could not notice."""
+        if self._unlocked is not None and _stamp(self._path) != self._unlocked:
+            raise _written(self._path)
+
+    def close(self) -> None:
+        """Close the file, and remove a copy of it."""
+        self.connection.close()
+        if self._copy:
+            self._copy.cleanup()
+
+    def _open(self) -> SqliteConnection:
+        path = self._path
+        if is_writable(path):
+            return _connect_checked(path)
+        # They exist while another process writes, and SQLite needs them to read at the same time.
+        log = log_of(path)
+        if log.exists():
+            try:
+                return _connect_checked(path, "mode=ro")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in _BLOCKED:
+                    raise
+        if log.exists() and log.stat().st_size:
+            return _connect_checked(self._copied(log))
+        self._unlocked = _stamp(path)
+        return _connect_checked(path, "mode=ro&immutable=1")
+
+    def _copied(self, log: Path) -> Path:
+        """A copy that can be written: SQLite can read an unmerged log only there."""
+        self._copy = tempfile.TemporaryDirectory(prefix="autoreason-")
+        copy = Path(self._copy.name, self._path.name)
+        before = _stamp(self._path)
+        try:
+            shutil.copyfile(self._path, copy)
+            shutil.copyfile(log, log_of(copy))
+        except OSError as error:
+            self._copy.cleanup()
+            raise JournalError(
+                f"cannot copy {self._path} to read it: {error.strerror}; {NAME_ANOTHER}"
+            ) from None
+        if _stamp(self._path) != before:
+            self._copy.cleanup()
+            raise _written(self._path)
+        return copy
+
+
+def _stamp(path: Path) -> _Stamp:
+    """Size and time of a file and its log."""
+    found = [each.stat() if each.exists() else None for each in (path, log_of(path))]
+    return tuple(stat and (stat.st_size, stat.st_mtime_ns) for stat in found)
+
+
+def _written(path: Path) -> JournalError:
+    return JournalError(f"{path} was written by another process while it was read; try again")
+
+
+def _connect(path: Path, how: str = "mode=rw") -> SqliteConnection:
+    # Neither mode creates a file.
+    return sqlite3.connect(
+        f"{path.as_uri()}?{how}",
+        uri=True,
+        timeout=_WAIT_FOR_LOCK,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=SqliteConnection,
+    )
+
+
+def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
+    """A connection to a file that is a journal."""
+    connection = _connect(path, how)
+    try:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        # A journal appears complete, so a file without its tables was written by another program.
+        if not {name for (name,) in tables} >= set(sql.TABLES):
+            raise JournalError(f"{path} has no journal tables; {NAME_ANOTHER}")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != sql.VERSION:
+            raise version_error(path, version, sql.VERSION)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _empty() -> SqliteConnection:
+    """An empty journal in memory."""
+    connection = sqlite3.connect(
+        IN_MEMORY, isolation_level=None, check_same_thread=False, factory=SqliteConnection
+    )
+    _create_tables(connection)
+    return connection
+
+
+def _create_tables(connection: SqliteConnection) -> None:
+    with connection.transaction():
+        for statement in sql.schema():
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {sql.VERSION}")
+        connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
+
+
+def create_private(path: Path) -> None:
+    """An empty file that the user alone may read, in place of what a killed process left there."""
+    remove(path)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def remove(path: Path) -> None:
+    """Remove a database with SQLite's own files next to it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def to_disk(path: Path) -> None:
+    """Flush a file or a folder to the disk, so that it survives a crash."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether the file and its folder can be written."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent))
+
+
+def log_of(path: Path) -> Path:
+    """SQLite's write-ahead log: what is committed and not yet in the file itself."""
+    return path.with_name(path.name + "-wal")

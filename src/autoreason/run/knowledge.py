@@ -1,0 +1,336 @@
+"""Your own records: whether they help judges, texts tried on real readers, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace as changed
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Unpack
+
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Model
+from autoreason.jobs.context import draw
+from autoreason.knowledge.columns import read_date
+from autoreason.knowledge.folder import (
+    append_outcomes,
+    check_private,
+    read_config,
+    read_folder,
+    replace_outcomes,
+    spread_private,
+)
+from autoreason.knowledge.holdout import retrieval_answers
+from autoreason.knowledge.index import Index
+from autoreason.knowledge.predictor import find_testable
+from autoreason.knowledge.standing import MIN_Z
+from autoreason.knowledge_records import Record, RecordedOutcome
+from autoreason.run.choices import ModelChoice
+from autoreason.run.door import checked, door
+from autoreason.run.knowledge_choice import destinations
+from autoreason.run.parameters import (
+    JournalPlace,
+    KnowledgeTestOptions,
+    OutcomeOptions,
+    RecordedRun,
+)
+from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.record import find_story
+from autoreason.run.reports import StudyResult
+from autoreason.settings import DEFAULT_MODEL
+from autoreason.story import Story
+from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
+from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
+from autoreason.studies.ab.effect import effect_over_runs
+from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport
+from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs, recorded_pair
+from autoreason.task import Task
+
+PAIRS = 100
+"""How many are put to judges where nobody says."""
+
+
+@door(pairs=PAIRS, min_z=MIN_Z)
+def measure_knowledge(
+    folder: str | Path,
+    model: str | Model = DEFAULT_MODEL,
+    **options: Unpack[KnowledgeTestOptions],
+) -> PreparedRun[StudyResult[KnowledgeReport]]:
+    """Find out whether a folder of your own outcomes helps judges to see which of two texts does better.
+
+    Args:
+        folder: The records; see `docs/knowledge.md`.
+        model: The judge, unless `judge_models` names others.
+        options: Such as `pairs`, how many are put to each judge, and `judge_models`.
+            `print(measure_knowledge.options())` lists all of them.
+
+    Returns:
+        Its `report` has how often each judge is right with the records, without them and with
+        shuffled ones, and a verdict: helps, harms, not shown or too few. The verdict is kept in the
+        folder, and only where it is `helps` are judges of later runs shown outcomes. So are the judges'
+        weights, by which a mixed panel counts ballots in the playoff of later runs.
+
+    Raises:
+        InvalidInput: Something cannot be used, or the folder has no pairs.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Path("kb").mkdir(exist_ok=True)
+        >>> lines = [f"A{at},9,90,x{at}\\nB{at},45,90,x{at}" for at in range(12)]
+        >>> _ = Path("kb/mails.csv").write_text("\\n".join(["subject,opens,sent,list", *lines]))
+        >>> from autoreason import measure_knowledge
+        >>> measure_knowledge("kb", "echo/echo", seed=1).report.judges[0].verdict
+        'too few'
+    """
+    number = options.get("pairs")
+    if number is not None and number < 1:
+        raise InvalidInput(f"`pairs` is {number}; give 1 or more")
+    choice = ModelChoice.judging(model, options)
+    prepared = prepare(
+        Task(brief="Choose the text that does better."),
+        choice,
+        options,
+        strategy="knowledge_test",
+        strategy_options={"folder": str(Path(folder).resolve())},
+    )
+    check_private(folder)
+    servers = options.get("base_url"), choice.objects, options.get("pool")
+    at_home = not destinations(choice.models, *servers)
+    known = spread_private(read_folder(folder).records)
+    records = [each for each in known if at_home or not each.private]
+    work = _draw_pairs(folder, records, options, prepared.settings.seed, private=at_home)
+    brief = f"Choose the text that does better{_measured_by(records)}."
+    private = any(each.private for each in records)
+    work = replace(work, withheld=len(known) - len(records), private=private)
+    return replace(prepared, task=Task(brief=brief, work=work))
+
+
+def _draw_pairs(
+    folder: str | Path,
+    records: list[Record],
+    options: KnowledgeTestOptions,
+    seed: int,
+    *,
+    private: bool,
+) -> RecordedPairs:
+    """Some of a folder's pairs, drawn by the seed, each with what judges will be shown."""
+    min_z = options.get("min_z")
+    pairs = find_testable(records, min_z=MIN_Z if min_z is None else min_z).pairs
+    if not pairs:
+        raise InvalidInput(
+            f"{folder} has no pairs that can be tested; `autoreason knowledge check {folder}` says why"
+        )
+    drawn = draw(seed, "pairs").sample(pairs, min(options.get("pairs") or PAIRS, len(pairs)))
+    answers = retrieval_answers(records, drawn, read_config(folder).retrieval)
+    seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]
+    with Index.open(folder) as index:
+        chosen = [
+            replace(recorded_pair(index, pair, own_seed, private=private), retrieval=answer)
+            for pair, own_seed, answer in zip(drawn, seeds, answers, strict=True)
+        ]
+    return RecordedPairs(source=str(folder), pairs=tuple(chosen), of=len(pairs))
+
+
+def _measured_by(records: list[Record]) -> str:
+    """What doing better means, where all outcomes say the same."""
+    metrics = {(each.result.metric, each.result.better) for each in records if each.result}
+    if len(metrics) != 1:
+        return ""
+    ((metric, better),) = metrics
+    return f": {better} {metric}"
+
+
+@checked
+def plan_ab(
+    run: RecordedRun,
+    arms: int = 3,
+    *,
+    base: float = 0.2,
+    lift: float = 0.1,
+    journal: JournalPlace = None,
+) -> AbPlan:
+    """Plan an A/B test of the texts of a run: codes, an equal split and a sample size.
+
+    Args:
+        run: The run's name, a part of it that no other has, or its result.
+        arms: How many texts: what was delivered, the first draft, then others; of three to five one
+            is drawn, of more two.
+        base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
+        lift: The smallest rise worth finding, as a share of that.
+        journal: An open journal, the file of one, or None for the result's or the user's own.
+
+    Returns:
+        The plan; its `write` puts it into a folder.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: The run has too few texts, or a number is out of range.
+
+    Example:
+        >>> from autoreason import plan_ab, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=2, seed=1)
+        >>> len(plan_ab(result, arms=2, base=0.2, lift=0.1).arms)
+        2
+    """
+    name, story = find_story(run, journal)
+    if story.end is None:
+        raise InvalidInput(
+            f"run {name} has not delivered its text; end it first (`autoreason resume {name}`)"
+        )
+    seed = story.settings.seed if story.settings else 0
+    return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
+
+
+@checked
+def report_ab(
+    results: str | Path,
+    plan: str | Path | None = None,
+    *,
+    group: str = "",
+    metric: str = "rate",
+    knowledge: str | Path | None = None,
+    judged: Sequence[RecordedRun] = (),
+    journal: JournalPlace = None,
+) -> AbReport:
+    """Read the counts of an A/B test, and hand its outcomes to a folder of records.
+
+    Args:
+        results: A table with the columns `code`, `n` and `count`; counts may be given in per cent of n.
+        plan: The folder of the plan; without it, that of the results.
+        group: What the outcomes are filed under; the run's name where it is empty.
+        metric: What was counted.
+        knowledge: A folder of records that the outcomes are appended to; None for none.
+        judged: Runs, by name or result (`all` is for the command line), whose fresh judges compared result
+            and draft: the `effect` over them is estimated from those of which the folder has outcomes of both
+            texts, and from what judges say of the others.
+        journal: An open journal, the file of one, or None for the results' or the user's own.
+
+    Returns:
+        Whether the split was equal, which text does better by an interval that may be looked at any
+        time, and, where the folder has enough other tests, what each is expected to reach when it is tried again.
+
+    Raises:
+        InvalidInput: The table does not fit the plan, or a file cannot be read.
+        UnknownRun: No run has the name of one that was judged.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import plan_ab, refine, report_ab
+        >>> plan = plan_ab(refine("Explain tides.", "echo/echo", passes=2, seed=1), arms=2)
+        >>> _ = plan.write(Path("test"))
+        >>> rows = [f"{arm.code},5000,1000" for arm in plan.arms]
+        >>> _ = Path("test/results.csv").write_text("\\n".join(["code,n,count", *rows]))
+        >>> report_ab("test/results.csv").is_unequal
+        False
+    """
+    file = Path(results)
+    counts = read_results(file)
+    found = report_of(
+        read_plan(Path(plan) if plan else file.parent),
+        counts,
+        group=group,
+        metric=metric,
+        known=read_folder(knowledge).records if knowledge else (),
+    )
+    if knowledge and not found.is_unequal:
+        today = datetime.now(UTC).date().isoformat()
+        dated = [replace(record, when=today) for record in found.records]
+        new, old = replace_outcomes(knowledge, dated, _test_of)
+        found = changed(found, appended=len(new), replaced=old)
+    if judged and not found.is_unequal:
+        known = read_folder(knowledge).records if knowledge else found.records
+        found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
+    return found
+
+
+def _test_of(record: Record) -> tuple[str, ...]:
+    """What two looks at one arm of a test share."""
+    metric = record.result.metric if record.result else ""
+    return record.text, record.group, metric, record.note
+
+
+def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[tuple[str, Story]]:
+    """What is recorded of runs, each once, one after another: all there are may be many."""
+    seen: set[str] = set()
+    for run in runs:
+        name, story = find_story(run, journal)
+        if name not in seen:
+            seen.add(name)
+            yield name, story
+
+
+@checked
+def add_outcome(
+    run: RecordedRun,
+    value: float,
+    knowledge: str | Path,
+    *,
+    group: str,
+    **options: Unpack[OutcomeOptions],
+) -> str | None:
+    """Append what the text that a run delivered came to in the world to `outcomes.jsonl` of a folder.
+
+    Args:
+        run: The run's name, a part of it that no other has, or its result.
+        value: The number: a rate from 0 to 1, or any other.
+        knowledge: The folder.
+        group: The test, campaign or list within which results can be compared.
+        options: Such as `n`, how many the number rests on, `metric`, `when` and `chosen`: see `OutcomeOptions`.
+
+    Returns:
+        The record's id; None where the folder had it.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: The run has no text, or the folder cannot be used.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import add_outcome, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> Path("kb").mkdir()
+        >>> add_outcome(result, 0.38, "kb", group="spring", n=2100, when="2024-03-05")[0]
+        'r'
+    """
+    if not group.strip():
+        raise InvalidInput("`group` is empty; name what the result can be compared in")
+    name, story = find_story(run, options.get("journal"))
+    if not story.text:
+        raise InvalidInput(f"run {name} has no text yet; name one that has delivered its text")
+    record = Record(
+        text=story.text,
+        kind="outcome",
+        result=_read_outcome(value, options),
+        group=group,
+        when=_read_day(options.get("when")),
+        audience=options.get("audience") or "",
+        chosen=options.get("chosen") or "picked",
+        private=options.get("private") or False,
+        note=options.get("note") or f"run {name}",
+    )
+    return record.id if append_outcomes(knowledge, [record]) else None
+
+
+def _read_outcome(value: float, options: OutcomeOptions) -> RecordedOutcome:
+    n, se = options.get("n"), options.get("se")
+    if n is not None and n < 1:
+        raise InvalidInput(f"`n` must be at least 1, not {n}")
+    if se is not None and se < 0:
+        raise InvalidInput(f"`se` must be at least 0, not {se}")
+    if n is not None and se is None and value > 1:
+        raise InvalidInput(
+            f"`value` is {value:g} of {n:,}, and a share lies between 0 and 1; give {value / 100:g} for per cent, or "
+            "`se` for a number that is no share"
+        )
+    metric, better = options.get("metric") or "result", options.get("better") or "higher"
+    return RecordedOutcome(metric=metric.casefold(), value=float(value), n=n, se=se, better=better)
+
+
+def _read_day(when: str | None) -> str:
+    try:
+        return read_date(when) if when else datetime.now(UTC).date().isoformat()
+    except ValueError as error:
+        raise InvalidInput(f"{error}; give `when` as YYYY-MM-DD") from None

@@ -1,0 +1,314 @@
+"""The results of runs that wrote programs or improved files, for the caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from autoreason.artifacts.artifact import Changes, as_text, changes_between, make_patch
+from autoreason.artifacts.end_test import EndResult
+from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.research_history import Deliverable, deliverable
+from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.trial_events import SearchCut
+from autoreason.jobs.job import read_options
+from autoreason.plugins import short
+from autoreason.programs import program_statements
+from autoreason.programs.assignment import Assignment, Examined
+from autoreason.programs.events import Solved, solved_in
+from autoreason.programs.solve_job import SolveTerms
+from autoreason.programs.task import assignments_of
+from autoreason.report.report import Section, plain_values
+from autoreason.run.result import Result, ending, result_fields, run_fields
+from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
+
+if TYPE_CHECKING:
+    from autoreason.programs.solve_report import SolveReport
+
+
+@dataclass(frozen=True, repr=False)
+class Solution(Result):
+    """The result for a problem, or for a set of them."""
+
+    @property
+    def program(self) -> str:
+        """What was handed in for one problem; raises where that is nothing, and for a set."""
+        if not self.story.text:
+            raise self._missing("program")
+        return self.story.text
+
+    @cached_property
+    def solved(self) -> tuple[Solved, ...]:
+        """Every problem by every strategy, as often as it was repeated."""
+        if self._suite is None:
+            return tuple(solved_in(self.story))
+        ended = sorted(self.story.of(CellFinished), key=lambda each: each.cell.number)
+        return tuple(
+            replace(found, part=each.cell.part, repeat=each.cell.repeat)
+            for each in ended
+            if (found := each.result.solved)
+        )
+
+    @cached_property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The problems, those that cannot be judged last."""
+        suite = self._suite
+        if suite is None:
+            return assignments_of(self.story.task) if self.story.task else ()
+        tasks = suite.tasks.values()
+        return (*(one for each in tasks for one in assignments_of(each.task)), *suite.unfair)
+
+    @cached_property
+    def _suite(self) -> Suite | None:
+        return suite_of(self.story.task)
+
+    @cached_property
+    def _terms(self) -> SolveTerms:
+        suite, settings = self._suite, self.story.settings
+        if suite:
+            options = next(iter(suite.tasks.values())).terms
+            return SolveTerms(calls=options.get("calls", SolveTerms().calls), broken=suite.broken)
+        assert settings is not None
+        return read_options(settings, SolveTerms)
+
+    @property
+    def public(self) -> Examined | None:
+        """The public tests of the one program; None for a set."""
+        return self.solved[0].public if len(self.solved) == 1 else None
+
+    @property
+    def private(self) -> Examined | None:
+        """The private tests of the one program; None for a set, and where there are none."""
+        return self.solved[0].private if len(self.solved) == 1 else None
+
+    @property
+    def level(self) -> str:
+        """The sandbox level, by name; empty where nothing was run."""
+        levels = (each.level for one in self.solved for each in (one.private, one.public) if each)
+        return next((level for level in levels if level), "")
+
+    @cached_property
+    def report(self) -> SolveReport:
+        """Pass rates and differences over what was solved so far."""
+        from autoreason.programs.solve_report import solve_report
+
+        suite, terms = self._suite, self._terms
+        return solve_report(
+            self.solved,
+            self.assignments,
+            strategies=tuple(suite.arms) if suite else (short(terms.strategy),),
+            repeats=suite.repeats if suite else 1,
+            broken=terms.broken,
+        )
+
+    @property
+    def one(self) -> bool:
+        """Whether there is one problem, for one strategy, once."""
+        return self._suite is None
+
+    @property
+    def unsolved(self) -> str:
+        """Why a finished run solved nothing; empty where it did, or is not finished."""
+        if not self.finished:
+            return ""
+        return program_statements.why_unsolved(self.solved, self.assignments, one=self.one)
+
+    heading = "Programs"
+
+    @property
+    def conclusion(self) -> str:
+        """What came of the one problem or of the set; before anything is solved, how the run ended."""
+        if not self.solved:
+            return ending(self)
+        return program_statements.problem(self.solved[-1]) if self.one else self.report.conclusion
+
+    def names(self) -> list[str]:
+        """Those of the strategies."""
+        return self.report.names()
+
+    def sections(self) -> list[Section]:
+        """The tables of a set, and what the run took; of one problem its tests, tables on a page."""
+        notes = Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])
+        tables = self.report.sections() if self.solved else []
+        if self.one:
+            return [notes, *(each._replace(detail=True) for each in tables)]
+        return [*tables, notes]
+
+    def summary(self) -> list[tuple[str, str]]:
+        """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
+        rows = [("Status", ending(self))] if self.solved and not self.finished else []
+        if self.one and self.solved:
+            rows += program_statements.problem_rows(self.solved[-1])
+        if self.one or not self.solved:
+            rows += [("Left out", str(each)) for each in self.report.left_out]
+        return [*rows, ("Sandbox", self._sandbox)] if self.report.sandbox_levels else rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """The end of the run, the report, and of one problem also what was handed in."""
+        fields = run_fields(self) | {
+            "conclusion": self.report.conclusion,
+            "sandbox": sorted(self.report.sandbox_levels),
+        }
+        if self.one and self.solved:
+            last = self.solved[-1]
+            tests = {"public": _tests(last.public), "private": _tests(last.private)}
+            fields |= {"program": last.program, **tests}
+        return plain_values(fields | {"report": self.report})
+
+    def about(self) -> dict[str, str]:
+        """How the run worked, for a page."""
+        terms, models = self._terms, super().about()["Models"]
+        return {
+            "Run": self.run,
+            "Problems": f"{self.report.problems:,}",
+            "Models": models,
+            "Strategies": ", ".join(map(short, self.report.strategies)),
+            "Repeats": str(self.report.repeats),
+            "Calls a problem": f"{terms.calls} at most",
+            "Seed": str(self.seed),
+            "Sandbox": self._sandbox or "unknown",
+        }
+
+    def write_report(self, folder: Path) -> None:
+        """Write the report as files: a page, the numbers, one row per part, and every program."""
+        from autoreason.programs.report_files import files, write
+
+        write(folder, files(self.report, self.solved, self.assignments, self.about()))
+
+    @property
+    def _sandbox(self) -> str:
+        return "; ".join(map(program_statements.sandbox_level, self.report.sandbox_levels))
+
+
+def _tests(examined: Examined | None) -> dict[str, Any] | None:
+    """How a program did on its tests, by the names that `check --json` has for it."""
+    if examined is None:
+        return None
+    return {
+        "verdict": examined.verdict,
+        "passed": examined.passed,
+        "tests_run": examined.run,
+        "total": examined.total,
+        "sandbox_level": examined.level,
+    }
+
+
+def solution_of(result: Result) -> Solution:
+    """A run that solved problems, as its caller sees it."""
+    return Solution(**result_fields(result))
+
+
+_TRY = "no gain is claimed; to try it all the same: "
+
+
+@dataclass(frozen=True)
+class ResearchResult(Result):
+    """What became of an artifact, and what is claimed of it."""
+
+    @property
+    def files(self) -> Files:
+        """The artifact: the result, or the incumbent of a run that paused."""
+        return self._delivered.files
+
+    @property
+    def changes(self) -> Changes:
+        """Paths that differ from what is on disk, with their new texts; None where a file is removed."""
+        return changes_between(self._delivered.start, self._delivered.files)
+
+    @cached_property
+    def patch(self) -> str:
+        """What changed, as a patch for `git apply`; of a fork it leads from the start of the first run."""
+        return make_patch(self._delivered.start, self._delivered.files)
+
+    @property
+    def text(self) -> str:
+        """The artifact as one text; of several files each under its path."""
+        return as_text(self.files)
+
+    @property
+    def gain(self) -> EndResult | None:
+        """The end test, the only number that is claimed; None where there was none."""
+        return self.report.gain
+
+    @property
+    def improved(self) -> bool:
+        """Whether the end test shows a gain, and it is claimed."""
+        return self.report.claimed
+
+    @property
+    def worse(self) -> bool:
+        """Whether the end test found the result worse than the start, which is then to be kept."""
+        return self.gain is not None and self.gain.worse
+
+    @property
+    def behind(self) -> bool:
+        """Whether the result did worse than the start in the end test, be it by chance."""
+        return self.gain is not None and self.gain.gain < 0
+
+    @cached_property
+    def report(self) -> ResearchReport:
+        """Noise, search, kept changes and claim, so far as the run has come."""
+        return research_report(self.story)
+
+    heading = "Research"
+
+    @property
+    def conclusion(self) -> str:
+        """What is claimed, and what is not."""
+        return self.report.conclusion
+
+    def sections(self) -> list[Section]:
+        """Those of the report, what the run took, and on a page what changed."""
+        ended = [("Ended", self.reason)] if self.finished else []
+        first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
+        fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
+        last = Section(sentences=[*ended, ("Took", self.spending), *fork, *self.next_steps()])
+        changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
+        return [*self.report.sections(), last, *changes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The end of the run, the claim, the patch and the report."""
+        fields = {"conclusion": self.conclusion, **run_fields(self), "patch": self.patch}
+        return plain_values({**fields, "report": self.report})
+
+    @property
+    def spending(self) -> str:
+        """Calls, tokens, cost and time, and how many calls repeated a request for a proposal."""
+        text = super().spending
+        asked = sum(trial.by == "model" for trial in self.report.trials)
+        again = self.spent.calls - asked
+        # Where a run goes on or was cut off, calls may be for proposals that are not decided; panels have their own.
+        if again <= 0 or not self.finished or self.story.panels or self.story.of(SearchCut):
+            return text
+        return f"{text}; {again} of the calls asked again after an unusable reply"
+
+    def next_steps(self) -> list[tuple[str, str]]:
+        """Which command goes on from here."""
+        if not self.finished:
+            return super().next_steps()
+        steps = [("More", f"autoreason show {self.run} [--text | --diff | --html FILE]")]
+        export = f"autoreason export {self.run} --patch | git apply"
+        if self.worse:
+            steps.append(("Keep", f"the start; for the result all the same: {export}"))
+        elif self.patch:
+            claimed = self.improved or self.status == "accepted"
+            label, lead = ("Use it", "") if claimed else ("Try it", _TRY)
+            steps.append((label, f"{lead}{export} (in the task's folder, or name that FOLDER)"))
+        if self.story.of(SearchCut):
+            steps.append(("Go on", f"autoreason fork {self.run}, from the result, with a new test"))
+        return steps
+
+    @cached_property
+    def _delivered(self) -> Deliverable:
+        delivered = deliverable(self.story)
+        assert delivered is not None
+        return delivered
+
+
+def research_result(result: Result) -> ResearchResult:
+    """A research run, as its caller sees it."""
+    return result if isinstance(result, ResearchResult) else ResearchResult(**vars(result))

@@ -1,0 +1,134 @@
+"""What answers the queries of a run: a process that is started when it is needed, or this one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from autoreason.artifacts.measurement import KnownLookQuery, Measurement
+from autoreason.artifacts.order import OrderQuery, Orders
+from autoreason.artifacts.research_task import ResearchTask
+from autoreason.artifacts.text_metric import TextMetric
+from autoreason.artifacts.tuning import TuningQuery, suggest
+from autoreason.exchange import Query, Service
+from autoreason.jobs.job import read_options
+from autoreason.programs.policy import Policy, PolicyQuery
+from autoreason.programs.task import Assignments
+from autoreason.run.recall import Memory
+from autoreason.settings import Settings
+from autoreason.task import Work
+from autoreason.tournament.panel import Prediction, PredictionQuery
+
+
+class _Client(Protocol):
+    async def close(self) -> None: ...
+
+
+class LazyService:
+    """Answers the queries of a run about its work, in a process that is started when it is needed."""
+
+    def __init__(self, work: Work, settings: Settings, run: str) -> None:
+        self._work, self._settings, self._run = work, settings, run
+        self._opening: asyncio.Task[tuple[Service, _Client]] | None = None
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """The answer of the process."""
+        if self._opening is None:
+            # Opened once for all callers; where that fails, all of them get the error.
+            self._opening = asyncio.create_task(_open(self._work, self._settings, self._run))
+        service, _ = await asyncio.shield(self._opening)
+        return await service.answer(query)
+
+    async def close(self) -> None:
+        """Close the process, if it was opened."""
+        if self._opening is None:
+            return
+        if not self._opening.done():
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
+        if not self._opening.cancelled() and not self._opening.exception():
+            _, client = self._opening.result()
+            await client.close()
+
+
+async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Client]:
+    match work:
+        case Assignments():
+            from autoreason.programs.examination import ExaminerService
+            from autoreason.programs.examiner.client import ExaminerClient
+            from autoreason.programs.solve_job import SolveTerms
+
+            terms = read_options(settings, SolveTerms)
+            client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
+            return ExaminerService(client), client
+        case TextMetric():
+            from autoreason.artifacts.evaluation_service import EvaluationService
+            from autoreason.artifacts.evaluator.evaluator_client import (
+                EvaluatorClient,
+                OpenEvaluation,
+            )
+            from autoreason.tournament.challengers import ends_incumbent
+            from autoreason.tournament.metric import LOOKS
+
+            opening = OpenEvaluation(digest=work.evaluation, run=run)
+            measuring = await EvaluatorClient.connect(opening)
+            if work.role == "guard":
+                return EvaluationService(measuring, needs_value=ends_incumbent), measuring
+            # A judge without a number for three texts in a row is broken.
+            return EvaluationService(measuring, 3 * LOOKS), measuring
+        case ResearchTask():
+            from autoreason.artifacts.evaluation_service import EvaluationService
+            from autoreason.artifacts.evaluator.evaluator_client import (
+                EvaluatorClient,
+                OpenEvaluation,
+            )
+            from autoreason.artifacts.research_terms import ResearchTerms
+
+            research = read_options(settings, ResearchTerms)
+            opening = OpenEvaluation(
+                digest=work.evaluation,
+                run=run,
+                start=work.files,
+                unsafe=research.unsafe,
+                parallel=research.parallel,
+                guards=tuple(work.guard),
+            )
+            measuring = await EvaluatorClient.connect(opening)
+            return EvaluationService(measuring), measuring
+    raise TypeError(f"there is no service for {work.name}")
+
+
+class LocalAnswers:
+    """Answers queries for which nothing is started; created with the first query, for most runs have none."""
+
+    def __init__(self, memory: Memory, policy: Policy | None = None) -> None:
+        self._policy = policy or Policy()
+        self._orders = Orders(memory.questions(OrderQuery))
+
+    def note(self, query: Query[Any]) -> None:
+        """Learn from a query, whether its answer is recorded or not."""
+        if isinstance(query, PolicyQuery):
+            self._policy.learn(query.turn)
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """The answer; None to what is not answered here."""
+        match query:
+            case PolicyQuery():
+                return self._policy.choose(query.turn)
+            case OrderQuery():
+                return self._orders.answer(query)
+            case KnownLookQuery(known=Measurement() as known):
+                return replace(known, repeated=True)
+            case TuningQuery():
+                return await asyncio.to_thread(suggest, query)
+            case PredictionQuery():
+                return await asyncio.to_thread(_predict, query)
+        return None
+
+
+def _predict(query: PredictionQuery) -> Prediction:
+    from autoreason.knowledge.predictor import load_ridge
+
+    return Prediction(load_ridge(query.fit).predict(query.text))

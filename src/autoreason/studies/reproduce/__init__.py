@@ -1,1 +1,0 @@
-"""The paper's tables rebuilt from its recorded results, beside what it says of them."""

@@ -1,0 +1,306 @@
+"""What authors and critics are asked for: a complete text within its contract, and what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from textwrap import shorten
+from typing import Literal, NamedTuple
+
+from autoreason.contract import Violation
+from autoreason.events import CritiqueProblem, CritiqueWritten
+from autoreason.exchange import Message, Outcome, Reply, Request, Role
+from autoreason.jobs.context import JobContext, follow_up, repeat_request
+from autoreason.keys import pass_key, sub_key, try_key
+from autoreason.parsing.critiques import SCHEMA, describe, read_critique, split_cited
+from autoreason.parsing.documents import (
+    Document,
+    find_additions,
+    find_echo,
+    find_leaks,
+    find_sentences,
+    read_document,
+    without_opener,
+)
+
+ENDLESS = "it repeats itself without end"
+_QUOTED = 80
+"""Characters of a passage that are quoted."""
+_SHOWN = 5
+"""Passages that are quoted at most."""
+
+
+class WrittenText(NamedTuple):
+    """A complete text, and what is still wrong with it."""
+
+    text: str
+    notes: str
+    rewritten: bool
+    repaired: bool
+    leaks: tuple[str, ...]
+    violations: tuple[Violation, ...]
+
+
+class MissingText(NamedTuple):
+    """Why there is no text."""
+
+    reason: Literal["truncated", "refused", "empty"]
+    detail: str
+
+
+async def write(
+    context: JobContext,
+    role: Role,
+    key: str,
+    prompt: str,
+    *,
+    model: str = "",
+    history: Sequence[Message] = (),
+    sources: Sequence[str] = (),
+) -> WrittenText | MissingText:
+    """Ask the author, or this model, for a text; send it back once for a leak and once for a breach of contract.
+
+    It may say nothing that the `sources` do not say, where there are any: that is a breach, too.
+    """
+    model = model or context.settings.models.author
+    request = context.request(role, try_key(key, 0), model, prompt, history=history)
+    draft = await _request_whole(context, request, key)
+    if isinstance(draft, MissingText):
+        return draft
+    leaks = _leaks(context, draft.text)
+    rewritten = bool(leaks)
+    if leaks:
+        prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
+        draft = await _send_back(context, request, sub_key(key, "rewrite"), draft, prompt)
+    added = additions(draft.text, sources)
+    breaches = violations(context, draft.text) + added
+    repaired = bool(breaches)
+    if breaches:
+        prompt = context.prompts.render(
+            "fix_contract",
+            text=draft.text,
+            violations=[v.message for v in breaches],
+            fixes=fixes(context, draft.text) + tuple(f"{v.message}; leave it out" for v in added),
+        )
+        draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
+    if rewritten or repaired:
+        leaks = _leaks(context, draft.text)
+        breaches = violations(context, draft.text) + additions(draft.text, sources)
+    return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
+
+
+def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
+    """Every limit that a text breaks; repeating the request counts as one, although no task states it."""
+    return _broken(context, text) + _echo(context, text)
+
+
+def additions(text: str, sources: Sequence[str]) -> tuple[Violation, ...]:
+    """That a text says what its sources do not; nothing where it has none."""
+    added = find_additions(text, *sources) if sources else ()
+    if not added:
+        return ()
+    quoted = ", ".join(f"“{shorten(each, _QUOTED, placeholder=' …')}”" for each in added[:_SHOWN])
+    more = f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
+    return (Violation("added", f"{quoted}{more} cannot be cut from either text"),)
+
+
+def fixes(context: JobContext, text: str) -> tuple[str, ...]:
+    """What breaks each of those limits, and where, for the author who is to fix it."""
+    own = _own_words(context, text)
+    return context.task.contract.fixes(text, own) + tuple(v.message for v in _echo(context, text))
+
+
+def _broken(context: JobContext, text: str) -> tuple[Violation, ...]:
+    return context.task.contract.violations(text, _own_words(context, text))
+
+
+def _own_words(context: JobContext, text: str) -> str:
+    """A text without what it repeats of the contract: to quote a pattern may be to match it."""
+    repeated = _repeated(context, text)
+    starts = (0, *(match.end() for match in repeated))
+    ends = (*(match.start() for match in repeated), len(text))
+    return "\n".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
+    """Where a text repeats a sentence about its contract that no part of the task has."""
+    contract = context.task.contract
+    return find_sentences(text, contract.sentences(), *_sources(context), *contract.must_include)
+
+
+def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
+    echo = find_echo(text, context.prompts, *_sources(context))
+    if not echo and (repeated := _repeated(context, text)):
+        echo = repeated[0].group()
+    return (
+        Violation("echo", f"“{echo}” repeats the request and does not belong in the text"),
+    ) * bool(echo)
+
+
+async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:
+    """A complete text; asked for twice at most."""
+    reply = await context.ask(request)
+    if reply.outcome is not Outcome.OK or not _read_text(context, reply.text).text:
+        reply = await context.ask(repeat_request(request, try_key(key, 1), longer=reply.needs_room))
+    document = _read_text(context, reply.text)
+    match reply.outcome:
+        case Outcome.TRUNCATED if not reply.needs_room:
+            return MissingText("truncated", ENDLESS)
+        case Outcome.TRUNCATED:
+            return MissingText("truncated", "cut off twice, the second time with twice the room")
+        case Outcome.REFUSED:
+            return MissingText("refused", reply.finish or "the model declined")
+        case Outcome.OK if document.text:
+            return document
+    return MissingText("empty", "no text came back")
+
+
+async def _send_back(
+    context: JobContext, request: Request, key: str, draft: Document, prompt: str
+) -> Document:
+    """The text after one request to fix it; unchanged where the new one is incomplete or worse."""
+    reply = await context.ask(follow_up(request, key, draft.text, prompt))
+    text = _read_text(context, reply.text).text
+    before, after = _faults(context, draft.text), _faults(context, text)
+    worse = any(now > then for now, then in zip(after, before, strict=True))
+    if reply.outcome is not Outcome.OK or not text or worse:
+        return draft
+    return Document(text, draft.notes)
+
+
+def _read_text(context: JobContext, reply: str) -> Document:
+    """The document of a reply, without a line that announces it."""
+    document = read_document(reply)
+    text = without_opener(document.text, *_sources(context))
+    return document if text == document.text else Document(read_document(text).text, document.notes)
+
+
+def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
+    return len(_broken(context, text)), len(_echo(context, text)), len(_leaks(context, text))
+
+
+def _leaks(context: JobContext, text: str) -> tuple[str, ...]:
+    return find_leaks(text, *_sources(context), rules=context.task.contract.rules())
+
+
+def _sources(context: JobContext) -> tuple[str, ...]:
+    task = context.task
+    return task.brief, task.facts or "", task.draft or ""
+
+
+async def revise(
+    context: JobContext,
+    key: str,
+    text: str,
+    problems: str,
+    *,
+    model: str = "",
+    blind: bool = False,
+) -> WrittenText | MissingText:
+    """A better text for the task, by an author who sees the old one and its problems; `blind`, only its problems."""
+    shown = {} if blind else {"text": text}
+    prompt = context.prompt(
+        "blind_reviser" if blind else "reviser",
+        key,
+        critique=problems,
+        **shown,
+    )
+    return await write(context, "reviser", key, prompt, model=model)
+
+
+def reviser_key(number: int, slot: str = "B") -> str:
+    """The key of a pass's revision: `pass/3/reviser`, for B2 `pass/3/reviser/2`."""
+    return pass_key(number, "reviser", *slot[1:])
+
+
+CRITICS = 2
+CRITIC_SETTINGS = ("critic_model", "critic_temperature", "critic_effort", "quoted_critique")
+"""What every critic's request depends on."""
+
+
+class CritiqueResult(NamedTuple):
+    """What the critics of a pass found."""
+
+    outcome: Literal["problems", "none", "unreadable"]
+    problems: str = ""
+    """As the reviser reads them."""
+
+
+async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
+    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
+    problems = tuple(
+        CritiqueProblem(severity="critical", kind="general", problem=fix)
+        for fix in fixes(context, text)
+    )
+    breaches = describe(problems)
+    if problems:
+        context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
+    if breaches and not guidance:
+        return CritiqueResult("problems", breaches)
+    critiques = []
+    for critic in range(CRITICS):
+        quoted = context.settings.quoted_critique
+        prompt = context.prompt(
+            "critic",
+            critic_key(number, critic),
+            text=text,
+            guidance=guidance,
+            quoted=quoted,
+        )
+        critique = await ask_critic(
+            context, number, critic, text, prompt, quoted=quoted, program=False
+        )
+        context.emit(critique)
+        critiques.append(critique)
+        if critique.prose or critique.problems:
+            described = critique.prose or describe(critique.problems)
+            return CritiqueResult("problems", f"{breaches}\n{described}".strip())
+    if breaches:
+        return CritiqueResult("problems", breaches)
+    return CritiqueResult(
+        "none" if all(critique.readable for critique in critiques) else "unreadable"
+    )
+
+
+def critic_key(number: int, critic: int) -> str:
+    """The key of what a critic of a pass is asked."""
+    return pass_key(number, "critic", critic)
+
+
+async def ask_critic(
+    context: JobContext,
+    number: int,
+    critic: int,
+    text: str,
+    prompt: str,
+    *,
+    quoted: bool = True,
+    program: bool | None = None,
+    may_repeat: Callable[[], bool] = lambda: True,
+) -> CritiqueWritten:
+    """What one critic finds in a text or a program; asked again where it cannot be read and that is allowed."""
+    key, schema = critic_key(number, critic), SCHEMA if quoted else None
+    model = context.settings.models.critic
+    request = context.request("critic", try_key(key, 0), model, prompt, schema=schema)
+
+    def read(reply: Reply) -> CritiqueWritten:
+        written = partial(CritiqueWritten, number=number, critic=critic)
+        if reply.outcome is Outcome.OK and not quoted:
+            return written(prose=reply.text.strip())
+        is_whole = reply.outcome is Outcome.OK
+        parsed = read_critique(reply.text, text, program=program) if is_whole else None
+        if parsed is None:
+            return written(readable=False)
+        problems, miscited = parsed.problems, 0
+        if knowledge := context.task.knowledge:
+            records = (*knowledge.facts, *knowledge.feedback, *knowledge.critic.all)
+            problems, miscited = split_cited(problems, records)
+        return written(problems=problems, dropped=parsed.dropped, miscited=miscited)
+
+    reply = await context.ask(request)
+    critique = read(reply)
+    if not critique.readable and may_repeat():
+        again = context.second_request(request, try_key(key, 1), reply, "critique_again")
+        critique = read(await context.ask(again))
+    return critique

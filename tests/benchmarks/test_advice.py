@@ -1,0 +1,41 @@
+"""Advice in worlds whose truth is known."""
+
+from __future__ import annotations
+
+import re
+from math import sqrt
+from pathlib import Path
+
+from benchmarks.advice import WORLDS, study_advice
+
+PAGE = Path(__file__).parents[2] / "docs" / "advice.md"
+RUNS = 600
+
+
+def test_every_piece_of_advice_ends_in_something_within_a_third_of_the_run() -> None:
+    study = study_advice(200, 1)
+    assert [each.world for each in study.outcomes] == list(WORLDS)
+    assert study.call_limit * 3 <= study.run_calls
+    for each in study.outcomes:
+        assert abs(sum(each.endings.values()) - 1) < 1e-9
+        assert 4 <= each.calls <= study.call_limit
+    assert study == study_advice(200, 1)
+
+
+def test_most_cases_in_which_judges_can_judge_are_decided() -> None:
+    for each in study_advice(RUNS, 5).outcomes:
+        if each.world.sees > 0.8:
+            assert each.endings["undecided"] < 0.45, each.world.name
+
+
+def test_the_page_shows_what_the_command_prints() -> None:
+    study = study_advice(RUNS, 2)
+    page = PAGE.read_text("utf-8")
+    for each in study.outcomes:
+        name = re.escape(each.world.name.replace("%", " %"))
+        (row,) = re.findall(rf"^\| {name} \| (.*) \| (\d+) \|$", page, re.MULTILINE)
+        printed = [float(cell.split()[-2]) / 100 for cell in row[0].split(" | ")]
+        for shown, share in zip(printed, each.endings.values(), strict=True):
+            spread = sqrt(max(shown * (1 - shown), 0.01) / RUNS)
+            assert abs(shown - share) <= 4 * spread + 0.006, each.world.name
+        assert abs(float(row[1]) - each.calls) < 2

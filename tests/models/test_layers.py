@@ -1,0 +1,668 @@
+"""A call that fails in passing is tried again; an outage ends all calls; one that only waits can be ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.patience import PATIENCE
+
+from autoreason.errors import CallFailed, Failure, ProviderFailed, Stopped
+from autoreason.exchange import CallRetried, Message, Outcome, Reply, Request, Signal
+from autoreason.models.doubles import Answer, ScriptedModel
+from autoreason.models.layers import (
+    STOPPED,
+    CircuitBreaker,
+    ConcurrencyLimiter,
+    InterruptibleCall,
+    RetryingModel,
+    RetryPolicy,
+    idle_section,
+)
+
+REQUEST = Request(
+    role="judge",
+    key="pass/1/judge/0/try/0",
+    model="acme/large",
+    messages=(Message("user", "Which is best?"),),
+    max_tokens=100,
+)
+# Retries
+
+PASSING = sorted(failure for failure in Failure if failure.passing)
+PERMANENT = sorted(failure for failure in Failure if not failure.passing)
+
+
+class Trial:
+    """A retried model with a script; waits are noted and take no time."""
+
+    def __init__(self, *answers: Answer, policy: RetryPolicy | None = None) -> None:
+        self.model = ScriptedModel(answers, address="acme/large")
+        self.waits: list[float] = []
+        self.signals: list[Signal] = []
+        self.retrying = RetryingModel(
+            self.model, policy=policy, rng=Random(7), sleep=self._note_the_wait
+        )
+
+    async def ask(self) -> Reply:
+        return await self.retrying.ask(REQUEST, self.signals.append)
+
+    @property
+    def retries(self) -> list[CallRetried]:
+        return [signal for signal in self.signals if isinstance(signal, CallRetried)]
+
+    async def _note_the_wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+
+def failed(
+    failure: Failure, retry_after: float | None = None, retry: bool | None = None
+) -> CallFailed:
+    return CallFailed(failure, "the server said so.", retry_after=retry_after, retry=retry)
+
+
+@pytest.mark.parametrize("failure", PASSING)
+async def test_a_passing_failure_is_tried_again(failure: Failure) -> None:
+    trial = Trial(failed(failure), failed(failure), "at last")
+    assert (await trial.ask()).text == "at last"
+    assert len(trial.model.requests) == 3
+
+
+@pytest.mark.parametrize("failure", PERMANENT)
+async def test_a_permanent_failure_is_never_tried_again(failure: Failure) -> None:
+    trial = Trial(failed(failure), "too late")
+    with pytest.raises(
+        ProviderFailed, match=r"acme.*the server said so.*`autoreason resume`"
+    ) as why:
+        await trial.ask()
+    assert len(trial.model.requests) == 1
+    assert trial.waits == []
+    assert isinstance(why.value.__cause__, CallFailed)
+
+
+async def test_each_permanent_failure_names_its_fix() -> None:
+    mends = {}
+    for failure in PERMANENT:
+        with pytest.raises(ProviderFailed) as why:
+            await Trial(failed(failure)).ask()
+        mends[failure] = str(why.value)
+    assert "check the key for acme" in mends[Failure.BAD_KEY]
+    assert "top up" in mends[Failure.NO_CREDIT]
+    assert "check that the model exists" in mends[Failure.BAD_REQUEST]
+
+
+async def test_patience_ends_after_its_tries() -> None:
+    trial = Trial(*[failed(Failure.TIMEOUT)] * 3, policy=RetryPolicy(tries=3))
+    with pytest.raises(ProviderFailed, match=r"acme/large failed 3 times, last: the server"):
+        await trial.ask()
+    assert len(trial.waits) == 2
+
+
+async def test_a_busy_provider_is_given_more_time_than_a_broken_one() -> None:
+    trial = Trial(*[failed(Failure.RATE_LIMIT)] * 9, "at last")
+    assert (await trial.ask()).text == "at last"
+
+
+async def test_a_wait_asked_for_is_kept() -> None:
+    trial = Trial(failed(Failure.RATE_LIMIT, retry_after=20), "thanks")
+    await trial.ask()
+    assert 20 <= trial.waits[0] <= 21
+
+
+async def test_a_wait_beyond_patience_is_not_started() -> None:
+    trial = Trial(failed(Failure.RATE_LIMIT, retry_after=3600), "too late")
+    with pytest.raises(ProviderFailed, match="acme asks us to wait 3600 seconds"):
+        await trial.ask()
+    assert trial.waits == []
+
+
+@pytest.mark.parametrize("failure", PASSING)
+async def test_a_call_that_cannot_succeed_soon_is_not_tried_again(failure: Failure) -> None:
+    trial = Trial(failed(failure, retry_after=20, retry=False), "too late")
+    with pytest.raises(
+        ProviderFailed, match=r"trying again soon will not help \(the server said so\); `autoreason"
+    ):
+        await trial.ask()
+    assert trial.waits == []
+
+
+@pytest.mark.parametrize("failure", PERMANENT)
+async def test_a_provider_that_asks_to_be_tried_again_is(failure: Failure) -> None:
+    trial = Trial(failed(failure, retry=True), "at last")
+    assert (await trial.ask()).text == "at last"
+
+
+async def test_every_retry_is_signalled_with_its_reason_and_wait() -> None:
+    trial = Trial(failed(Failure.OVERLOADED), failed(Failure.CONNECTION), "fine")
+    await trial.ask()
+    assert [(sign.key, sign.reason, sign.wait) for sign in trial.retries] == [
+        (REQUEST.key, "the server said so", trial.waits[0]),
+        (REQUEST.key, "the server said so", trial.waits[1]),
+    ]
+
+
+@given(st.integers(1, 5000), st.integers())
+def test_waits_grow_and_are_capped(failures: int, seed: int) -> None:
+    wait = RetryPolicy(first_wait=1, max_wait=30).wait(failures, None, Random(seed))
+    longest = min(30, 2 ** (failures - 1))
+    assert longest / 2 <= wait <= longest
+
+
+def test_calls_that_failed_together_do_not_come_back_together() -> None:
+    rng = Random(1)
+    assert len({RetryPolicy().wait(1, 20.0, rng) for _ in range(100)}) == 100
+
+
+async def test_a_failure_without_words_is_named_by_its_kind() -> None:
+    trial = Trial(CallFailed(Failure.BROKEN_REPLY, ""), "fine")
+    await trial.ask()
+    assert trial.retries[0].reason == "broken reply"
+
+
+async def test_what_is_not_a_failed_call_passes_through() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await Trial(ZeroDivisionError()).ask()
+
+
+async def test_a_call_cancelled_in_back_off_ends_and_leaves_nothing_running() -> None:
+    sleeping = asyncio.Event()
+
+    async def for_ever(_seconds: float) -> None:
+        sleeping.set()
+        await asyncio.Event().wait()
+
+    model = ScriptedModel([failed(Failure.TIMEOUT)], address="acme/large")
+    call = asyncio.ensure_future(
+        RetryingModel(model, breaker=CircuitBreaker("acme"), sleep=for_ever).ask(REQUEST)
+    )
+    await sleeping.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+# The circuit breaker
+
+
+class Clock:
+    """Time that passes with every nap, and only then."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def breaker(clock: Clock) -> CircuitBreaker:
+    return CircuitBreaker("acme", max_failures=8, span=20, rest=60, clock=clock)
+
+
+def fail(breaker: CircuitBreaker, failure: Failure = Failure.CONNECTION, times: int = 1) -> None:
+    for _ in range(times):
+        with pytest.raises(CallFailed), breaker.track():
+            raise CallFailed(failure, "no route to host.")
+
+
+def succeed(breaker: CircuitBreaker) -> None:
+    with breaker.track():
+        pass
+
+
+def open_up(breaker: CircuitBreaker, clock: Clock) -> None:
+    fail(breaker, times=7)
+    clock.now += 20
+    fail(breaker)
+
+
+def test_eight_failures_in_a_row_open_it(breaker: CircuitBreaker, clock: Clock) -> None:
+    fail(breaker, times=7)
+    clock.now += 20
+    breaker.check()
+    fail(breaker)
+    with pytest.raises(
+        ProviderFailed, match="acme has failed 8 times in a row, last: no route to host; the"
+    ):
+        breaker.check()
+
+
+def test_a_success_in_between_starts_the_count_anew(breaker: CircuitBreaker, clock: Clock) -> None:
+    fail(breaker, times=7)
+    clock.now += 20
+    succeed(breaker)
+    fail(breaker, times=7)
+    clock.now += 20
+    assert not breaker.is_open
+
+
+def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(
+    breaker: CircuitBreaker, clock: Clock
+) -> None:
+    fail(breaker, times=32)
+    clock.now += 19
+    fail(breaker, times=32)
+    assert not breaker.is_open
+    clock.now += 1
+    fail(breaker)
+    assert breaker.is_open
+
+
+def test_a_long_silence_before_a_blow_does_not_count(breaker: CircuitBreaker, clock: Clock) -> None:
+    succeed(breaker)
+    clock.now += 600
+    fail(breaker, times=32)
+    assert not breaker.is_open
+
+
+@pytest.mark.parametrize(
+    "failure", [Failure.RATE_LIMIT, Failure.BAD_KEY, Failure.BAD_REQUEST, Failure.NO_CREDIT]
+)
+def test_a_provider_that_answers_no_is_not_down(
+    breaker: CircuitBreaker, clock: Clock, failure: Failure
+) -> None:
+    fail(breaker, failure, times=100)
+    clock.now += 20
+    fail(breaker, failure)
+    assert not breaker.is_open
+
+
+async def test_calls_in_back_off_are_woken_when_it_opens(
+    breaker: CircuitBreaker, clock: Clock
+) -> None:
+    async def for_ever(_seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    waiting = [asyncio.ensure_future(breaker.wait(30, for_ever)) for _ in range(5)]
+    await asyncio.sleep(0)
+    open_up(breaker, clock)
+    ended = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), PATIENCE)
+    assert [type(end) for end in ended] == [ProviderFailed] * 5
+
+
+async def test_back_off_ends_by_itself_while_it_is_closed(breaker: CircuitBreaker) -> None:
+    waits = []
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+
+    await breaker.wait(30, note)
+    assert waits == [30]
+
+
+def test_after_a_rest_one_call_probes_while_the_others_stay_out(
+    breaker: CircuitBreaker, clock: Clock
+) -> None:
+    open_up(breaker, clock)
+    clock.now += 59
+    assert breaker.is_open
+    clock.now += 1
+    with breaker.track(), pytest.raises(ProviderFailed), breaker.track():
+        pass
+    succeed(breaker)
+    assert not breaker.is_open
+
+
+def test_a_probe_that_fails_means_another_rest(breaker: CircuitBreaker, clock: Clock) -> None:
+    open_up(breaker, clock)
+    clock.now += 60
+    fail(breaker)
+    assert breaker.is_open
+    clock.now += 60
+    succeed(breaker)
+    assert not breaker.is_open
+
+
+def test_a_probe_that_is_cancelled_leaves_its_place_to_another(
+    breaker: CircuitBreaker, clock: Clock
+) -> None:
+    open_up(breaker, clock)
+    clock.now += 60
+    with pytest.raises(asyncio.CancelledError), breaker.track():
+        raise asyncio.CancelledError
+    succeed(breaker)
+    assert not breaker.is_open
+
+
+def test_a_call_sent_before_it_opened_closes_it_by_succeeding(
+    breaker: CircuitBreaker, clock: Clock
+) -> None:
+    with breaker.track():
+        open_up(breaker, clock)
+        assert breaker.is_open
+    assert not breaker.is_open
+
+
+def test_calls_sent_before_it_opened_do_not_lengthen_the_rest(
+    breaker: CircuitBreaker, clock: Clock
+) -> None:
+    def time_out_late() -> None:
+        with breaker.track():
+            open_up(breaker, clock)
+            clock.now += 59
+            raise CallFailed(Failure.TIMEOUT, "no answer")
+
+    with pytest.raises(CallFailed, match="no answer"):
+        time_out_late()
+    assert breaker.is_open
+    clock.now += 1
+    assert not breaker.is_open
+
+
+# Together with a limit of calls at once
+
+
+class Together:
+    """Time that passes for all who sleep at once, as far as the next to wake."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._asleep: list[tuple[float, int, asyncio.Event]] = []
+        self._numbers = count()
+
+    def __call__(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        awake = asyncio.Event()
+        heappush(self._asleep, (self._now + seconds, next(self._numbers), awake))
+        await awake.wait()
+
+    async def until_done(self, calls: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
+        """What comes of calls that run side by side."""
+        tasks = asyncio.gather(*calls, return_exceptions=True)
+        while not tasks.done():
+            for _ in range(10):
+                await asyncio.sleep(0)
+            if self._asleep:
+                self._now, _, awake = heappop(self._asleep)
+                awake.set()
+        return list(await tasks)
+
+
+async def test_a_call_in_back_off_holds_no_place() -> None:
+    limiter = ConcurrencyLimiter(1)
+    held = []
+
+    async def look(_seconds: float) -> None:
+        held.append(limiter.inside)
+
+    lost = CallFailed(Failure.CONNECTION, "lost")
+    inner = ScriptedModel([lost, "fine"], address="acme/large")
+    model = RetryingModel(inner, limiter=limiter, breaker=CircuitBreaker("acme"), sleep=look)
+    await model.ask(REQUEST)
+    assert held == [0]
+
+
+async def test_rate_limits_alone_never_look_like_an_outage() -> None:
+    clock = Clock()
+    under_way = 0
+
+    async def overlap(_seconds: float) -> None:
+        nonlocal under_way
+        await asyncio.sleep(0)
+        under_way -= 1
+
+    def one_at_a_time(_request: Request) -> Answer:
+        nonlocal under_way
+        under_way += 1
+        return "fine" if under_way == 1 else CallFailed(Failure.RATE_LIMIT, "one at a time")
+
+    breaker = CircuitBreaker("acme", clock=clock)
+    inner = ScriptedModel(one_at_a_time, address="acme/large", latency=1, sleep=overlap)
+    policy = RetryPolicy(busy_tries=1000)
+    model = RetryingModel(
+        inner,
+        limiter=ConcurrencyLimiter(window=0),
+        breaker=breaker,
+        policy=policy,
+        sleep=clock.sleep,
+    )
+    replies = await asyncio.gather(*(model.ask(REQUEST) for _ in range(600)))
+    assert {reply.text for reply in replies} == {"fine"}
+    assert not breaker.is_open
+
+
+async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> None:
+    clock = Clock()
+    sent = 0
+
+    def down(_request: Request) -> Answer:
+        nonlocal sent
+        sent += 1
+        return CallFailed(Failure.CONNECTION, "no route to host")
+
+    inner = ScriptedModel(down, address="acme/large")
+    breaker = CircuitBreaker("acme", clock=clock)
+    model = RetryingModel(
+        inner, limiter=ConcurrencyLimiter(32), breaker=breaker, rng=Random(3), sleep=clock.sleep
+    )
+    heard: list[Signal] = []
+    ends = await asyncio.gather(
+        *(model.ask(REQUEST, heard.append) for _ in range(600)), return_exceptions=True
+    )
+    assert {type(end) for end in ends} == {ProviderFailed}
+    assert "in a row, last: no route to host" in str(ends[-1])
+    assert sent < 700, "600 calls of 5 tries would be 3000"
+    assert sum(isinstance(signal, CallRetried) for signal in heard) < 700
+    with pytest.raises(ProviderFailed):
+        await model.ask(REQUEST)
+    clock.now += 60
+    inner_again = ScriptedModel(["back"], address="acme/large")
+    model = RetryingModel(inner_again, limiter=ConcurrencyLimiter(32), breaker=breaker)
+    assert (await model.ask(REQUEST)).text == "back"
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("away", "held_out"), [(4, True), (15, True), (120, False)])
+async def test_many_calls_outlast_a_blip_together_and_give_up_on_an_outage_together(
+    seed: int, away: float, held_out: bool
+) -> None:
+    clock = Together()
+
+    def back_later(_request: Request) -> Answer:
+        return "back" if clock() >= away else CallFailed(Failure.CONNECTION, "no route to host")
+
+    model = RetryingModel(
+        ScriptedModel(back_later, address="acme/large"),
+        limiter=ConcurrencyLimiter(20),
+        breaker=CircuitBreaker("acme", clock=clock),
+        rng=Random(seed),
+        sleep=clock.sleep,
+    )
+    ends = await clock.until_done([model.ask(REQUEST) for _ in range(20)])
+    assert {type(end) for end in ends} == {Reply if held_out else ProviderFailed}
+    assert clock() < 40
+
+
+async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent() -> None:
+    clock = Clock()
+    breaker = CircuitBreaker("acme", max_failures=2, span=0, clock=clock)
+    release = asyncio.Event()
+
+    async def wait_for_release(_seconds: float) -> None:
+        await release.wait()
+
+    lost = CallFailed(Failure.TIMEOUT, "no answer")
+    inner = ScriptedModel(lambda _: lost, address="acme/large", latency=1, sleep=wait_for_release)
+    model = RetryingModel(inner, limiter=ConcurrencyLimiter(2), breaker=breaker, sleep=clock.sleep)
+    tasks = [asyncio.ensure_future(model.ask(REQUEST)) for _ in range(10)]
+    await asyncio.sleep(0)
+    release.set()
+    ends = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(end) for end in ends} == {ProviderFailed}
+    assert len(inner.requests) == 2
+
+
+async def test_a_new_call_does_not_queue_for_a_provider_that_is_down() -> None:
+    breaker = CircuitBreaker("acme", max_failures=1, span=0, clock=Clock())
+
+    async def for_ever(_seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    hanging = ScriptedModel(lambda _: "never", address="acme/large", latency=1, sleep=for_ever)
+    limiter = ConcurrencyLimiter(1)
+    model = RetryingModel(hanging, limiter=limiter, breaker=breaker)
+    stuck = asyncio.ensure_future(model.ask(REQUEST))
+    await asyncio.sleep(0)
+    with pytest.raises(CallFailed), breaker.track():
+        raise CallFailed(Failure.CONNECTION, "no route to host")
+    with pytest.raises(ProviderFailed):
+        await asyncio.wait_for(model.ask(REQUEST), PATIENCE)
+    stuck.cancel()
+    await asyncio.wait((stuck,))
+    assert limiter.inside == 0
+
+
+# Calls that only wait
+
+REPLY = Reply(outcome=Outcome.OK, text="Here.", model="acme/large")
+
+
+async def test_a_call_is_ended_only_while_it_rests() -> None:
+    rested, answered = asyncio.Event(), asyncio.Event()
+
+    async def ask() -> Reply:
+        with idle_section():
+            await rested.wait()
+        await answered.wait()
+        return REPLY
+
+    for ended in (True, False):
+        call = InterruptibleCall()
+        asking = asyncio.create_task(call.reply(ask()))
+        await asyncio.sleep(0)
+        if not ended:
+            rested.set()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        call.end(Stopped(STOPPED))
+        answered.set()
+        if ended:
+            with pytest.raises(Stopped, match="a person stopped the run"):
+                await asking
+        else:
+            assert await asking == REPLY
+        assert not asking.cancelling()
+        answered.clear()
+
+
+async def test_a_call_may_rest_in_a_task_of_its_own() -> None:
+    async def rest() -> Reply:
+        with idle_section():
+            await asyncio.sleep(60)
+        return REPLY
+
+    async def ask() -> Reply:
+        return await asyncio.create_task(rest())
+
+    call = InterruptibleCall()
+    asking = asyncio.create_task(call.reply(ask()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    call.end(Stopped(STOPPED))
+    with pytest.raises(Stopped):
+        await asking
+
+
+async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
+    async def rest() -> Reply:
+        with idle_section():
+            await asyncio.sleep(60)
+        return REPLY
+
+    async def answer() -> Reply:
+        await asyncio.sleep(0)
+        return REPLY
+
+    async def ask_twice() -> Reply:
+        with pytest.raises(Stopped):
+            await first.reply(rest())
+        async with asyncio.timeout(60):
+            return await InterruptibleCall().reply(answer())
+
+    first = InterruptibleCall()
+    asking = asyncio.create_task(ask_twice())
+    await asyncio.sleep(0)
+    first.end(Stopped(STOPPED))
+    first.end(Stopped(STOPPED))
+    assert await asking == REPLY
+
+
+async def test_a_caller_who_leaves_takes_the_call_along() -> None:
+    left = False
+
+    async def ask() -> Reply:
+        nonlocal left
+        try:
+            await asyncio.sleep(60)
+        finally:
+            left = True
+        return REPLY
+
+    asking = asyncio.create_task(InterruptibleCall().reply(ask()))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert left
+
+
+async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
+    async def ask() -> Reply:
+        with idle_section():
+            await asyncio.sleep(60)
+        return REPLY
+
+    call = InterruptibleCall()
+    asking = asyncio.create_task(call.reply(ask()))
+    await asyncio.sleep(0)
+    call.end(Stopped(STOPPED))
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+async def test_a_call_under_way_is_ended_where_it_was_waited_for_long_enough() -> None:
+    call = InterruptibleCall()
+    asking = asyncio.create_task(call.reply(asyncio.sleep(60)))
+    await asyncio.sleep(0)
+    call.end(Stopped("long enough"), at_once=True)
+    with pytest.raises(Stopped, match="long enough"):
+        await asking
+
+
+async def test_what_a_provider_answered_is_known_while_it_is_asked_again() -> None:
+    async def ask() -> Reply:
+        with idle_section("acme answered 429"):
+            pass
+        with idle_section():
+            await asyncio.sleep(60)
+        return REPLY
+
+    call = InterruptibleCall()
+    asking = asyncio.create_task(call.reply(ask()))
+    await asyncio.sleep(0)
+    assert call.last_failure == "acme answered 429"
+    asking.cancel()
+
+
+async def test_without_such_a_call_resting_is_only_waiting() -> None:
+    with idle_section():
+        await asyncio.sleep(0)

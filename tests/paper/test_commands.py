@@ -1,0 +1,93 @@
+"""The commands of a checkout: what they print, and one sentence for a mistake."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from paper.__main__ import SUITES, recorded, run_suites
+from tests.conftest import DATA
+from tests.paper.test_fit import recorded_panels
+
+from autoreason import Budget
+from autoreason.studies.simulate.world import load_world
+
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Run a command in an empty folder, and give what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(command: str) -> str:
+        module, *arguments = command.split()
+        monkeypatch.setattr(sys, "argv", [module, *arguments])
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        runpy.run_module(module, run_name="__main__")
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        (f"paper.reproduce {DATA / 'reproduce'}", "lines"),
+        ("paper.protocols table --runs 20 --world help --set k=1", "cells"),
+        ("paper.protocols split --runs 20 --world help --calls 5", "splits"),
+        ("benchmarks.advice --runs 20", "outcomes"),
+    ],
+)
+def test_a_report_is_printed_as_text_as_json_and_as_a_page(run, command: str, key: str) -> None:  # type: ignore[no-untyped-def]
+    said = run(f"{command} --html page.html")
+    assert max(map(len, said.splitlines())) <= 80
+    assert Path("page.html").read_text("utf-8").startswith("<!")
+    assert json.loads(run(f"{command} --json"))[key]
+
+
+def test_judges_are_fitted_to_a_file_and_their_world_can_be_played(run) -> None:  # type: ignore[no-untyped-def]
+    lines = [
+        {"run": p.run, "judges": [{"order": v.order, "ranking": v.ranking} for v in p.votes]}
+        for p in recorded_panels(30, first=1.0)
+    ]
+    Path("b.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert "90 ballots of 30 panels in 3 runs" in run("paper.fit b.jsonl -o mine.yaml")
+    assert load_world("mine.yaml").judges.first > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("paper.reproduce .", "has no recorded results; name a folder with ballots.jsonl"),
+        ("paper.fit none.jsonl", "no ballots at none.jsonl"),
+        ("paper.protocols table --world paradise", "no world `paradise`"),
+    ],
+)
+def test_a_mistake_is_one_sentence(run, command: str, said: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(SystemExit, match=said):
+        run(command)
+
+
+def test_suites_share_one_budget_and_go_on_where_they_were(tmp_path: Path, capsys: Output) -> None:
+    suites = [SUITES / f"{name}.yaml" for name in ("constrained", "single_pass")]
+    models = {"": "echo/echo"}
+
+    def start(calls: int) -> int:
+        return run_suites(suites, models, Budget(calls=calls), tmp_path, repeats=1, anyway=True)
+
+    assert start(150) == 3
+    used = [result.calls for name in suites if (result := recorded(tmp_path / f"{name.stem}.db"))]
+    assert len(used) == 2
+    assert sum(used) <= 150
+    assert (tmp_path / "single_pass.html").is_file(), "the suite with fewer calls comes first"
+    assert start(used[1]) == 3
+    assert "constrained: the budget is spent" in capsys.readouterr().out
+    assert start(1000) == 0
+    again = recorded(tmp_path / "single_pass.db")
+    assert again is not None
+    assert again.calls == used[1], "what is finished is not run again"
+    assert "2 of 2 suites are done" in capsys.readouterr().out

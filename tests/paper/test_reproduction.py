@@ -1,0 +1,558 @@
+"""The paper beside its data: known answers of the sample, and the audit's figures where the recordings are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+from paper.figures import (
+    NOTHING,
+    Found,
+    all_of,
+    compare,
+    conclude,
+    deviation_of,
+    largest,
+    majority,
+    mean_of,
+    mean_within,
+    percentage,
+    smallest,
+    tally,
+)
+from paper.recording import (
+    PanelLine,
+    PassLine,
+    Recording,
+    Run,
+    read_recording,
+)
+from paper.reproduce import ReproducedLine, Reproduction, read_claims, reproduce
+from tests.conftest import DATA
+
+from autoreason.errors import InvalidInput
+
+SAMPLE = DATA / "reproduce"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Reproduction:
+    """The sample's report."""
+    return reproduce(SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def recorded(shared: Path) -> Reproduction:
+    """The recordings' report."""
+    return reproduce(shared / "recorded")
+
+
+def line_of(report: Reproduction, ref: str, claim: str) -> ReproducedLine:
+    """The one line with this reference and beginning."""
+    (found,) = [line for line in report.lines if line.ref == ref and line.claim.startswith(claim)]
+    return found
+
+
+def values(line: ReproducedLine) -> dict[str, float | None]:
+    """What the data give, figure by figure."""
+    return {figure.name: figure.value for figure in line.figures}
+
+
+# ---- the sample --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ref", "claim", "verdict", "expected"),
+    [
+        ("Table 1", "points after one pass, harsh critic", "differs", {"T1": 30, "T2": 10, "T3": None}),
+        ("Sec 4.1", "tasks on which", "consistent", {"third": 1}),
+        ("Sec 4.3", "votes", "agrees", {"pass 15": 6, "pass 25": 1}),
+        ("Fig 4", "passes to two survivals, and words, T1", "differs", {"stop": 5, "words": 140}),
+        ("Fig 6", "passes and words, repeat 2", "agrees", {"passes": 6, "words": 1453}),
+        ("Fig 6", "passes and words, repeat 5", "differs", {"passes": 3, "words": 1500}),
+        ("Fig 6", "passes and words, repeat 3", "no data", {"passes": None}),
+        ("Sec 4.5", "five repeats of T1", "consistent", {"converged": 2, "shortest": 1453, "longest": 1500}),
+        ("Sec 4.5", "passes in which majorities", "consistent", {"circles": 1}),
+        ("Table 14", "runs with Haiku judges", "differs", {"with ballots": 1}),
+        ("Sec 4.4", "wins of A with 6 or 7 points", "differs", {"wins": pytest.approx(100 / 7)}),
+        ("Sec 7.5", "majority votes are tied", "agrees", {"frequent": 1}),
+        ("Sec 7.5", "how votes are counted, majority", "differs", {"passes": 9, "converged": 0}),
+        ("Table 17", "votes at equal length, harsh", "agrees", {"autoreason": 7, "other": 0}),
+        ("Sec 11", "votes for autoreason", "consistent", {"votes": 9}),
+        ("Table 10", "% solved, Sonnet 4.6, autoreason", "consistent", {"private": 80, "easy": 80, "hard": None}),
+        ("Table 10", "problems that only", "consistent", {"first": 2, "second": 1, "p": 1}),
+        ("Table 19", "% solved, Haiku 3.5, single", "consistent", {"private": pytest.approx(400 / 9)}),
+        ("Table 19", "% solved without", "consistent", {"best of 6": pytest.approx(500 / 6), "p": 1}),
+        ("Table 11", "% solved by Sonnet 4", "differs", {"single": pytest.approx(82 / 1.5)}),
+        ("App D", "panels whose judges", "differs", {"panels": pytest.approx(100 * 20 / 29)}),
+        ("Fig 10", "passes of the mixed panel", "no data", {"passes": None}),
+    ],
+)  # fmt: skip
+def test_the_sample_has_its_known_answers(
+    sample: Reproduction, ref: str, claim: str, verdict: str, expected: dict[str, float | None]
+) -> None:
+    line = line_of(sample, ref, claim)
+    found = values(line)
+    assert {name: found[name] for name in expected} == expected
+    assert line.verdict == verdict
+
+
+def test_a_line_says_on_how_much_it_rests_and_what_was_not_read(sample: Reproduction) -> None:
+    repeats = line_of(sample, "Sec 4.5", "five repeats of T1")
+    assert (repeats.here, repeats.whole, repeats.unit, repeats.unread) == (2, 5, "run", 2)
+    table = line_of(sample, "Table 1", "points after one pass, harsh")
+    assert (table.here, table.whole, table.unit, table.unread) == (2, 5, "panel", 1)
+    assert "2 of 5 panels, 1 not read" in sample.to_markdown()
+
+
+def test_notes_say_what_the_figures_hide(sample: Reproduction) -> None:
+    weak = line_of(sample, "Table 14", "runs with Haiku judges").note
+    assert weak == (
+        "8 of 18 ballots lost; 2 passes without a ballot, won by A; 1 of 2 converged on a tie or an empty panel"
+    )
+    assert line_of(sample, "Sec 4.3", "votes").note == "pass15 was shown first to 1 of 2 judges"
+    assert line_of(sample, "Table 12", "Haiku 3.5, autoreason").note == (
+        "task_03_constrained: 2 of 3 ballots are valid, and 4 points are the most"
+    )
+    assert line_of(sample, "Table 19", "% solved without").note == (
+        "left out 4 problems, medium_2 to medium_5; of the others only autoreason solves 1 and only best of 6 1"
+    )
+    assert line_of(sample, "Table 4", "Sonnet 4.6 on T2, autoreason").note == (
+        "missing: panels of Table 4 on task_02"
+    )
+
+
+def test_every_missing_line_says_what_is_missing(sample: Reproduction, tmp_path: Path) -> None:
+    shutil.copy(SAMPLE / "panels.jsonl", tmp_path)
+    for report in (sample, reproduce(tmp_path)):
+        for line in report.lines:
+            assert line.note.startswith("missing: ") == (line.verdict == "no data"), line
+            assert line.note != "missing: "
+
+
+def test_the_report_shows_itself(sample: Reproduction) -> None:
+    assert sample.conclusion.startswith(f"of {len(sample.lines)} claims in the paper, ")
+    assert sample.recounted == (6, 6)
+    text, page = sample.to_text(), sample.to_html()
+    for shown in (text, page, sample.to_markdown()):
+        assert "no data here" in shown
+        assert "panels.jsonl line 8 contradicts an earlier one" in " ".join(shown.split())
+    printed = sample.to_dict()
+    assert printed["lines"][0]["figures"][0]["paper"] == 30
+    assert json.loads(json.dumps(printed)) == printed
+
+
+ODD = st.sampled_from([None, "", "A", -1, 0, 7, 2.5, True, [], {}, ["A", "A"], {"A": 3}, [None]])
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_no_record_stops_the_report(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("odd")
+    for file in SAMPLE.iterdir():
+        texts = file.read_text("utf-8").splitlines()
+        lines = [json.loads(line) for line in texts if line.endswith("}")]
+        for line in data.draw(st.lists(st.sampled_from(lines), max_size=8)):
+            line[data.draw(st.sampled_from(sorted(line)))] = data.draw(ODD)
+        (folder / file.name).write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    report = reproduce(folder)
+    assert len(report.lines) == len(read_claims())
+    assert report.to_text()
+
+
+def test_claims_have_a_place_figures_and_something_to_rest_on() -> None:
+    claims = read_claims()
+    assert len(claims) > 120
+    for claim in claims:
+        assert re.match(r"(Table|Sec|Figs?|App|Discussion)\b", claim.ref)
+        assert any(claim.figures.values())
+        assert claim.whole > 0
+    assert len({(claim.ref, claim.about) for claim in claims}) == len(claims)
+
+
+# ---- the recordings ----------------------------------------------------------------------------
+
+AS_CLAIMED = ""
+NO_DATA = "no data"
+CALLS = "calls of autoreason where best of 6 has six, "
+Expected = tuple[str, str, str]
+"""A line of ours, and figures that the audit names; or that all are as the paper claims, or that there are no data."""
+AUDITED: dict[tuple[str, str], list[Expected]] = {
+    ("Table 1", "single-pass Borda"): [("Table 1", "points", AS_CLAIMED)],
+    ("Sec 4.1", "single-pass autoreason"): [("Sec 4.1", "tasks", "third 2")],
+    ("Table 1", "autoreason uses"): [("Table 1", "calls", "calls 6")],
+    ("Table 2", ""): [("Table 2", "points", AS_CLAIMED)],
+    ("Sec 4.1 / Fig 3", ""): [("Sec 4.1", "average", "place 1.4"), ("Fig 3", "average", "place 1.4")],
+    ("Table 3", ""): [("Table 3", "passes to", AS_CLAIMED), ("Table 3", "how many", "p 0.83")],
+    ("Table 4", ""): [("Table 4", "", AS_CLAIMED)],
+    ("Sec 5", ""): [("Sec 5", "", "A 6, AB 34, B 10")],
+    ("Table 5", ""): [("Table 5", "", AS_CLAIMED)],
+    ("Table 6", ""): [("Table 6", "", AS_CLAIMED)],
+    ("Table 7", ""): [("Table 7", "", AS_CLAIMED)],
+    ("Sec 5.2", ""): [("Sec 5.2", "", "converged 1")],
+    ("Table 8", ""): [("Table 8", "", AS_CLAIMED)],
+    ("Table 9", ""): [("Table 9", "", AS_CLAIMED)],
+    ("Sec 4.5", "MC Sonnet 4"): [
+        ("Sec 4.5", "five repeats of T1", "shortest 1451, longest 1660, deviation of words 95.2")
+    ],
+    ("Sec 4.5", "MC S4.6"): [("Sec 4.5", "texts of these", "deviation of words 135.3, deviation of points 8.32")],
+    ("Sec 4.5", "multi-seed"): [
+        ("Sec 4.5", "three seeds of every", "converged 15, passes 7.33, deviation 3.61"),
+        ("Sec 4.5", "three seeds of every", "words 1824.9, deviation of words 410.4"),
+    ],
+    ("Sec 4.5", "Condorcet"): [("Sec 4.5", "passes in which", "circles 2")],
+    ("Sec 4.5", "pairwise dominance"): [("Sec 4.5", "each beats", "critique_and_revise > harsh_critic 0")],
+    ("Sec 4.5", "Elo"): [("Sec 4.5", "pass by which", NO_DATA)],
+    ("Sec 4.3", ""): [("Sec 4.3", "", "pass 15 6, pass 25 1")],
+    ("Table 10", "S4.6 code"): [
+        ("Table 10", "% solved, Sonnet 4.6, autoreason", "public 87.3, private 76.7"),
+        ("Table 10", "% solved, Sonnet 4.6, critique", "public 87.3, private 74.0"),
+        ("Table 10", "% solved, Sonnet 4.6, single", "public 80.7, private 72.7"),
+    ],
+    ("Table 10", "bootstrap"): [
+        ("Table 10", "bootstrap intervals of % solved, autoreason", "from 69.3, to 83.3"),
+        ("Table 10", "bootstrap intervals of % solved, critique", "from 66.7, to 80.7"),
+        ("Table 10", "bootstrap intervals of % solved, single", "from 65.3, to 79.3"),
+    ],
+    ("Table 10", "McNemar"): [("Table 10", "problems", "first 11, second 5, p 0.2101")],
+    ("Table 11", ""): [("Table 11", "", "single 54.7")],
+    ("Sec 6", "recovery"): [("Sec 6", "p of", "p 0.0414")],
+    ("Sec 6", "Cohen"): [("Sec 6", "Cohen", "h 0.38")],
+    ("Table 12", ""): [("Table 12", "", AS_CLAIMED)],
+    ("Table 13", ""): [("Table 13", "", AS_CLAIMED)],
+    ("Sec 7", ""): [("Sec 7", "", "pitch 0")],
+    ("Table 14", ""): [("Table 14", "judges of", AS_CLAIMED), ("Table 14", "runs with", "with ballots 0")],
+    ("Table 15", ""): [("Table 15", "", AS_CLAIMED)],
+    ("Sec 7.5", ""): [("Sec 7.5", "majority votes", "frequent 0")],
+    ("Table 16", ""): [("Table 16", "", AS_CLAIMED)],
+    ("Table 17", ""): [("Table 17", "", AS_CLAIMED), ("Sec 11", "", "votes 22")],
+    ("Table 18", ""): [
+        ("Table 18", "", AS_CLAIMED),
+        ("Sec 7.8", CALLS + "policy", "calls 18"), ("Sec 7.8", CALLS + "GTM", "calls 48"),
+    ],
+    ("Table 19", ""): [
+        ("Table 19", "% solved, Haiku", AS_CLAIMED),
+        ("Table 19", "% solved without", "best of 6 41.1, autoreason 44.6, p 0.45"),
+        ("Table 19", "points by which autoreason leads single", "lead 2"),
+    ],
+    ("Table 20", ""): [("Table 20", "", AS_CLAIMED)],
+    ("Table 21", ""): [("Table 21", "p of", NO_DATA)],
+    ("Table 23", ""): [
+        ("Table 23", "one survival:", "stop 17, pass 6.3"),
+        ("Table 23", "two survivals in a row:", "stop 13, pass 12.5"),
+        ("Table 23", "three survivals in a row", "stop 0"),
+        ("Table 23", "four survivals in a row", "stop 0"),
+    ],
+    ("Discussion", ""): [("Discussion", "equal compute", AS_CLAIMED), ("Discussion", "calls", "calls 6")],
+    ("Fig 4", ""): [("Fig 4", "", AS_CLAIMED)],
+    ("Fig 5/12", ""): [("Figs 5 and 12", "", AS_CLAIMED)],
+    ("Fig 6", ""): [("Fig 6", "", AS_CLAIMED)],
+    ("Fig 11", ""): [("Fig 11", "", AS_CLAIMED)],
+    ("Fig 10", ""): [("Fig 10", "", NO_DATA)],
+    ("Sec 4.4", ""): [],
+    ("App D", "max_tokens"): [("App D", "most tokens", NO_DATA)],
+    ("App D", "Haiku 4.5 id"): [("App D", "Haiku 4.5", "name 0")],
+    ("App D", "labels"): [],
+}  # fmt: skip
+
+
+def audit(shared: Path) -> list[dict[str, Any]]:
+    """What was found of each claim over all of the data."""
+    text = (shared / "recorded" / "paper_vs_data.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_every_line_of_the_audit_comes_out_by_itself(shared: Path, recorded: Reproduction) -> None:
+    wanted = dict(AUDITED)
+    for line in audit(shared):
+        (key,) = [
+            each for each in wanted if each[0] == line["ref"] and line["claim"].startswith(each[1])
+        ]
+        for ref, claim, figures in wanted.pop(key):
+            ours = [
+                each for each in recorded.lines if each.ref == ref and each.claim.startswith(claim)
+            ]
+            ours = [each for each in ours if "AB taken for A" not in each.claim]
+            assert ours, key
+            for each in ours:
+                check(each, figures, json.dumps(line))
+    assert wanted == {}
+
+
+def check(line: ReproducedLine, figures: str, audited: str) -> None:
+    """Whether a line does not contradict the figures of the audit, which must be in what it says."""
+    if figures in (AS_CLAIMED, NO_DATA):
+        assert line.verdict != "differs", line
+        assert figures != NO_DATA or line.verdict == NO_DATA, line
+        return
+    by_name = {figure.name: figure for figure in line.figures}
+    for name, _, number in (each.rpartition(" ") for each in figures.split(", ")):
+        assert number.removesuffix(".0") in audited or number in ("0", "1", "2"), (line, number)
+        found = structs.replace(
+            by_name[name], paper=float(number), digits=len(number.partition(".")[2])
+        )
+        assert found.verdict in ("agrees", "consistent", "no data"), (line, found)
+
+
+def test_points_of_wins_are_those_the_audit_lists(recorded: Reproduction) -> None:
+    # All wins of the reasoned judges are in the shared part.
+    found = line_of(recorded, "Sec 4.4", "wins of A with 8 or 9")
+    assert (found.note, found.verdict) == (
+        "1 time 7 points, 1 time 8 points, 2 times 9 points",
+        "differs",
+    )
+    assert line_of(recorded, "Sec 4.4", "wins of A with 6 or 7").verdict == "differs"
+
+
+def test_counting_ab_as_a_gives_the_figures_of_table_23(recorded: Reproduction) -> None:
+    by_prefix = [line for line in recorded.lines if "AB taken for A" in line.claim]
+    assert len(by_prefix) == 4
+    assert {line.verdict for line in by_prefix} <= {"agrees", "consistent"}
+
+
+def test_a_part_is_called_a_part(recorded: Reproduction) -> None:
+    assert recorded.unread == ()
+    same, of = recorded.recounted
+    assert same == of > 200
+    for line in recorded.lines:
+        assert line.here <= line.whole
+        assert line.verdict != "agrees" or line.here == line.whole, line
+        assert line.here or line.verdict == "no data", line
+
+
+def test_the_outage_is_the_row_that_was_flagged(shared: Path, recorded: Reproduction) -> None:
+    lines = map(json.loads, (shared / "recorded" / "code_results.jsonl").read_text().splitlines())
+    flagged = [line["problem_id"] for line in lines if "suspected_outage_block" in line["flags"]]
+    note = line_of(recorded, "Table 19", "% solved without").note
+    assert note.startswith(f"left out {len(flagged)} problems, ")
+
+
+winners = st.lists(st.sampled_from(["A", "B", "AB"]), min_size=1, max_size=30)
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    """What the sample has."""
+    return read_recording(SAMPLE)
+
+
+def run_of(won: list[str]) -> Run:
+    """A run that these won."""
+    lines = [PassLine(experiment="e", run="r", number=n, winner=w) for n, w in enumerate(won, 1)]
+    return Run(tuple(lines))
+
+
+def test_what_cannot_be_used_is_named_and_the_rest_is_read(recording: Recording) -> None:
+    assert {kind: list(found) for kind, found in recording.unread.items()} == {
+        "ballots": [
+            "ballots.jsonl line 32 is not what the file has",
+            "monte_carlo/run_03 lacks a pass",
+        ],
+        "panels": ["panels.jsonl line 8 contradicts an earlier one"],
+        "code_results": [],
+    }
+    assert len(recording.panels) == 6
+    assert ("monte_carlo", "run_03") not in recording.runs
+    assert sorted(name for _, name in recording.runs) == [
+        *("aggregation/3_judge_majority", "pitch/haiku_judges", "policy/haiku_judges"),
+        *("run_02", "run_05", "task_01"),
+    ]
+
+
+def test_files_are_found_below_the_folder_and_in_parts(
+    tmp_path: Path, recording: Recording
+) -> None:
+    lines = (SAMPLE / "ballots.jsonl").read_bytes().splitlines(keepends=True)
+    for part in ("one", "two"):
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "ballots.jsonl").write_bytes(b"".join(lines[part == "two" :: 2]))
+        shutil.copy(SAMPLE / "panels.jsonl", tmp_path / part)
+    found = read_recording(tmp_path)
+    assert found.runs == recording.runs
+    assert found.panels == recording.panels
+    assert found.files == 4
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="has no recorded results"):
+        read_recording(tmp_path)
+    with pytest.raises(InvalidInput, match="no folder"):
+        read_recording(tmp_path / "gone")
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), st.just(b'{"panel_id": "a"}'))))
+def test_no_line_stops_the_reading(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "panels.jsonl").write_bytes(b"\n".join(lines))
+    assert len(read_recording(folder).panels) == (
+        b'{"panel_id": "a"}' in b"\n".join(lines).splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "places"),
+    [
+        ("Table 2 (T1), Figs 2-3", {"Table 2", "Fig 2", "Fig 3"}),
+        ("Sec 4.3, Sec 2", {"Sec 4.3", "Sec 2"}),
+        ("Discussion, compute-normalized paragraph", {"Discussion"}),
+        ("Tables 8 and 9", {"Table 8", "Table 9"}),
+        ("Table 12, Table 13", {"Table 12", "Table 13"}),
+        (None, set()),
+    ],
+)
+def test_a_panel_knows_where_the_paper_has_it(table: str | None, places: set[str]) -> None:
+    assert PanelLine(panel_id="p", paper_table=table).places == places
+
+
+@given(winners, st.integers(1, 4))
+def test_a_run_stops_at_its_first_streak(won: list[str], k: int) -> None:
+    stop = run_of(won).stop(k)
+    streaks = [at for at in range(k, len(won) + 1) if won[at - k : at] == ["A"] * k]
+    assert stop == (streaks[0] if streaks else None)
+
+
+def test_points_are_counted_where_rankings_are_recorded() -> None:
+    line = json.loads((SAMPLE / "panels.jsonl").read_text().splitlines()[1])
+    wrong = {**line, "borda": dict.fromkeys(line["methods"], 0)}
+    assert msgspec.convert(wrong, PanelLine).points == line["borda"]
+
+
+def test_a_ranking_with_a_name_twice_is_no_ranking() -> None:
+    scores = {"A": 5, "B": 5, "AB": 5}
+    judges = [{"ranking": ["A", "A", "B"]}, {"ranking": ["B"]}, {"ranking": None}]
+    line = {"experiment": "e", "run": "r", "pass": 1, "winner": "A", "judges": judges}
+    assert msgspec.convert({**line, "scores": scores}, PassLine).points == scores
+    panel = {"panel_id": "p", "methods": ["x", "y"], "judges_valid": 1, "borda": {"x": 2}}
+    twice = {"ballots": [{"methods": ["x", "x"]}], "label_map_status": "recorded"}
+    assert msgspec.convert({**panel, **twice}, PanelLine).points == {"x": 2}
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    shutil.copy(SAMPLE / "panels.jsonl", tmp_path)
+    os.mkfifo(tmp_path / "ballots.jsonl")
+    assert read_recording(tmp_path).unread["ballots"] == ["ballots.jsonl cannot be read"]
+
+
+cases = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20)
+points = st.lists(st.tuples(st.integers(1, 35), st.booleans()), min_size=1, max_size=8)
+
+
+def within(found: Found, value: float) -> bool:
+    """Whether a value may be that of the whole; without data it may be any."""
+    if found.value is None:
+        return True
+    low = found.low is None or found.low <= value + 1e-9
+    return low and (found.high is None or value <= found.high + 1e-9)
+
+
+@given(cases)
+def test_the_count_of_all_is_within_that_of_a_part(drawn: list[tuple[bool, bool]]) -> None:
+    found = tally(hit if here else None for hit, here in drawn)
+    assert within(found, sum(hit for hit, _ in drawn))
+    assert found.whole == (found.value is None or all(here for _, here in drawn))
+
+
+@given(points)
+def test_the_mean_of_all_is_within_that_of_a_part(drawn: list[tuple[int, bool]]) -> None:
+    found = mean_within([value if here else None for value, here in drawn], 1, 35)
+    assert within(found, fmean(value for value, _ in drawn))
+
+
+@given(points)
+def test_the_ends_of_all_are_within_those_of_a_part(drawn: list[tuple[int, bool]]) -> None:
+    everything, here = [value for value, _ in drawn], [value for value, here in drawn if here]
+    assert within(smallest(here, len(drawn)), min(everything))
+    assert within(largest(here, len(drawn)), max(everything))
+
+
+@given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.data())
+def test_a_majority_of_all_is_within_that_of_a_part(
+    wins: int, losses: int, missing: int, data: st.DataObject
+) -> None:
+    more = data.draw(st.integers(0, missing))
+    won, lost = wins + more, losses + missing - more
+    assert within(majority(wins, losses, missing), float(won > lost))
+
+
+def test_nothing_is_known_of_nothing() -> None:
+    assert {
+        percentage([], 5),
+        mean_of([], 5),
+        deviation_of([3], 5),
+        smallest([], 5),
+        largest([], 5),
+    } == {NOTHING}
+    assert tally([None, None]) == mean_within([None], 1, 2) == majority(0, 0, 5) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("paper", "found", "verdict"),
+    [
+        ("88", Found(87.33), "differs"),
+        ("87", Found(87.33), "agrees"),
+        ("0.21", Found(0.2101), "agrees"),
+        ("69", Found(70, 69.3, 70.7), "agrees"),
+        ("83", Found(85, 84.3, 85.7), "differs"),
+        ("0.32", Found(0.3785), "differs"),
+        ("33.7", Found(101 / 3), "agrees"),
+        ("4", Found(2, 2, 3, whole=False), "differs"),
+        ("3", Found(2, 2, 3, whole=False), "consistent"),
+        ("83", Found(95.2, whole=False), "consistent"),
+        ("1451", Found(1453, None, 1453, whole=False), "consistent"),
+        ("1460", Found(1453, None, 1453, whole=False), "differs"),
+        ("5", NOTHING, "no data"),
+        ("", Found(5), None),
+    ],
+)
+def test_a_verdict_on_a_figure(paper: str, found: Found, verdict: str | None) -> None:
+    assert compare("it", paper, found).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ((Found(1), Found(1)), "agrees"),
+        ((Found(1), NOTHING), "consistent"),
+        ((Found(1), Found(1, 0, 3, whole=False)), "consistent"),
+        ((Found(2), NOTHING), "differs"),
+        ((NOTHING, NOTHING), "no data"),
+    ],
+)
+def test_a_verdict_on_a_line(found: tuple[Found, ...], verdict: str) -> None:
+    assert conclude(compare("it", "1", each) for each in found) == verdict
+
+
+def test_what_is_claimed_of_all_is_contradicted_by_one() -> None:
+    assert compare("it", "100", all_of(9, 10, whole=False)).verdict == "differs"
+    assert compare("it", "100", all_of(10, 10, whole=False)).verdict == "consistent"
+    assert compare("it", "100", all_of(10, 10, whole=True)).verdict == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("paper", "found", "shown"),
+    [
+        ("88", Found(87.33), "87"),
+        ("69", Found(70, 69.3, 70.7), "70 (69 to 71)"),
+        ("1.4", Found(4 / 3, 1.2, 2.8, whole=False), "1.3 (1.2 to 2.8)"),
+        ("", Found(34), "34"),
+        ("30", Found(30, 30, None, whole=False), "30 (30 or more)"),
+        ("30", Found(30, None, 30, whole=False), "30 (30 or less)"),
+        ("7", NOTHING, "–"),
+    ],
+)
+def test_a_figure_is_shown_with_its_limits(paper: str, found: Found, shown: str) -> None:
+    assert compare("it", paper, found).shown() == shown

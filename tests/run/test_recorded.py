@@ -1,0 +1,372 @@
+"""Recorded runs are resumed, forked, replayed and copied."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.journal.samples import a_request, change
+from tests.run.runs import TASK, go_on, scripted, start_run
+from tests.run.suites import SMALL, run_suite
+from tests.tournament.stage import vote
+
+from autoreason.contract import Contract
+from autoreason.errors import CallFailed, Failure, InvalidInput, UnknownRun
+from autoreason.events import AnyEvent, RunResumed
+from autoreason.exchange import Request
+from autoreason.journal import Journal
+from autoreason.run.recorded import change_budget, copy_journal, fork, replay, resume
+from autoreason.run.refine import refine
+from autoreason.run.result import StopSwitch
+from autoreason.settings import Budget
+from autoreason.testing import EchoModel
+
+SHORT: dict[str, Any] = {"playoff": 0, "confirmation": 0, "budget": Budget(calls=2), "seed": 1}
+
+
+async def test_a_paused_run_goes_on_from_a_file_by_a_part_of_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "journal.db"
+    paused = await refine.aio("Write.", "echo/echo", journal=file, **SHORT)
+    assert (paused.status, paused.calls) == ("budget", 2)
+    events: list[AnyEvent] = []
+    result = await resume.aio(
+        paused.run[:-1],
+        journal=file,
+        budget=Budget(calls=90),
+        passes=1,
+        on_event=events.append,
+    )
+    assert (result.run, result.status) == (paused.run, "capped")
+    assert result.calls > 2
+    assert isinstance(events[1], RunResumed)
+    assert (await replay.aio(paused.run, journal=file)).same
+
+
+async def test_a_call_under_way_at_a_kill_counts_until_it_is_asked_again(tmp_path: Path) -> None:
+    with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
+        paused = await refine.aio("Write.", "echo/echo", journal=journal, **SHORT)
+        for key in ("pass/9/critic/0/try/0", "pass/1/reviser/try/0"):
+            journal.record_request(paused.run, a_request(key))
+        await journal.flush()
+        # The first is never asked again, the second as the next call.
+        for limit, calls in ((3, 2), (4, 3), (5, 4)):
+            budget = Budget(calls=limit)
+            result = await resume.aio(paused.run, journal=journal, budget=budget)
+            assert (result.status, result.calls) == ("budget", calls)
+
+
+async def test_a_model_given_as_an_object_takes_over(tmp_path: Path) -> None:
+    with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
+        paused = await refine.aio("Write.", "echo/echo", journal=journal, **SHORT)
+        model = scripted(address="scripted/other")
+        result = await resume.aio(
+            paused.run, journal=journal, model=model, budget=Budget(calls=90), passes=1
+        )
+        assert {request.model for request in model.requests} == {"scripted/other"}
+        assert result.story.settings
+        assert result.story.settings.models.judges == ("scripted/other",)
+
+
+async def test_a_switch_stops_it_at_its_next_call(tmp_path: Path) -> None:
+    switch = StopSwitch()
+    switch.stop()
+    file = tmp_path / "journal.db"
+    stopped = await refine.aio("Write.", EchoModel(), journal=file, stop_switch=switch)
+    assert (stopped.status, stopped.calls) == ("stopped", 0)
+
+
+async def test_nothing_is_recorded_where_the_last_check_refuses(tmp_path: Path) -> None:
+    def refuse() -> None:
+        raise InvalidInput("not today; try tomorrow")
+
+    with pytest.raises(InvalidInput, match="not today"):
+        await refine.aio("Write.", EchoModel(), journal=tmp_path / "j.db", on_ready=refuse)
+    assert not (tmp_path / "j.db").exists()
+
+
+def test_a_run_that_is_not_there_or_finished_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownRun):
+        resume("amber-fox", journal=tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_limits_that_are_not_set_stay() -> None:
+    before = Budget(calls=3, tokens=100)
+    assert change_budget(before, Budget(calls=5)) == Budget(calls=5, tokens=100)
+    assert change_budget(before, None) == before
+
+
+async def test_a_journal_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"no folder .* for the journal"):
+        await refine.aio("Write.", EchoModel(), journal=tmp_path / "nowhere" / "j.db")
+
+
+async def test_values_of_another_type_are_refused_and_the_record_stays_whole(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "journal.db"
+    paused = await refine.aio("Write.", "echo/echo", journal=file, **SHORT)
+    wrong: dict[str, Any] = {"passes": 1.5, "budget": Budget(calls=90)}
+    with pytest.raises(InvalidInput, match=r"`passes` is 1.5; give a whole number"):
+        await resume.aio(paused.run, journal=file, **wrong)
+    result = await resume.aio(paused.run, journal=file, budget=Budget(calls=90), passes=1)
+    assert result.status == "capped"
+
+
+async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journal) -> None:
+    result = await start_run(journal, scripted({"judge": vote("Second text, made in 2", "First")}))
+    assert result.story.trajectory[:2] == ("A", "B")
+    assert fork.prepare(result.run, 0, journal=journal).task.draft == "First text."
+    assert fork.prepare(result.run, 1, journal=journal).task.draft == "First text."
+    assert fork.prepare(result.run, 2, journal=journal).task.draft == "Second text, made in 2."
+    latest = fork.prepare(result.run, journal=journal).task
+    assert (latest.brief, latest.draft) == (TASK.brief, result.text)
+
+
+async def test_a_pass_that_was_not_run_cannot_be_forked(journal: Journal) -> None:
+    result = await start_run(journal, scripted())
+    with pytest.raises(InvalidInput, match="has no text after pass 9; it has 2 decided passes"):
+        fork.prepare(result.run, 9, journal=journal)
+
+
+async def test_a_fork_has_the_settings_of_its_run_but_for_what_is_given(journal: Journal) -> None:
+    changes = {"budget": Budget(calls=50, tokens=90_000), "voting": "majority"}
+    result = await start_run(journal, scripted(), changes=changes)
+    prepared = fork.prepare(
+        result.run[:-1],
+        journal=journal,
+        model="echo/echo",
+        judges=9,
+        budget=Budget(calls=70),
+        contract={"max_words": 30},
+    )
+    chosen = prepared.settings
+    assert (chosen.voting, chosen.judges, chosen.max_judges) == ("majority", 9, 9)
+    assert chosen.budget == Budget(calls=70, tokens=90_000)
+    assert chosen.models.all() == ("echo/echo",)
+    assert prepared.task.contract.max_words == 30
+    assert prepared.forked_from == result.run
+    forked = await prepared.run_async()
+    assert journal.story(forked.run).forked_from == result.run
+
+
+async def test_a_fork_can_have_a_single_judge_or_a_panel_again(journal: Journal) -> None:
+    panel = await start_run(journal, scripted())
+    single = fork.prepare(panel.run, journal=journal, single_judge=True)
+    assert (single.settings.judges, single.settings.extra_judges) == (1, 0)
+    run = (await start_run(journal, scripted(), changes={"single_judge": True})).run
+    assert fork.prepare(run, journal=journal).settings.judges == 1
+    assert fork.prepare(run, journal=journal, judges=3).settings.judges == 3
+    with pytest.raises(InvalidInput, match="`single_judge` and `judges` 5 contradict each other"):
+        fork.prepare(panel.run, journal=journal, single_judge=True, judges=5)
+
+
+async def test_a_contract_with_an_unknown_key_cannot_be_forked_to(journal: Journal) -> None:
+    result = await start_run(journal, scripted())
+    with pytest.raises(InvalidInput, match="unknown key `max_word`"):
+        fork.prepare(result.run, journal=journal, contract={"max_word": 3})
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_whole_run_replays_to_the_same_events(journal: Journal, seed: int) -> None:
+    result = await start_run(journal, changes={"seed": seed, "passes": 6})
+    replayed = await replay.aio(result.run, journal=journal)
+    assert replayed.same, replayed.difference
+    assert replayed.events > 10
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"style": "verified", "required_lead": 2, "voting": "instant_runoff", "plateau": 4},
+        {"style": "anchored", "single_judge": True},
+    ],
+)
+async def test_a_run_by_other_rules_is_recorded_and_replays(
+    journal: Journal, changes: dict[str, Any]
+) -> None:
+    result = await start_run(journal, changes={"passes": 4, **changes})
+    recorded = journal.story(result.run)
+    ballots = [each for one in recorded.passes for each in one.ballots]
+    if changes["style"] == "verified":
+        assert any(each.check for each in ballots)
+        assert {one.verdict.required_lead for one in recorded.passes if one.verdict} == {2}
+    else:
+        assert {len(one.ballots) for one in recorded.passes if one.verdict} == {1}
+    replayed = await replay.aio(result.run, journal=journal)
+    assert replayed.same, replayed.difference
+
+
+async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
+    paused = await start_run(
+        journal, scripted({"pass/1/judge/1/try/0": CallFailed(Failure.CONNECTION, "gone")})
+    )
+    assert (await replay.aio(paused.run, journal=journal)).same
+    await go_on(journal, paused.run, scripted({"judge": "no comment"}))
+    assert (await replay.aio(paused.run, journal=journal)).same
+    finished = await go_on(journal, paused.run, scripted())
+    assert finished.status == "converged"
+    assert (await replay.aio(paused.run, journal=journal)).same
+
+
+async def test_a_run_out_of_budget_replays_too(journal: Journal) -> None:
+    paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=5)})
+    assert (await replay.aio(paused.run, journal=journal)).same
+
+
+async def test_an_accepted_run_replays_to_its_acceptance(journal: Journal) -> None:
+    name = ""
+
+    def remember(run: str) -> None:
+        nonlocal name
+        name = run
+
+    def accept(_: Request) -> str:
+        journal.command(name, "accept")
+        return '{"problems": [{"severity": "major", "kind": "missing", "quote": "", "problem": "thin"}]}'
+
+    model = scripted({"pass/1/critic/0/try/0": accept}, latency=0.35)
+    result = await start_run(journal, model, on_started=remember)
+    assert result.status == "accepted"
+    assert (await replay.aio(result.run, journal=journal)).same
+
+
+async def test_a_record_that_was_changed_is_found_out(journal: Journal) -> None:
+    result = await start_run(journal, scripted())
+    with sqlite3.connect(journal.path) as tampered:
+        tampered.execute(
+            "update replies set reply = replace(reply, 'Second text', 'Second word') where key = 'pass/1/reviser/try/0'"
+        )
+    tampered.close()
+    replayed = await replay.aio(result.run, journal=journal)
+    assert not replayed.same
+    assert "differs from the record" in (replayed.difference or "")
+
+
+RANDOM = """
+from itertools import count
+
+numbers = count()
+
+def rule(rankings, names):
+    return {name: next(numbers) for name in names}
+
+def style(seat):
+    return f"what is number {next(numbers)} like"
+
+def stop(story):
+    return f"number {next(numbers)}" if story.passes else ""
+
+def check(text):
+    return [f"is number {next(numbers)}"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "checks", "cause"),
+    [
+        ({"voting": "rule"}, (), "the voting rule own.py:rule was changed"),
+        ({"style": "style"}, (), "the judge style own.py:style was changed"),
+        ({"stop_rules": ("stop",)}, (), "the stop rule own.py:stop was changed"),
+        ({}, ("check",), "the check own.py:check was changed"),
+    ],
+)
+async def test_code_of_a_user_that_is_not_the_same_again_is_the_likely_cause(
+    journal: Journal, tmp_path: Path, changes: dict[str, Any], checks: tuple[str, ...], cause: str
+) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(RANDOM)
+
+    def named(value: Any) -> Any:
+        return f"{file}:{value}" if isinstance(value, str) else tuple(map(named, value))
+
+    task = replace(TASK, contract=Contract(checks=named(checks)))
+    chosen = {name: named(value) for name, value in changes.items()}
+    result = await start_run(journal, task=task, changes={**chosen, "passes": 2})
+    replayed = await replay.aio(result.run, journal=journal)
+    assert not replayed.same
+    assert f"{cause} since, or it draws at random" in (replayed.difference or "")
+    assert "another version" not in (replayed.difference or "")
+
+
+async def test_a_replay_is_a_report(journal: Journal) -> None:
+    result = await start_run(journal, scripted())
+    replayed = await replay.aio(result.run, journal=journal)
+    assert str(replayed) == f"{result.run}: the same, {replayed.events} events."
+    assert result.run in replayed._repr_html_()
+    assert replayed.to_dict() == {
+        "conclusion": replayed.conclusion,
+        "run": result.run,
+        "events": replayed.events,
+        "difference": None,
+        "same": True,
+    }
+
+
+def quietly(*_: object) -> None:
+    """Says nothing of how far it is."""
+
+
+async def test_a_suite_is_replayed_on_a_server_and_back_in_a_file(
+    tmp_path: Path, journal: Journal, postgres_url: str
+) -> None:
+    whole = await run_suite(tmp_path, journal, SMALL)
+    paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=1))
+    finished = {row.id for row in journal.runs(None, cells=True) if row.finished}
+    assert paused.run not in finished
+    back = str(tmp_path / "back.db")
+    with (
+        Journal.open(postgres_url, create=True) as server,
+        Journal.open(back, create=True) as file,
+    ):
+        for source, target in ((journal, server), (server, file)):
+            result = await asyncio.to_thread(copy_journal, source, target, quietly)
+            assert set(result.replayed) == finished
+            assert result.differences == {}
+        assert file.row(whole.run) == journal.row(whole.run)
+        shown = [each.cells_done(whole.run) for each in (journal, server, file)]
+        assert shown == [(4, 0, 0)] * 3
+
+
+async def test_a_replay_that_differs_is_a_sentence_and_others_are_copied(
+    tmp_path: Path, journal: Journal
+) -> None:
+    result = await run_suite(tmp_path, journal, SMALL)
+    wrong = f"{result.run}.0001"
+    change(str(journal.path), f"DELETE FROM replies WHERE run = '{wrong}'")
+    with Journal.open(str(tmp_path / "copy.db"), create=True) as target:
+        copied = await asyncio.to_thread(copy_journal, journal, target, quietly)
+        assert list(copied.differences) == [wrong]
+        assert copied.differences[wrong].startswith(f"{wrong}: differs after")
+        assert len(target.cells(result.run)) == len(journal.cells(result.run))
+        again = await asyncio.to_thread(copy_journal, journal, target, quietly)
+        assert (again.copied, again.replayed) == ([], [])
+
+
+async def test_a_suite_that_went_on_in_its_copy_is_one_sentence_that_names_the_way_back(
+    tmp_path: Path, journal: Journal
+) -> None:
+    limits = Budget(calls=1)
+    paused = await run_suite(tmp_path, journal, SMALL, model="echo/echo", budget=limits)
+    with Journal.open(str(tmp_path / "copy.db"), create=True) as copy:
+        await asyncio.to_thread(copy_journal, journal, copy, quietly)
+        await resume.aio(paused.run, journal=copy, budget=Budget(calls=999))
+        back = await asyncio.to_thread(copy_journal, copy, journal, quietly)
+        (sentence,) = back.conflicts.values()
+        assert sentence == (
+            f"{journal.place} has an earlier state of {paused.run}; to replace it: `autoreason runs "
+            f"delete {paused.run} --journal {journal.place}`, then copy again"
+        )
+        assert {*back.there, *back.differing} == set(copy.stamps())
+        assert not set(back.differing) <= set(journal.stamps())
+        (other,) = (
+            await asyncio.to_thread(copy_journal, journal, copy, quietly)
+        ).conflicts.values()
+        assert "has a later state of" in other
+        journal.delete_run(paused.run)
+        again = await asyncio.to_thread(copy_journal, copy, journal, quietly)
+        assert (again.conflicts, set(again.copied)) == ({}, set(copy.stamps()))

@@ -1,0 +1,161 @@
+"""Our own runs, read from the journal and audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.journal.samples import create_run
+from tests.run.runs import open_journal, scripted, settings, start_run
+from tests.studies.lab.rivals import compared, comparing
+from tests.tournament.stage import critique, cut_off, document
+
+from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
+from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel
+from autoreason.studies.audit.audit import audit_runs
+from autoreason.studies.audit.audited_run import AuditedRun, read_run
+from autoreason.studies.audit.findings import AuditFinding
+from autoreason.task import Entry, Task
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Empty, and closed afterwards."""
+    with open_journal(tmp_path) as opened:
+        yield opened
+
+
+def finding(run: AuditedRun, name: str) -> AuditFinding:
+    (found,) = [each for each in audit_runs([run]).findings if each.name == name]
+    return found
+
+
+async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
+    result = await start_run(journal, scripted())
+    (run,) = read_run(result.run, journal)
+    assert (run.name, run.converged) == (result.run, True)
+    assert (run.first, run.last) == ("First text.", "First text.")
+    assert [each.winner for each in run.passes] == ["A", "A"]
+    audited = run.passes[0]
+    assert set(audited.texts) == {"A", "B", "AB"}
+    assert audited.panel is not None
+    assert all(run.answer(ballot) for ballot in audited.panel.ballots)
+    assert finding(run, "ballot form").level == "fine"
+    assert finding(run, "convergence").level == "fine"
+    assert run.outcomes.total() == result.calls
+
+
+async def test_the_playoff_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
+    result = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 5})
+    (run,) = read_run(result.run, journal)
+    assert result.story.playoff is not None
+    playoff, confirmation = run.finals
+    assert playoff.ballots == result.story.playoff_ballots
+    assert confirmation.ballots == result.story.panels["confirmation"].ballots
+    assert len(list(run.panels)) == len(run.passes) + 2
+    assert playoff.verdict == result.story.playoff.verdict
+
+
+async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(
+    journal: Journal,
+) -> None:
+    result = await start_run(journal, EchoModel(), changes={"passes": 6, "seed": 5, "k": 6})
+    (run,) = read_run(result.run, journal)
+    panels = [each.panel for each in run.passes if each.panel]
+    sizes = {panel.seats for panel in panels}
+    assert len(sizes) > 1, "no panel asked more judges than another"
+    for panel in panels:
+        assert len(panel.sample) == panel.always_asked == min(sizes)
+        assert panel.chances_of_a is not None
+    for final in run.finals:
+        assert len(final.sample) == final.seats
+
+
+async def test_a_panel_that_failed_is_no_win_for_a(journal: Journal) -> None:
+    result = await start_run(journal, scripted({"judge": "I cannot decide."}))
+    (run,) = read_run(result.run, journal)
+    assert result.status == "panel_failed"
+    assert finding(run, "empty panels").level == "look"
+    assert finding(run, "invalid ballots").level == "alarm"
+    assert "paused" in finding(run, "outages").statement
+
+
+async def test_replies_that_were_cut_off_never_reached_a_ballot(journal: Journal) -> None:
+    model = scripted({"pass/1/reviser/try/0": cut_off("Half a")})
+    result = await start_run(journal, model)
+    (run,) = read_run(result.run, journal)
+    found = finding(run, "cut-off texts")
+    assert found.level == "fine"
+    assert "the output limit cut 1 reply off" in found.statement
+
+
+async def test_clones_and_breaches_are_kept_off_the_ballot(journal: Journal) -> None:
+    task = Task(brief="Write.", contract=Contract(max_words=5))
+    script = {
+        "reviser": document("Second text of far too many words."),
+        "synthesizer": document("First  text."),
+    }
+    result = await start_run(journal, scripted(script), task=task)
+    (run,) = read_run(result.run, journal)
+    assert ("B", "contract") in [(d.slot, d.reason) for d in run.story.passes[0].dropped]
+    assert finding(run, "contract").level == "fine"
+
+
+async def test_critics_are_counted_with_their_invented_quotes(journal: Journal) -> None:
+    invented = (
+        '{"problems": [{"severity": "major", "kind": "quote", "quote": "nowhere", "problem": "x"}]}'
+    )
+    model = scripted(
+        {"pass/1/critic/0/try/0": invented, "pass/1/critic/1/try/0": critique("No example.")}
+    )
+    result = await start_run(journal, model)
+    (run,) = read_run(result.run, journal)
+    assert "invented 1 of 1 quote" in finding(run, "critics").statement
+
+
+async def test_runs_with_the_same_settings_are_audited_together(journal: Journal) -> None:
+    runs = []
+    for seed in (1, 2):
+        result = await start_run(journal, EchoModel(), changes={"passes": 2, "seed": seed})
+        runs += read_run(result.run, journal)
+    assert runs[0].group == runs[1].group
+    assert audit_runs(runs).runs == 2
+
+
+async def test_each_cell_of_a_comparison_is_audited_and_its_panels_are_panels(
+    journal: Journal,
+) -> None:
+    result, _ = await compared(journal, comparing("critique_revise", "single", repeats=1))
+    cells = read_run(result.run, journal)
+    assert [each.name for each in cells] == [row.id for row in journal.cells(result.run)]
+    found = audit_runs(cells)
+    assert (found.runs, found.panels) == (4, 1)
+
+
+async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> None:
+    asked = settings("echo/echo", strategy="certify", strategy_options={"model": "echo/echo"})
+    result = await start_run(journal, settings=asked)
+    (run,) = read_run(result.run, journal)
+    assert any(panel.seats == 1 for panel in run.panels)
+    assert not any(panel.winner for panel in run.panels)
+    assert finding(run, "invalid ballots").level == "fine"
+    assert finding(run, "quorum").level == finding(run, "ties").level == "unknown"
+
+
+async def test_texts_that_came_with_the_task_were_not_written_to_keep_its_limits(
+    journal: Journal,
+) -> None:
+    entries = (Entry(name="long", text="A text of five words."), Entry(name="short", text="Two."))
+    task = Task(brief="Write.", contract=Contract(min_words=9), entries=entries)
+    result = await start_run(journal, task=task, changes={"strategy": "judge"})
+    (run,) = read_run(result.run, journal)
+    assert finding(run, "contract").level == "unknown"
+
+
+def test_a_run_killed_at_once_is_one_clear_sentence(journal: Journal) -> None:
+    create_run(journal, "20260101-empty-run", "Nothing", "0")
+    with pytest.raises(InvalidInput, match="killed before anything was recorded"):
+        read_run("20260101-empty-run", journal)
