@@ -100,7 +100,7 @@ def story_of(journal: Journal, result: Compared, name: str) -> Story:
 def plug_in(folder: Path, name: str, body: str) -> str:
     """A strategy of one's own."""
     file = folder / f"{name}.py"
-    file.write_text(f"from autoreason import Strategy\n\nclass Mine(Strategy):\n{body}")
+    file.write_text(f"from autoreason.extend import Strategy\n\nclass Mine(Strategy):\n{body}")
     return f"{file}:Mine"
 
 

@@ -118,5 +118,3 @@ def test_every_addition_has_its_own_reason() -> None:
     assert (first.repeats, first.width) == (1, None)
     assert second.repeats == 2
     assert second.width is not None
-    before = replace(suite, additions=())
-    assert [each.repeats for each in additions(before, panels)] == [3]

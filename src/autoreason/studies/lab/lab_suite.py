@@ -92,10 +92,11 @@ class SuiteComparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What all arms may spend equally much of; a pass that would not fit is not begun."""
 
-    by: Unit = "calls"
-    """What all may spend equally much of."""
-    amount: Decimal | None = None
-    """What each may spend, its draft not counted, instead of what the first takes for the same task and repeat."""
+    by: Annotated[Unit, "What all may spend equally much of."] = "calls"
+    amount: Annotated[
+        Decimal | None,
+        "What each may spend, its draft not counted, instead of what the first takes for the same task and repeat.",
+    ] = None
 
     def __post_init__(self) -> None:
         if self.amount is not None and not (
