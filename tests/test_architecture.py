@@ -373,7 +373,7 @@ def test_no_file_names_a_machine_or_a_package_index() -> None:
             "may not use",
         ),
         (
-            "programs/problems/native_format.py",
+            "programs/problems/formats.py",
             "from autoreason.tournament import loop",
             "may not use",
         ),
@@ -416,7 +416,7 @@ def test_the_checker_sees_a_broken_rule(
         ("stats/shares.py", "import numpy as np\nnp.random.default_rng(7)"),
         ("tournament/report.py", "from autoreason.stats.shares import wilson"),
         ("programs/search.py", "from autoreason.programs.problems.inputs import make_inputs"),
-        ("programs/examiner/trials.py", "from autoreason.programs.sandbox import jail"),
+        ("programs/examiner/examiner.py", "from autoreason.programs.sandbox import jail"),
         ("journal/store.py", "import sqlite3, time\nfrom autoreason.events import Event"),
     ],
 )

@@ -31,10 +31,10 @@ from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import Assignment, Example, Trial
 from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.events import solved_in
-from autoreason.programs.examiner.trials import ProgramResult
-from autoreason.programs.exclusions import Exclusion
-from autoreason.programs.problems.sets import BrokenRecord, Share
+from autoreason.programs.examiner.examiner import ProgramResult
+from autoreason.programs.problems.problem import BrokenRecord, Share
 from autoreason.programs.solve_report import Score, SolveReport
+from autoreason.programs.units import Exclusion
 from autoreason.prompts import built_in, takes
 from autoreason.prompts.overrides import VARIABLES
 from autoreason.run.dry_run import DryRun

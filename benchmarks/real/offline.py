@@ -22,12 +22,12 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.programs.assignment import Observed
-from autoreason.programs.behaviour import Choice, choose
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.levels import open_sandbox
+from autoreason.programs.search import Choice, choose
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.shares import paired_gain
 from benchmarks.server import ROOT

@@ -6,7 +6,7 @@ from autoreason.extensions import register as _register
 
 # Kinds of events and of work that a journal finds by name, so that its room knows none of them.
 _register("autoreason.programs.events", "ProgramExamined", "Solved")
-_register("autoreason.programs.task", "Assignments")
+_register("autoreason.programs.assignment", "Assignments")
 _register(
     "autoreason.artifacts.trial_events",
     "NoiseMeasured",

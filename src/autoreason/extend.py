@@ -35,6 +35,7 @@ from autoreason.jobs.context import JobContext as JobContext
 from autoreason.jobs.job import Job as Job
 from autoreason.paths import ServerUrl as ServerUrl
 from autoreason.programs.assignment import Assignment as Assignment
+from autoreason.programs.assignment import Assignments as Assignments
 from autoreason.programs.assignment import CodeVerdict as CodeVerdict
 from autoreason.programs.assignment import Examination as Examination
 from autoreason.programs.assignment import Examined as Examined
@@ -47,7 +48,6 @@ from autoreason.programs.examination import ExaminationQuery as ExaminationQuery
 from autoreason.programs.examination import Examiner as Examiner
 from autoreason.programs.examination import ProbeQuery as ProbeQuery
 from autoreason.programs.program_strategy import ProgramStrategy as ProgramStrategy
-from autoreason.programs.task import Assignments as Assignments
 from autoreason.prompts import PromptSet as PromptSet
 from autoreason.run.parameters import AdviseOptions as AdviseOptions
 from autoreason.run.parameters import CertifyOptions as CertifyOptions

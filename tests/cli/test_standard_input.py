@@ -84,8 +84,7 @@ def test_a_refusal_speaks_of_standard_input_and_not_of_the_copy() -> None:
     ("given", "said"),
     [
         ("", "autoreason: standard input is empty; "),
-        ("{", "autoreason: standard input: this is not valid JSON; correct it"),
-        ('{"id": "a"}', "autoreason: standard input: problem 'a': `statement` is missing"),
+        ("{", "autoreason: standard input has no usable problem; the first: line 1: this is "),
     ],
 )
 def test_a_set_that_cannot_be_used_is_one_sentence(shell: Shell, given: str, said: str) -> None:

@@ -25,8 +25,8 @@ from autoreason.events import (
 )
 from autoreason.journal import Journal
 from autoreason.journal.codec import event_row, read_event
+from autoreason.programs.assignment import Assignments
 from autoreason.programs.events import ProgramExamined, Solved
-from autoreason.programs.task import Assignments
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Work
 

@@ -17,6 +17,7 @@ from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.programs.assignment import (
     Assignment,
+    Assignments,
     CodeVerdict,
     Examination,
     Examined,
@@ -28,8 +29,7 @@ from autoreason.programs.assignment import (
 )
 from autoreason.programs.examination import ExaminationQuery, ExaminerService, ProbeQuery
 from autoreason.programs.policy import Policy, PolicyQuery
-from autoreason.programs.program_registry import find_program_strategy
-from autoreason.programs.task import Assignments
+from autoreason.programs.program_strategy import find_program_strategy
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task

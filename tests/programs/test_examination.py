@@ -6,18 +6,34 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, MadeUpExaminer, program
 
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.programs.assignment import CodeVerdict, Observation, Observed, Probe
-from autoreason.programs.examination import ExaminerService, NotExamined, ProbeQuery, observe
-from autoreason.programs.task import Assignments
+from autoreason.programs.assignment import (
+    Assignments,
+    CodeVerdict,
+    Examined,
+    Example,
+    Observation,
+    Observed,
+    Probe,
+    Trial,
+)
+from autoreason.programs.examination import (
+    ExaminerService,
+    NotExamined,
+    ProbeQuery,
+    feedback,
+    observe,
+    shorten,
+    unstated_tests,
+)
+from autoreason.programs.program_strategy import no_program_result
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
-
-pytestmark = pytest.mark.asyncio
 
 
 class Broken(MadeUpExaminer):
@@ -57,3 +73,137 @@ async def test_the_examiner_is_asked_under_a_key_and_answers_once_an_input() -> 
 async def test_a_sandbox_that_fails_says_nothing_of_the_program() -> None:
     with pytest.raises(NotExamined):
         await look(Broken(), program(3), ["1 2\n"])
+
+
+def describe(*trials: Trial, total: int = 3) -> str:
+    """Feedback on a program with these trials."""
+    passed = sum(each.verdict is CodeVerdict.ACCEPTED for each in trials)
+    verdict = next((t.verdict for t in trials if t.verdict != "accepted"), CodeVerdict.ACCEPTED)
+    examined = Examined(
+        which="public",
+        verdict=verdict,
+        passed=passed,
+        run=len(trials),
+        total=total,
+        trials=trials,
+    )
+    return feedback(examined, PROBLEM)
+
+
+RIGHT = Trial(number=1, verdict=CodeVerdict.ACCEPTED)
+
+
+def test_a_wrong_answer_shows_input_expected_got_and_where_they_part() -> None:
+    wrong = Trial(
+        number=2,
+        verdict=CodeVerdict.WRONG_ANSWER,
+        input="1 1\n",
+        expected="2\n",
+        got="3\n",
+        difference="line 1: expected 2, got 3",
+    )
+    assert describe(RIGHT, wrong) == (
+        "1 of 3 tests passed. The first failure ended it; the other tests were not run.\n\n"
+        "Test 2: wrong answer.\nInput:\n1 1\nExpected:\n2\nGot:\n3\n"
+        "First difference: line 1: expected 2, got 3"
+    )
+
+
+def test_a_crash_shows_the_end_of_its_traceback() -> None:
+    trace = (
+        "Traceback (most recent call last):\n"
+        + "  File x, line 1\n" * 500
+        + "ZeroDivisionError: no"
+    )
+    text = describe(Trial(number=1, verdict=CodeVerdict.RUNTIME_ERROR, trace=trace, input="0"))
+    assert "Test 1: runtime error." in text
+    assert text.endswith("ZeroDivisionError: no")
+    assert 2000 < len(text) < 4000
+
+
+@pytest.mark.parametrize("verdict", CodeVerdict)
+def test_nothing_that_was_measured_is_told(verdict: CodeVerdict) -> None:
+    once = Trial(number=1, verdict=verdict, seconds=2.04, wall=2.31, memory=77_000_000, input="9")
+    assert describe(once) == describe(replace(once, seconds=2.91, wall=6.8, memory=99_000_000))
+
+
+def test_a_time_limit_shows_the_limit_and_not_how_far_the_program_came() -> None:
+    slow = Trial(
+        number=1,
+        verdict=CodeVerdict.TIME_LIMIT,
+        input="9",
+        expected="3",
+        got="1\n2\n",
+        trace="step 2 of 9",
+    )
+    assert describe(slow, total=1) == (
+        "0 of 1 tests passed.\n\nTest 1: time limit: 2 s of processor time are allowed, and by the "
+        "clock little more than three times that.\nInput:\n9\nExpected:\n3"
+    )
+
+
+def test_a_memory_limit_shows_where_it_was_hit_and_not_how_far_the_program_came() -> None:
+    greedy = Trial(
+        number=1, verdict=CodeVerdict.MEMORY_LIMIT, got="1\n2\n", trace="line 3\nMemoryError"
+    )
+    text = describe(greedy)
+    assert "Got" not in text
+    assert text.endswith("Traceback:\nline 3\nMemoryError")
+
+
+def test_memory_and_output_limits_are_named() -> None:
+    assert "more than 512 MB" in describe(Trial(number=1, verdict=CodeVerdict.MEMORY_LIMIT))
+    assert "output limit" in describe(Trial(number=1, verdict=CodeVerdict.OUTPUT_LIMIT))
+
+
+def test_nothing_printed_is_said_in_words() -> None:
+    silent = Trial(number=1, verdict=CodeVerdict.WRONG_ANSWER, input="1", expected="2")
+    assert describe(silent).endswith("Expected:\n2\nNothing was printed.")
+
+
+def test_a_function_is_shown_the_test_that_failed() -> None:
+    test = "assert add(1, 2) == 3"
+    trial = Trial(number=1, verdict=CodeVerdict.WRONG_ANSWER, input=test, expected=test)
+    examined = Examined(
+        which="public", verdict=trial.verdict, passed=0, run=1, total=1, trials=(trial,)
+    )
+    problem = replace(PROBLEM, kind="function", entry_point="add")
+    assert feedback(examined, problem) == (
+        f"0 of 1 tests passed.\n\nTest 1: wrong answer.\nTest:\n{test}"
+    )
+
+
+def test_long_data_keep_both_ends_and_say_what_is_missing() -> None:
+    wrong = Trial(
+        number=1, verdict=CodeVerdict.WRONG_ANSWER, input="1 " * 50_000, expected="2", got="3"
+    )
+    text = describe(wrong)
+    assert "[... 98,500 characters left out ...]" in text
+    assert len(text) < 4000
+    assert shorten("abc") == "abc"
+
+
+def test_three_failing_tests_are_shown_and_the_others_named() -> None:
+    wrong = [Trial(number=n, verdict=CodeVerdict.WRONG_ANSWER, got="x") for n in range(1, 6)]
+    text = describe(*wrong, total=5)
+    assert text.count("Got:") == 3
+    assert "Failing as well: test 4 (wrong answer), 5 (wrong answer)." in text
+
+
+def test_an_answer_without_a_program_is_told_so() -> None:
+    assert (
+        feedback(no_program_result("public", 3), PROBLEM) == "There was no program in the answer."
+    )
+
+
+def test_tests_that_stand_in_the_statement_are_not_shown_twice() -> None:
+    problem = replace(
+        PROBLEM,
+        statement="Add.\n\nInput\n\n1   2\n\nOutput\n\n3\n\nassert add(1, 2) == 3",
+        public=(
+            Example(input="1 2\n", output="3\n"),
+            Example(input="5 5\n", output="10\n"),
+            Example(code="assert add(1, 2) == 3"),
+        ),
+    )
+    assert unstated_tests(problem) == (Example(input="5 5", output="10"),)

@@ -14,8 +14,7 @@ from tests.run.runs import lend, settings
 
 from autoreason.exchange import Model, Request
 from autoreason.journal import Journal
-from autoreason.programs.assignment import Assignment
-from autoreason.programs.task import Assignments
+from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.run.products import Solution
 from autoreason.run.recorded import resume
 from autoreason.run.solve import assign, prepare_solve

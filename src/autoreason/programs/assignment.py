@@ -1,4 +1,4 @@
-"""A problem as every role may see it, and the results of examining a program."""
+"""Problems as every role may see them, and the results of examining a program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Literal
 
 from msgspec import Struct
+
+from autoreason.task import Task, Work
 
 Which = Literal["public", "private"]
 """Public tests steer; private ones only score, and never leave the examiner."""
@@ -153,3 +155,17 @@ class Examined(Struct, frozen=True, kw_only=True):
     def failed(self) -> Trial | None:
         """The first test that was not accepted."""
         return next((t for t in self.trials if t.verdict is not CodeVerdict.ACCEPTED), None)
+
+
+class Assignments(Work, Struct, frozen=True, tag_field="type", tag=True):
+    """Programs to be written."""
+
+    name = "problems"
+
+    assignments: tuple[Assignment, ...]
+
+
+def assignments_of(task: Task | None) -> tuple[Assignment, ...]:
+    """The problems of a task; none where it is about texts."""
+    work = task.work if task else None
+    return work.assignments if isinstance(work, Assignments) else ()

@@ -1,11 +1,13 @@
-"""The base of strategies for programs: programs are written, examined on the public tests, and handed in."""
+"""The base of strategies for programs, the context in which they write, and how they are found by name."""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import Any, ClassVar, NamedTuple
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, StrategyError
 from autoreason.events import (
     CandidateDropped,
     CandidateReady,
@@ -17,23 +19,66 @@ from autoreason.events import (
     Slot,
     Status,
 )
-from autoreason.exchange import Outcome, Reply, Role
+from autoreason.exchange import Message, Outcome, Query, Reply, Request, Role
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext, draw
 from autoreason.jobs.job import Plan
 from autoreason.keys import pass_key, sub_key, try_key
-from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which
+from autoreason.plugins import is_own
+from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which, assignments_of
 from autoreason.programs.events import ProgramExamined, examined_in
-from autoreason.programs.examination import examine
-from autoreason.programs.feedback import feedback
-from autoreason.programs.problem_context import program_context
+from autoreason.programs.examination import examine, feedback, unstated_tests
 from autoreason.programs.source import read_program, same_program
-from autoreason.programs.task import assignments_of
 from autoreason.settings import MAX_PASSES
+from autoreason.strategies.registry import BUILT_IN, find_strategy
 from autoreason.tournament.judges import PANEL_SETTINGS
 from autoreason.tournament.stop import Ending
 from autoreason.tournament.strategy import Strategy
 from autoreason.tournament.writing import MissingText
+
+
+@dataclass(frozen=True)
+class ProgramContext(JobContext):
+    """A job context whose task is a problem with its public tests."""
+
+    @cached_property
+    def opening(self) -> tuple[Message, ...]:
+        """The messages that begin every conversation."""
+        assignment = assignments_of(self.task)[0]
+        examples = unstated_tests(assignment)
+        text = self.prompt(
+            "task",
+            "task",
+            title=assignment.title,
+            statement=assignment.statement,
+            entry_point=assignment.entry_point,
+            starter=""
+            if assignment.starter.strip() in assignment.statement
+            else assignment.starter,
+            seconds=f"{assignment.seconds:g}",
+            memory=assignment.memory_mb,
+            examples=examples,
+        )
+        return self.begin(text)
+
+
+def program_context(context: JobContext, allowance: Allowance) -> ProgramContext:
+    """The same context for a problem, where no request may exceed the allowance."""
+    calls = 0
+
+    async def ask(request: Request | Query[Any]) -> Any:
+        nonlocal calls
+        calls += isinstance(request, Request)
+        if allowance.amount is not None and calls > allowance.amount:
+            raise StrategyError(
+                f"the strategy {context.settings.strategy} asks for more than its {allowance.amount} calls; "
+                "let it ask only while may_ask() is true"
+            )
+        return await context.ask(request)
+
+    same = {each.name: getattr(context, each.name) for each in fields(JobContext)}
+    return ProgramContext(**same | {"ask": ask})
+
 
 PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
 """What panels over programs look at."""
@@ -151,20 +196,17 @@ class ProgramStrategy(Strategy):
         self.check_pass_started(number)
         written = await self._write(role, pass_key(number, role), model, prompt)
         stage = pass_key(number, slot)
+        dropped = partial(CandidateDropped, number=number, slot=slot)
         if isinstance(written, MissingText):
-            self._drop(number, slot, written)
+            self.emit(dropped(reason=written.reason, detail=written.detail))
             return None
         if not written:
             await self.examine(stage, written)
-            self._drop(number, slot, MissingText("empty", "there was no program in the answer"))
+            self.emit(dropped(reason="empty", detail="there was no program in the answer"))
             return None
         if any(same_program(written, other.program) for other in self.attempts):
             detail = "the same as a program that was tried before"
-            self.emit(
-                CandidateDropped(
-                    number=number, slot=slot, reason="clone", detail=detail, text=written
-                )
-            )
+            self.emit(dropped(reason="clone", detail=detail, text=written))
             return None
         words = count_words(written)
         self.emit(CandidateReady(number=number, slot=slot, text=written, words=words))
@@ -203,13 +245,18 @@ class ProgramStrategy(Strategy):
         """End the run with this program, and the reason."""
         if attempt is None:
             nothing = Incumbent(name="nothing", since=0, text="", keeps_contract=True)
-            return self.deliver("capped", Ending("allowance", self._nothing_reason()), nothing)
+            why = f": {self._unwritten.detail}" if self._unwritten else ""
+            reason = f"no program came of {self._calls_made()}{why}"
+            return self.deliver("capped", Ending("allowance", reason), nothing)
         ended_by: EndedBy = "survivals" if status == "converged" else "allowance"
         if attempt.examined is None:
             status, ended_by = "done", "drafts"
             reason = reason or "there are no public tests, so the first program is handed in"
         elif attempt.passes_all:
-            passes = f"it passes {_all_tests(attempt.examined.total)}"
+            tests = attempt.examined.total
+            passes = (
+                f"it passes {'the one public test' if tests == 1 else f'all {tests} public tests'}"
+            )
             status, ended_by = "converged", "tests"
             reason = f"{passes}; {reason}" if reason else passes
         program = Incumbent(
@@ -262,9 +309,6 @@ class ProgramStrategy(Strategy):
             return None
         return read_program(reply.text, self.assignment.entry_point) or ""
 
-    def _drop(self, number: int, slot: Slot, why: MissingText) -> None:
-        self.emit(CandidateDropped(number=number, slot=slot, reason=why.reason, detail=why.detail))
-
     def _spent_reason(self, attempt: Attempt) -> str:
         some = f"{attempt.passed} of {len(self.assignment.public)} public tests"
         passed = some if attempt.passed else "no public test"
@@ -272,10 +316,6 @@ class ProgramStrategy(Strategy):
 
     def _calls_made(self) -> str:
         return f"{self.allowance.total.calls} of {self.allowance.amount} calls"
-
-    def _nothing_reason(self) -> str:
-        message = f"no program came of {self._calls_made()}"
-        return f"{message}: {self._unwritten.detail}" if self._unwritten else message
 
 
 def no_program_result(which: Which, total: int) -> Examined:
@@ -293,5 +333,36 @@ def _unwritten(reply: Reply) -> MissingText:
     return MissingText("empty", "no text came back")
 
 
-def _all_tests(tests: int) -> str:
-    return "the one public test" if tests == 1 else f"all {tests} public tests"
+DEFAULT = "search"
+PROGRAM_STRATEGIES = {
+    "search": "autoreason.programs.search:Search",
+    "single": "autoreason.programs.program_strategies:SingleProgram",
+    "best_of_n": "autoreason.programs.program_strategies:BestOfNPrograms",
+    "critique_revise": "autoreason.programs.program_strategies:CritiqueRevisePrograms",
+    "analyse_revise": "autoreason.programs.program_strategies:AnalyseRevisePrograms",
+    "tournament": "autoreason.programs.program_strategies:ProgramTournament",
+}
+"""Each imported when it is first used."""
+EVERY = "all"
+
+
+def strategies_named(names: str) -> tuple[str, ...]:
+    """Parse `all`, one name, or several names separated by commas."""
+    if names == EVERY:
+        return tuple(PROGRAM_STRATEGIES)
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def find_program_strategy(name: str) -> type[ProgramStrategy]:
+    """The class of that name; an error where there is none, or where it writes texts."""
+    built_in = ", ".join(PROGRAM_STRATEGIES)
+    if not is_own(name) and name not in (*PROGRAM_STRATEGIES, *BUILT_IN):
+        raise InvalidInput(
+            f"no strategy {name!r} for programs; there are {built_in}, or name your own as file.py:Class"
+        )
+    kind = find_strategy(name, PROGRAM_STRATEGIES, ProgramStrategy.__name__)
+    if not issubclass(kind, ProgramStrategy):
+        raise InvalidInput(
+            f"{name} writes texts, not programs; take {built_in}, or a subclass of autoreason.extend.ProgramStrategy"
+        )
+    return kind

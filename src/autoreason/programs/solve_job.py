@@ -15,12 +15,14 @@ from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext, counting
 from autoreason.jobs.job import Job, Plan, build_job, read_options, run_job, user_code_errors
 from autoreason.plugins import short
-from autoreason.programs.assignment import Assignment, Examined
+from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, examined_in
 from autoreason.programs.examination import NotExamined, examine
-from autoreason.programs.program_registry import find_program_strategy
-from autoreason.programs.program_strategy import ProgramStrategy, no_program_result
-from autoreason.programs.task import assignments_of
+from autoreason.programs.program_strategy import (
+    ProgramStrategy,
+    find_program_strategy,
+    no_program_result,
+)
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
 from autoreason.task import Task

@@ -14,8 +14,7 @@ from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, difficulty_order
 from autoreason.programs.duels import Outcomes, StrategyDuel, duels
 from autoreason.programs.events import Solved
-from autoreason.programs.exclusions import Exclusion, find_exclusions
-from autoreason.programs.units import Unit, units_of
+from autoreason.programs.units import Exclusion, Unit, find_exclusions, units_of
 from autoreason.report.report import Report, Section
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share

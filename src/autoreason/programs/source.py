@@ -32,12 +32,8 @@ class _Block(NamedTuple):
     """Whether the fence says Python."""
 
 
-class _BlockRank(NamedTuple):
-    """How likely a block is the program; fields are compared in this order."""
-
-    whole: int
-    is_python: bool
-    parses: bool
+_Rank = tuple[int, bool, bool]
+"""How likely a block is the program: how complete it is, whether the fence says Python, and whether it parses."""
 
 
 def read_program(reply: str, entry_point: str = "") -> str | None:
@@ -47,11 +43,9 @@ def read_program(reply: str, entry_point: str = "") -> str | None:
     blocks = [_trim(block, entry_point) for block in blocks]
     if len(blocks) == 1 and blocks[0].is_python:
         return blocks[0].text
-    best: tuple[_BlockRank, str] | None = None
-    for block in blocks:
-        rank = _rank_block(block, entry_point)
-        if rank and (best is None or rank >= best[0]):
-            best = (rank, block.text)
+    ranked = [(rank, block.text) for block in blocks if (rank := _rank_block(block, entry_point))]
+    # The last one among equals.
+    best = max(reversed(ranked), key=lambda each: each[0], default=None)
     return best[1] if best else _find_unfenced(others)
 
 
@@ -124,14 +118,13 @@ def _trim(block: _Block, entry_point: str) -> _Block:
     )
 
 
-def _rank_block(block: _Block, entry_point: str) -> _BlockRank | None:
-    """How likely a block is the program; None where it is not one."""
+def _rank_block(block: _Block, entry_point: str) -> _Rank | None:
     tree = _parse(block.text)
     if tree is None:
-        return _BlockRank(0, is_python=True, parses=False) if block.is_python else None
+        return (0, True, False) if block.is_python else None
     if not _has_effect(tree):
         return None
-    return _BlockRank(_completeness(tree, entry_point), block.is_python, parses=True)
+    return _completeness(tree, entry_point), block.is_python, True
 
 
 def _find_unfenced(lines: list[str]) -> str | None:
@@ -164,27 +157,21 @@ def _parse(text: str) -> ast.Module | None:
 
 def _has_effect(tree: ast.Module) -> bool:
     """Whether it is more than data that is valid Python, such as `3` or `YES`."""
-    return any(not isinstance(each, ast.Expr) or _calls(each) for each in tree.body)
-
-
-def _calls(statement: ast.Expr) -> bool:
-    value = statement.value
-    return isinstance(value, ast.Call | ast.Await | ast.ListComp)
+    return any(
+        not isinstance(each, ast.Expr)
+        or isinstance(each.value, ast.Call | ast.Await | ast.ListComp)
+        for each in tree.body
+    )
 
 
 def _completeness(tree: ast.Module, entry_point: str) -> int:
     """For a function, whether it is defined; for a program, whether it reads and prints."""
     if entry_point:
         return int(entry_point.partition(".")[0] in _defined_names(tree))
-    names = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name():
-                names.add(node.id)
-            case ast.Attribute():
-                names.add(node.attr)
-            case ast.alias():
-                names.add(node.name)
+    names = {
+        getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None)
+        for node in ast.walk(tree)
+    }
     return 2 * bool(names & {"print", "stdout", "write"}) + bool(names & {"input", "stdin", "open"})
 
 
@@ -193,10 +180,14 @@ def _defined_names(tree: ast.Module) -> set[str]:
     names = set()
     for node in tree.body:
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                names.add(node.name)
-            case ast.Assign():
-                names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
-            case ast.Import() | ast.ImportFrom():
-                names |= {alias.asname or alias.name for alias in node.names}
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names |= {each.id for each in targets if isinstance(each, ast.Name)}
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names |= {alias.asname or alias.name for alias in aliases}
     return names

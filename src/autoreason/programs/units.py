@@ -1,14 +1,15 @@
-"""One problem solved once by one strategy: its result, or why there is none."""
+"""One problem solved once by one strategy: its result, or why there is none, and what is left out of the table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined
 from autoreason.programs.events import Solved
+from autoreason.report.numbers import count
 
 
 class Unit(Struct, frozen=True, kw_only=True):
@@ -50,11 +51,12 @@ def units_of(solved: Sequence[Solved], assignments: Mapping[str, Assignment]) ->
 
 
 def _unit(event: Solved, assignment: Assignment | None) -> Unit:
-    public, first = _passed(event.public), _passed(event.first)
-    scores = _has_private_tests(event, assignment)
-    private = _passed(event.private)
-    if scores and event.private is None and _has_no_program(event):
+    public, first, private = map(_passed, (event.public, event.first, event.private))
+    scores = event.private is not None or bool(assignment and assignment.private)
+    no_program = event.public is not None and event.public.verdict is CodeVerdict.NO_CODE
+    if scores and event.private is None and no_program:
         private = False
+    examined = event.private or event.public
     solved = private if scores else public
     return Unit(
         part=event.part,
@@ -68,7 +70,7 @@ def _unit(event: Solved, assignment: Assignment | None) -> Unit:
         first_attempt=first,
         recovered=solved if first is False else None,
         passes_public_only=not private if public and private is not None else None,
-        verdict=_verdict(event),
+        verdict=examined.verdict if examined else None,
         attempts=event.attempts,
         spent=event.spent,
         level=next((e.level for e in (event.private, event.public) if e and e.level), ""),
@@ -87,19 +89,6 @@ def _passed(examined: Examined | None) -> bool | None:
     return examined.verdict is CodeVerdict.ACCEPTED if examined.total else None
 
 
-def _has_private_tests(event: Solved, assignment: Assignment | None) -> bool:
-    return event.private is not None or bool(assignment and assignment.private)
-
-
-def _has_no_program(event: Solved) -> bool:
-    return event.public is not None and event.public.verdict is CodeVerdict.NO_CODE
-
-
-def _verdict(event: Solved) -> CodeVerdict | None:
-    examined = event.private or event.public
-    return examined.verdict if examined else None
-
-
 def _why(event: Solved) -> str:
     """Why a unit has no result."""
     for examined in (event.public, event.private):
@@ -109,3 +98,65 @@ def _why(event: Solved) -> str:
                 f"sandbox error: {failed.detail}" if failed and failed.detail else "sandbox error"
             )
     return event.reason or "there is no verdict"
+
+
+_NAMED = 5
+
+
+class Exclusion(Struct, frozen=True, kw_only=True):
+    """Things excluded for one reason."""
+
+    reason: str
+    items: tuple[str, ...]
+    """Lines, problems or parts, by name."""
+    kind: str = "part"
+
+    def __str__(self) -> str:
+        number = len(self.items)
+        named = ", ".join(self.items[:_NAMED])
+        more = f" and {number - _NAMED:,} more" if number > _NAMED else ""
+        return f"{count(number, self.kind)}: {self.reason} ({named}{more})"
+
+
+def find_exclusions(
+    assignments: Sequence[Assignment],
+    units: Sequence[Unit],
+    strategies: Sequence[str],
+    repeats: int,
+    broken: Sequence[str] = (),
+) -> tuple[Exclusion, ...]:
+    """Everything that is in the set and not in the table."""
+    exclusions = [
+        Exclusion(reason=why, items=(line,), kind="line") for line, why in map(_split_line, broken)
+    ]
+    exclusions += _group_by_reason(
+        ((each.remark, each.id) for each in assignments if each.remark), "problem"
+    )
+    exclusions += _group_by_reason(
+        ((unit.missing, unit.part) for unit in units if unit.missing), "part"
+    )
+    finished = {(unit.problem, unit.strategy, unit.repeat) for unit in units}
+    wanted = [
+        (each.id, name, repeat)
+        for each in assignments
+        for name in strategies
+        for repeat in range(1, repeats + 1)
+        if not each.remark
+    ]
+    missing = tuple("/".join(map(str, each)) for each in wanted if each not in finished)
+    if missing:
+        exclusions.append(Exclusion(reason="the run has not reached it yet", items=missing))
+    return tuple(exclusions)
+
+
+def _group_by_reason(reasons: Iterable[tuple[str, str]], noun: str) -> list[Exclusion]:
+    groups: dict[str, list[str]] = {}
+    for why, name in reasons:
+        groups.setdefault(why, []).append(name)
+    return [Exclusion(reason=why, items=tuple(names), kind=noun) for why, names in groups.items()]
+
+
+def _split_line(text: str) -> tuple[str, str]:
+    """`line 17: no statement` as its name and its reason."""
+    name, colon, why = text.partition(": ")
+    return (name, why) if colon else (text, "it cannot be read")

@@ -87,8 +87,8 @@ def _on_ballot(recorded: RecordedPass) -> tuple[str, ...]:
 
 
 def _programs(story: Story) -> dict[str, Any]:
+    from autoreason.programs.assignment import assignments_of
     from autoreason.programs.events import solved_in
-    from autoreason.programs.task import assignments_of
     from autoreason.programs.units import units_of
 
     (solved,) = solved_in(story)

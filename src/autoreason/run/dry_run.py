@@ -17,7 +17,7 @@ from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.jobs.job import read_options
 from autoreason.knowledge_records import Knowledge
 from autoreason.plugins import short
-from autoreason.programs.task import assignments_of
+from autoreason.programs.assignment import assignments_of
 from autoreason.report.numbers import count, duration, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table

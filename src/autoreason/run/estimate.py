@@ -402,7 +402,7 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
     if written_by(settings) == "programs":
-        from autoreason.programs.task import Assignments, assignments_of
+        from autoreason.programs.assignment import Assignments, assignments_of
 
         largest = "longest problem"
         longest = max(assignments_of(task), key=lambda each: len(encode(each)))

@@ -19,8 +19,8 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.keys import Key
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
-from autoreason.programs.task import assignments_of
 from autoreason.run.door import checked
 from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import name_and_journal, use_journal

@@ -11,23 +11,21 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Assignment, CodeVerdict, Trial
-from autoreason.programs.examiner.trials import ProgramResult, locate_test, try_solutions
+from autoreason.programs.events import describe_failure, describe_sandbox
+from autoreason.programs.examiner.examiner import ProgramResult, locate_test, try_solutions
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import (
     NO_CHECKER,
     Problem,
-    check_test_limits,
-    describe_comparison,
-    to_assignment,
-)
-from autoreason.programs.problems.sets import (
     ProblemSet,
     Share,
+    check_test_limits,
+    describe_comparison,
     find_problem,
     shares,
     split_judgeable,
+    to_assignment,
 )
-from autoreason.programs.program_statements import failure, sandbox
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, figures, words
@@ -72,7 +70,7 @@ class SetReport(Report):
 
     def left_out(self) -> list[str]:
         """Records that cannot be used, the first of them."""
-        every = [*map(str, self.found.broken), *self.found.notes]
+        every = [*map(str, self.found.broken)]
         more = len(every) - _MAX_LEFT_OUT
         shown = every[:_MAX_LEFT_OUT]
         return [*shown, f"{more:,} more; --json names all"] if more > 0 else shown
@@ -86,7 +84,6 @@ class SetReport(Report):
             "digest": self.found.digest,
             "shares": msgspec.to_builtins(shares(self.found.problems)),
             "broken": msgspec.to_builtins(self.found.broken),
-            "notes": list(self.found.notes),
         }
 
 
@@ -209,7 +206,7 @@ class SolutionsReport(Report):
             parts.append(f"{count(without, 'problem')} without a solution")
         if self.found.broken:
             parts.append(f"{count(len(self.found.broken), 'record')} left out")
-        return "; ".join([*parts, sandbox(self.tried[0].sandbox_level)])
+        return "; ".join([*parts, describe_sandbox(self.tried[0].sandbox_level)])
 
     def sections(self) -> list[Section]:
         """Every failure, and what was left out."""
@@ -268,7 +265,8 @@ class ProgramReport(Report):
         """Its verdict, and how many tests it passed."""
         result, failed = self.result, self.result.failed
         # Where an answer differs is shown with its test.
-        why = failure(failed) if failed and failure(failed) != failed.difference else ""
+        why = describe_failure(failed) if failed else ""
+        why = "" if failed and why == failed.difference else why
         verdict = result.verdict.replace("_", " ")
         parts = [
             f"{verdict} ({why})" if why else verdict,
@@ -276,7 +274,7 @@ class ProgramReport(Report):
         ]
         if 0 < result.tests_run < result.total:
             parts.append("stopped at the first failure, --every goes on")
-        return f"{result.problem}: {'; '.join([*parts, sandbox(result.sandbox_level)])}"
+        return f"{result.problem}: {'; '.join([*parts, describe_sandbox(result.sandbox_level)])}"
 
     def names(self) -> list[str]:
         """An id is written as it is."""
@@ -293,7 +291,7 @@ class ProgramReport(Report):
                 trial.verdict.replace("_", " "),
                 f"{trial.seconds:.3f} s",
                 "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
-                failure(trial),
+                describe_failure(trial),
             )
             for trial in self.result.tests
         ]
@@ -340,7 +338,7 @@ def _verdict(one: ProgramResult) -> str:
 def _why(one: ProgramResult) -> str:
     test = one.failed
     assert test is not None
-    why, lines = failure(test), test.trace.strip().splitlines()
+    why, lines = describe_failure(test), test.trace.strip().splitlines()
     crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
     return f"{why}, {lines[-1]}" if lines and crashed and lines[-1] not in why else why
 

@@ -17,11 +17,10 @@ from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.trial_events import SearchCut
 from autoreason.jobs.job import read_options
 from autoreason.plugins import short
-from autoreason.programs import program_statements
-from autoreason.programs.assignment import Assignment, Examined
+from autoreason.programs import events
+from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.solve_job import SolveTerms
-from autoreason.programs.task import assignments_of
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result, ending, result_fields, run_fields
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
@@ -115,7 +114,7 @@ class Solution(Result):
         """Why a finished run solved nothing; empty where it did, or is not finished."""
         if not self.finished:
             return ""
-        return program_statements.why_unsolved(self.solved, self.assignments, one=self.one)
+        return events.why_unsolved(self.solved, self.assignments, one=self.one)
 
     heading = "Programs"
 
@@ -124,7 +123,7 @@ class Solution(Result):
         """What came of the one problem or of the set; before anything is solved, how the run ended."""
         if not self.solved:
             return ending(self)
-        return program_statements.problem(self.solved[-1]) if self.one else self.report.conclusion
+        return events.describe_ending(self.solved[-1]) if self.one else self.report.conclusion
 
     def names(self) -> list[str]:
         """Those of the strategies."""
@@ -142,7 +141,7 @@ class Solution(Result):
         """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
         rows = [("Status", ending(self))] if self.solved and not self.finished else []
         if self.one and self.solved:
-            rows += program_statements.problem_rows(self.solved[-1])
+            rows += events.solved_rows(self.solved[-1])
         if self.one or not self.solved:
             rows += [("Left out", str(each)) for each in self.report.left_out]
         return [*rows, ("Sandbox", self._sandbox)] if self.report.sandbox_levels else rows
@@ -181,7 +180,7 @@ class Solution(Result):
 
     @property
     def _sandbox(self) -> str:
-        return "; ".join(map(program_statements.sandbox_level, self.report.sandbox_levels))
+        return "; ".join(map(events.describe_level, self.report.sandbox_levels))
 
 
 def _tests(examined: Examined | None) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from autoreason.artifacts.research_task import research_of
 from autoreason.errors import AutoreasonError, WritingFailed
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder
-from autoreason.programs.examiner.store import set_path
+from autoreason.programs.examiner.process import set_path
 from autoreason.run.cell_budget import usage
 from autoreason.run.cell_messages import CellEnded, FromGate, StartCell, ToGate
 from autoreason.run.cell_worker import CellWorker

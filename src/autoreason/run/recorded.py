@@ -19,7 +19,7 @@ from autoreason.exchange import Service
 from autoreason.journal import Journal
 from autoreason.journal.maintenance import OnProgress, copy_runs
 from autoreason.journal.run_names import refuse_cell
-from autoreason.programs.task import assignments_of
+from autoreason.programs.assignment import assignments_of
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section

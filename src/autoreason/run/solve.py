@@ -14,12 +14,11 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.plugins import absolute
-from autoreason.programs.assignment import Assignment
+from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
-from autoreason.programs.program_registry import DEFAULT, strategies_named
+from autoreason.programs.program_strategy import DEFAULT, strategies_named
 from autoreason.programs.solve_job import SolveTerms
-from autoreason.programs.task import Assignments
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, field_defaults, verb
 from autoreason.run.lab import prepare_suite

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput
-from autoreason.programs.task import Assignments
+from autoreason.programs.assignment import Assignments
 from autoreason.run.problem_sets import choose_problems
 from autoreason.run.research import PreparedResearch, research
 from autoreason.settings import DEFAULT_MODEL

@@ -139,7 +139,10 @@ def test_what_cannot_be_judged_is_noted(inside: Inside) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("show", "nowhere.jsonl"), "no file nowhere.jsonl; check the name"),
+        (
+            ("show", "nowhere.jsonl"),
+            "cannot read nowhere.jsonl: No such file or directory; name a file",
+        ),
         (("show", "set.jsonl", "--problem", "triple"), "no problem 'triple' in this set"),
         (("convert", "set.jsonl", "--json"), "name it with --to"),
         (("convert", "set.jsonl", "--to", "no/such/file"), "for --to; make it first"),

@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.programs.examiner.fairly import CHECKERS, ONE_ANSWER, ONE_POINT, fairly
 from tests.programs.examiner.mutants import broken_for_certain, broken_perhaps
 
 from autoreason.programs.assignment import CodeVerdict, Example, Trial
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
-from autoreason.programs.problems.problem import Problem
+from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.base import RunLimits
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 from autoreason.programs.sandbox.unsafe import UnsafeSandbox
@@ -27,6 +26,8 @@ pytestmark = [
     pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),
     pytest.mark.timeout(300),
 ]
+CHECKERS = Path(__file__).with_name("special")
+"""Checkers for some real problems with several right answers, by id."""
 SETS = ("stdio", "stdio_special", "humaneval", "mbpp")
 PARTS = 4
 SOME = 3
@@ -55,14 +56,6 @@ KINDS = {
 
 
 @pytest.fixture(scope="session")
-def folder(shared: Path) -> Path:
-    """Where the problems are."""
-    if not (shared / "problems").is_dir():
-        pytest.skip("needs the problems in ../shared/problems, beside the project's root")
-    return shared / "problems"
-
-
-@pytest.fixture(scope="session")
 def sets(records: Path) -> Path:
     """Where the problems are, those of our own too."""
     return records / "problems"
@@ -70,10 +63,19 @@ def sets(records: Path) -> Path:
 
 @cache
 def problems_of(path: Path) -> tuple[Problem, ...]:
-    """A set, read once, in which every answer can be judged."""
+    """A set, read once, without those whose answers cannot be judged."""
     found = read_problems(path)
     assert not found.broken
-    return tuple(map(fairly, found.problems))
+    with_checkers = map(add_checker, found.problems)
+    return tuple(each for each in with_checkers if not to_assignment(each).remark)
+
+
+def add_checker(problem: Problem) -> Problem:
+    """A problem with our own checker, where there is one."""
+    path = CHECKERS / f"p{problem.id.removeprefix('cc/')}.py"
+    if problem.checker_program or not path.exists():
+        return problem
+    return replace(problem, checker_program=path.read_text("utf-8"))
 
 
 def some_of(path: Path, config: pytest.Config) -> Sequence[Problem]:
@@ -136,27 +138,6 @@ async def test_every_known_solution_is_accepted(
 
         problems = problems_of(sets / f"{name}.jsonl")[part :: PARTS if every else USUAL * PARTS]
         assert await side_by_side(problems, try_one) == []
-
-
-def test_where_several_answers_are_right_a_checker_of_ours_tells_which(folder: Path) -> None:
-    problems = problems_of(folder / "stdio_special.jsonl")
-    checked = [problem for problem in problems if problem.checker_program]
-    assert len(checked) == len(list(CHECKERS.glob("*.py"))) == 46
-    assert len(problems) == len(checked) + len(ONE_ANSWER) + len([ONE_POINT])
-
-
-async def test_beyond_the_limits_of_a_problem_its_solution_is_out_of_time_and_not_wrong(
-    folder: Path,
-) -> None:
-    found = read_problems(folder / "stdio_special.jsonl").problems
-    judged = [(problem, fairly(problem)) for problem in found]
-    beyond = [(fair, test) for whole, fair in judged for test in set(whole.tests) - set(fair.tests)]
-    assert len(beyond) == 16
-    async with examining() as examiner:
-        for problem, test in beyond:
-            quick = replace(problem, time_limit_s=0.3)
-            trial = await last_trial(examiner, quick, problem.solution, [test])
-            assert trial.verdict in (CodeVerdict.ACCEPTED, CodeVerdict.TIME_LIMIT), trial
 
 
 async def test_a_checker_refuses_what_is_no_answer(sets: Path, pytestconfig: pytest.Config) -> None:

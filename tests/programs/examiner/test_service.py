@@ -12,8 +12,8 @@ import pytest
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.programs.assignment import Observed, Probe
 from autoreason.programs.examiner import service
-from autoreason.programs.examiner.client import ExaminerClient
-from autoreason.programs.examiner.messages import (
+from autoreason.programs.examiner.client import (
+    ExaminerClient,
     ObserveReply,
     ObserveRequest,
     OpenReply,

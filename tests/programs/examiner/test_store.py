@@ -10,7 +10,7 @@ from tests.programs.examiner.made_up import adding, doubling
 
 from autoreason.errors import InvalidInput
 from autoreason.paths import data_folder
-from autoreason.programs.examiner.store import load_set, save_set
+from autoreason.programs.examiner.process import load_set, save_set
 
 PROBLEMS = (adding(), doubling())
 

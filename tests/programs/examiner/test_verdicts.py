@@ -58,9 +58,7 @@ RAISING = {
     "def double(x): return x / 0": "ZeroDivisionError: division by zero",
     "class Bad(Exception): pass\ndef double(x): raise Bad(x)": "solution.Bad: 3",
     "def double(): return 6": "TypeError: double() takes 0 positional arguments but 1 was given",
-    "def double(x): return 'x' * (17 << 20)": "Exception: a str of more than 16 MiB cannot be sent: '"
-    + "x" * 46
-    + "…",
+    "def double(x): return 'x' * (17 << 20)": "Exception: values of more than 16 MiB cannot be sent",
     "def double(x): raise ValueError('a\\nb c')": "it raised an exception",
     "class E(Exception): pass\nE.__module__ = 'the sandbox failed'\n"
     "def double(x): raise E": "it raised an exception",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal
 from typing import Literal, get_args
 
 import pytest
@@ -33,7 +33,7 @@ def said(expected: str, got: str, how: Comparison = TOKENS) -> str:
     """The difference in words."""
     difference = compare(expected, got, how)
     assert difference is not None
-    return str(difference)
+    return difference.message
 
 
 def accepts(expected: str, got: str, how: Comparison) -> bool:
@@ -68,7 +68,6 @@ def test_a_difference_points_at_where_it_is(
     difference = compare(expected, got, how)
     if difference is not None:
         assert expected[difference.expected_at :] != got[difference.got_at :]
-        assert difference.line == 1
         if how == TOKENS:
             assert (
                 ours[: len(expected[: difference.expected_at].split())]
@@ -184,25 +183,6 @@ def test_the_tolerance_is_absolute_or_relative_and_includes_its_bound(
     assert not accepts(f"{number:f}", f"{number + side * bound * Decimal('1.001'):f}", how)
 
 
-@steady
-@given(
-    st.decimals(-(10**12), 10**12, places=9),
-    st.sampled_from([1e-9, 1e-6, 1e-3, 1.0]),
-    st.decimals("0.5", "1.5", places=30),
-)
-def test_doubles_are_trusted_only_where_they_are_exact_enough(
-    number: Decimal, tolerance: float, share: Decimal
-) -> None:
-    number += Decimal("1e-10")
-    with localcontext(Context(prec=80)):
-        bound = Decimal(str(tolerance)) * max(Decimal(1), abs(number))
-        for near in (share, Decimal(1) + (share - 1) * Decimal("1e-16"), Decimal(1)):
-            given_number = number + near * bound
-            within = abs(given_number - number) <= bound
-            how = Comparison(checker="float", tolerance=tolerance)
-            assert accepts(f"{number:f}", f"{given_number:f}", how) == within
-
-
 def test_without_a_tolerance_digits_count() -> None:
     for how in (TOKENS, EXACT, Comparison(checker="special")):
         assert not accepts("2.5", "2.50", how)
@@ -217,28 +197,6 @@ def test_words_match_in_any_case_where_the_problem_says_so() -> None:
             assert accepts(word, word.swapcase(), how)
             assert not accepts(word, word.swapcase() + "x", how)
         assert not accepts(word, word.swapcase(), TOKENS)
-
-
-@steady
-@given(words)
-def test_any_case_changes_nothing_but_case(tokens: list[str]) -> None:
-    answer = " ".join(tokens)
-    for checker in ("tokens", "float"):
-        how = Comparison(checker=checker)
-        assert accepts(answer, answer.swapcase(), replace(how, ignore_case=True))
-        for got in (f"{answer} 7", f"{answer}7", answer[1:]):
-            if got.lower() == got:
-                alike = accepts(answer, got, replace(how, ignore_case=True))
-                assert alike == accepts(answer, got, how)
-
-
-def test_numbers_stay_numbers_in_any_case() -> None:
-    how = replace(ANY_CASE, checker="float")
-    assert accepts("1e3", "1000", how)
-    assert accepts("1E3 Yes!", "1e3 yes!", how)
-    assert accepts("0.5", ".5", how)
-    assert not accepts("0.5", ".5", ANY_CASE)
-    assert not accepts("7", "8", how)
 
 
 def test_exact_means_every_character_but_the_last_line_end() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.programs.sandbox import fork_server, kernel, linux, seccomp, wire  # noqa: F401 - as above
+from autoreason.programs.sandbox import fork_server, kernel, linux, seccomp  # noqa: F401 - as above
 from autoreason.programs.sandbox.base import Level, ProgramRun, RunLimits
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level, open_sandbox
 

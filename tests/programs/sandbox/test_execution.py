@@ -218,7 +218,6 @@ def test_how_it_exits(rig: Rig, source: str, status: int, stderr: str) -> None:
         "def f():\n\treturn\n        pass\n",
         "'unfinished\n",
         "import re\nre.compile(1 / 0)\n",
-        "def f(n):\n    f(n + 1)\nf(0)\n",
         "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\nraise Odd\n",
         "eval('1 +')\n",
     ],
@@ -231,11 +230,7 @@ def test_a_traceback_is_the_one_that_the_interpreter_prints(
     plain = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     ran = rig.run(source)
     expected = plain.stderr.replace(str(tmp_path) + "/", "")
-    if "RecursionError" in expected:
-        expected = "\n".join(expected.splitlines()[:9])  # how often the line is repeated differs
-        assert ran.stderr.decode().startswith(expected)
-    else:
-        assert ran.stderr.decode() == expected
+    assert ran.stderr.decode() == expected
     assert (ran.end_reason, ran.status) == ("exit", 1)
 
 

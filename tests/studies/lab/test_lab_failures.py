@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
-from autoreason.programs.assignment import Assignment
-from autoreason.programs.task import Assignments
+from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.studies.lab.lab_results import MODES, ArmValues, diagnose
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, SuiteTask
 from autoreason.task import Task

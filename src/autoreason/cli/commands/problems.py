@@ -80,7 +80,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     from autoreason.cli.views.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
-    from autoreason.programs.problems.native_format import encode_set
+    from autoreason.programs.problems.problem import encode_set
     from autoreason.run.problem_sets import SetReport
 
     if as_json and target is None:
@@ -186,7 +186,7 @@ def _check_program(
     import asyncio
 
     from autoreason.cli.views.console import stderr_console
-    from autoreason.programs.examiner.trials import select_tests, try_program
+    from autoreason.programs.examiner.examiner import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
     from autoreason.run.problem_sets import ProgramReport, read_problem
 

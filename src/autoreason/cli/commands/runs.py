@@ -19,8 +19,8 @@ from autoreason.cli.times import Moment, when
 from autoreason.cli.views.pager import paged
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs import spending
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
-from autoreason.programs.task import assignments_of
 from autoreason.report import numbers
 from autoreason.tournament import statements
 

@@ -18,8 +18,8 @@ from autoreason.cli.lookup import (
 )
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
-from autoreason.programs.task import assignments_of
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow

@@ -10,9 +10,9 @@ from autoreason.errors import InvalidInput
 from autoreason.events import CandidateReady
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import is_in_pass, pass_key
-from autoreason.programs import program_statements
+from autoreason.programs import events
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import examined_in, solved_in
-from autoreason.programs.task import assignments_of
 from autoreason.report import numbers
 from autoreason.report.numbers import lines
 from autoreason.story import Story
@@ -130,14 +130,14 @@ class _Attempts(Transcript):
             self._row("verdict", "none yet", "dim")
             return
         self._row("end", event.reason)
-        self._row("verdict", program_statements.solved(event), "bold")
+        self._row("verdict", events.describe_solved(event), "bold")
 
 
 def _program(event: ProgramExamined) -> str:
     """A program and its tests."""
     if not event.program:
         return "no program in the answer"
-    return f"{lines(event.program)}; {program_statements.examined(event.examined)}{_reason(event.examined)}"
+    return f"{lines(event.program)}; {events.describe_examined(event.examined)}{_reason(event.examined)}"
 
 
 def _reason(examined: Examined) -> str:

@@ -310,14 +310,14 @@ class Live:
 
     def _solved(self) -> list[Step]:
         """Every program for the problem that was run."""
-        from autoreason.programs import program_statements
+        from autoreason.programs import events
         from autoreason.programs.events import examined_in
 
         return [
             Step(
                 event.stage.replace("/", " "),
                 "done" if event.examined.verdict == "accepted" else "failed",
-                program_statements.examined(event.examined),
+                events.describe_examined(event.examined),
             )
             for event in examined_in(self.story)[-_MAX_PARTS:]
         ]

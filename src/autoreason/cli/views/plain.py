@@ -225,10 +225,10 @@ def program_step(event: AnyEvent, story: Story) -> str:
             what = "program" if event.slot == "A" else _kind(event.slot)
             return f"pass {event.number}: {what} {event.slot}, {numbers.lines(event.text)}"
         case PassDecided():
-            from autoreason.programs.program_statements import program_decided
+            from autoreason.programs.events import describe_pass
 
             k = story.settings.k if story.settings else None
-            return f"pass {event.number}: {program_decided(event, k)}"
+            return f"pass {event.number}: {describe_pass(event, k)}"
         case Delivered():
             return ""
         case _:

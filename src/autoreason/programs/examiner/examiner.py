@@ -1,37 +1,297 @@
-"""Runs a program on the tests of a problem: in order, until one fails, each verdict cached."""
+"""Runs programs on the tests of a problem, or on inputs without known answers, in order until one fails."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Self
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import (
     CodeVerdict,
     Examined,
     Example,
     Input,
+    Observation,
     Observed,
     Trial,
     Which,
 )
-from autoreason.programs.examiner.cache import VerdictCache, cache_key, digest, settings_digest
-from autoreason.programs.examiner.observation import observe_program
-from autoreason.programs.examiner.prepared_program import PreparedProgram, limits_for
-from autoreason.programs.examiner.verdicts import CHECKER_CRASHED, REASONS, SANDBOX_FAILED
-from autoreason.programs.problems.problem import Problem
-from autoreason.programs.sandbox.base import Level, Sandbox
+from autoreason.programs.examiner.verdicts import (
+    CHECKER_CRASHED,
+    CHECKER_GAVE_NO_VERDICT,
+    MAX_OUTPUT_BYTES,
+    REASONS,
+    SANDBOX_FAILED,
+    accepted_trial,
+    exception_of,
+    excerpt,
+    judge_answer,
+    judge_calls,
+    judge_run,
+    output_limit,
+    output_text,
+    rejected_trial,
+    verdict_of,
+)
+from autoreason.programs.problems.answer_comparison import canonical
+from autoreason.programs.problems.problem import Problem, comparison
+from autoreason.programs.sandbox.base import (
+    SOURCE_LIMIT,
+    EndReason,
+    Level,
+    ProgramRole,
+    ProgramRun,
+    RunLimits,
+    Sandbox,
+    Session,
+    run_jointly,
+)
+from autoreason.programs.sandbox.canonical_values import shorten
+from autoreason.programs.sandbox.levels import open_sandbox
+
+CHECKER_LIMITS = RunLimits(seconds=20, memory=1 << 30, output=1 << 20)
+_REFUSED = "the checker refused this answer"
+_UNREADABLE = "the checker cannot read this answer"
+_MAX_TEXT = 400
+_LIMIT_MESSAGES: dict[EndReason, str] = {
+    "cpu": f"it took more than {CHECKER_LIMITS.seconds:g} s",
+    "wall": f"it waited for more than {3 * CHECKER_LIMITS.seconds:g} s",
+    "memory": f"it took more than {CHECKER_LIMITS.memory >> 20:,} MB",
+    "output": "it printed far too much",
+}
+
+# The checker's own output goes to standard error, so that it is not taken for its verdict.
+_CALL_CHECK = """
+
+def _autoreason_check():
+    import json, sys
+    arguments = json.loads(sys.stdin.buffer.read())
+    out, sys.stdout = sys.stdout, sys.stderr
+    result = check(*arguments)
+    verdict = result if type(result) in (bool, str) else [repr(result)[:200]]
+    print("", json.dumps(verdict), sep="\\n", file=out, flush=True)
+
+_autoreason_check()
+"""
+
+
+def checker_source(program: str) -> str:
+    """A checker as a program that reads its three texts and prints its verdict."""
+    return program + _CALL_CHECK
+
+
+async def check_answer(session: Session, program_run: ProgramRun, test: Example) -> Trial:
+    """The verdict of the checker; where it fails, there is no result, unless the answer made it fail."""
+    checker_run = await _ask(session, test, output_text(program_run))
+    verdict = _read_verdict(checker_run)
+    if verdict is True:
+        return accepted_trial(program_run)
+    if _is_verdict(verdict):
+        reason = excerpt(verdict, max_length=_MAX_TEXT) if isinstance(verdict, str) else _REFUSED
+        return rejected_trial(
+            program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=reason
+        )
+    failure = _failure(checker_run, verdict)
+    # Otherwise a program whose output the checker cannot read would never be wrong. The test's own output
+    # may be a placeholder, so that any verdict on it shows that the checker works.
+    if checker_run.end_reason != "broken" and _is_verdict(
+        _read_verdict(await _ask(session, test, test.output))
+    ):
+        # The checker's traceback may show hidden data.
+        return rejected_trial(
+            program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_UNREADABLE
+        )
+    return rejected_trial(program_run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=failure)
+
+
+async def _ask(session: Session, test: Example, answer: str) -> ProgramRun:
+    return await session.run(json.dumps([test.input, answer, test.output]).encode())
+
+
+def _read_verdict(checker_run: ProgramRun) -> object:
+    """What the checker returned; None where it did not."""
+    if checker_run.end_reason != "exit" or checker_run.status != 0:
+        return None
+    try:
+        last = checker_run.stdout.rstrip().rpartition(b"\n")[2]
+        verdict: object = json.loads(last)
+    except (ValueError, RecursionError):
+        return None
+    return verdict
+
+
+def _is_verdict(verdict: object) -> bool:
+    """Whether it is True, False or a sentence."""
+    return isinstance(verdict, bool) or (isinstance(verdict, str) and bool(verdict.strip()))
+
+
+def _failure(checker_run: ProgramRun, verdict: object) -> str:
+    if checker_run.end_reason == "broken":
+        return f"{SANDBOX_FAILED}: {checker_run.detail}" if checker_run.detail else SANDBOX_FAILED
+    if checker_run.end_reason == "exit" and checker_run.status == 0:
+        returned = verdict[0] if isinstance(verdict, list) and verdict else verdict
+        return f"{CHECKER_GAVE_NO_VERDICT}: it returned {returned!s}"
+    last = checker_run.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    reason = _LIMIT_MESSAGES.get(checker_run.end_reason) or last or "it printed nothing"
+    return f"{CHECKER_CRASHED}: {excerpt(reason, max_length=_MAX_TEXT)}"
+
+
+_LONG_ANSWER = 1 << 20
+"""Bytes of an answer that takes long to compare."""
+
+
+def limits_for(problem: Problem, tests: Sequence[Example]) -> RunLimits:
+    """The limits of a program on these tests."""
+    limit = max((output_limit(test.output) for test in tests), default=output_limit(""))
+    return RunLimits(
+        seconds=problem.time_limit_s,
+        memory=problem.memory_limit_mb << 20,
+        # The output of a function is not compared.
+        output=MAX_OUTPUT_BYTES if problem.kind == "function" else limit,
+    )
+
+
+class PreparedProgram:
+    """A program and the problem's checker, if any, ready to run."""
+
+    def __init__(self, sandbox: Sandbox, problem: Problem, program: str, limits: RunLimits) -> None:
+        self._sandbox, self._problem, self._program = sandbox, problem, program
+        self._limits = limits
+        self._tests_limits = replace(limits, output=MAX_OUTPUT_BYTES)
+        self._comparison = comparison(problem)
+        self._stack = AsyncExitStack()
+        self._sessions: dict[ProgramRole, Session] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def run_test(self, test: Example) -> Trial:
+        """Run one test, with every detail."""
+        if self._problem.kind == "function":
+            # It calls a program in another jail.
+            return judge_calls(*await self.run_code(test.code), test, self._limits)
+        run = await self.run(test.input)
+        trial = judge_run(run, test, self._limits)
+        if trial is not None:
+            return trial
+        if not self._problem.checker_program:
+            if len(run.stdout) < _LONG_ANSWER:
+                return judge_answer(run, test, self._comparison)
+            # Comparing millions of numbers takes seconds, and must not block other requests.
+            return await asyncio.to_thread(judge_answer, run, test, self._comparison)
+        source = checker_source(self._problem.checker_program)
+        checker = await self._session("checker", source, CHECKER_LIMITS)
+        return await check_answer(checker, run, test)
+
+    async def _session(self, role: ProgramRole, source: str, limits: RunLimits) -> Session:
+        if role not in self._sessions:
+            opening = self._sandbox.open(source, limits, role=role)
+            self._sessions[role] = await self._stack.enter_async_context(opening)
+        return self._sessions[role]
+
+    async def run(self, stdin: str) -> ProgramRun:
+        """Run the program by itself."""
+        session = await self._session("program", self._program, self._limits)
+        return await session.run(stdin.encode())
+
+    async def run_code(self, code: str) -> tuple[ProgramRun, ProgramRun]:
+        """Run code that calls the program from another jail; the runs of both."""
+        candidate = await self._session("candidate", self._program, self._limits)
+        source, extra = f"{self._problem.setup}\n{code}\n".removeprefix("\n"), ""
+        if len(source.encode()) > SOURCE_LIMIT:
+            source, extra = self._problem.setup, code
+        wanted = json.dumps([[self._problem.entry_point.partition(".")[0]], extra]).encode()
+        async with self._sandbox.open(source, self._tests_limits, role="tests") as tests:
+            return await run_jointly(tests, wanted, candidate)
+
+
+MAX_SECONDS = 1.0
+"""Processor time for one input of a program, or for all calls of a function."""
+MAX_FATAL_FAILURES = 2
+"""How many inputs may use that up or end the program before the rest is skipped."""
+_FATAL = frozenset(CodeVerdict)
+"""Failures that are not exceptions: they end a program, or use up its time."""
+
+_RECORD = (
+    "from autoreason.programs.sandbox.canonical_values import record as _record\n_record([{}])"
+)
+
+
+async def observe_program(
+    sandbox: Sandbox, problem: Problem, program: str, inputs: Sequence[Input]
+) -> tuple[Observation, ...]:
+    """One observation for each input, in order."""
+    if not program.strip():
+        return tuple(_failed_observation(CodeVerdict.NO_CODE) for _ in inputs)
+    limits = limits_for(problem, problem.public_tests)
+    limits = replace(limits, seconds=min(limits.seconds, MAX_SECONDS))
+    observations: list[Observation] = []
+    fatal_failures: list[str] = []
+    async with PreparedProgram(sandbox, problem, program, limits) as prepared:
+        while len(observations) < len(inputs) and len(fatal_failures) < MAX_FATAL_FAILURES:
+            if problem.kind == "function":
+                observations += await _call(prepared, inputs[len(observations) :])
+            else:
+                observations.append(await _run(prepared, problem, inputs[len(observations)]))
+            fatal_failures += [each for each in (observations[-1].failure,) if each in _FATAL]
+    return (
+        *observations,
+        *(_failed_observation(fatal_failures[-1]) for _ in inputs[len(observations) :]),
+    )
+
+
+async def _run(prepared: PreparedProgram, problem: Problem, stdin: Input) -> Observation:
+    run = await prepared.run(stdin)
+    verdict = verdict_of(run)
+    if verdict is None:
+        return Observation(value=shorten(canonical(output_text(run), comparison(problem))))
+    raised = verdict is CodeVerdict.RUNTIME_ERROR
+    return _failed_observation(exception_of(run) if raised else verdict)
+
+
+async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Observation]:
+    """The results of calls until one ended the program; its failure is the last."""
+    tests_run, program_run = await prepared.run_code(
+        _RECORD.format(", ".join(f"lambda: ({each})" for each in inputs))
+    )
+    observations = _read_observations(tests_run)
+    if len(observations) < len(inputs):
+        failure = verdict_of(program_run) or verdict_of(tests_run) or CodeVerdict.RUNTIME_ERROR
+        observations.append(_failed_observation(failure))
+    return observations
+
+
+def _read_observations(tests_run: ProgramRun) -> list[Observation]:
+    observations = []
+    for line in tests_run.stdout.splitlines():
+        try:
+            field, text = msgspec.json.decode(line, type=tuple[str, str])
+        except msgspec.DecodeError:
+            # The report of the tests, or a line that was cut off.
+            break
+        observations.append(Observation(**{field: text}))
+    return observations
+
+
+def _failed_observation(reason: str) -> Observation:
+    return Observation(failure=str(reason))
 
 
 class Examiner:
     """Gives verdicts on programs, with one sandbox for all of them."""
 
-    def __init__(self, sandbox: Sandbox, cache: VerdictCache | None = None) -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._cache = VerdictCache() if cache is None else cache
-        self._locks: dict[bytes, _ProgramLock] = {}
 
     @property
     def level(self) -> Level:
@@ -60,46 +320,14 @@ class Examiner:
             yield Trial(number=1, verdict=CodeVerdict.NO_CODE, detail="there is no program")
             return
         limits = limits_for(problem, tests)
-        program_digest = digest(program)
-        settings = settings_digest(problem, limits, self.level)
-        async with (
-            self._lock_program(program_digest),
-            PreparedProgram(self._sandbox, problem, program, limits) as bench,
-        ):
+        async with PreparedProgram(self._sandbox, problem, program, limits) as prepared:
             for number, test in enumerate(tests, 1):
-                trial = await self._verdict(bench, cache_key(program_digest, settings, test), test)
+                trial = await prepared.run_test(test)
+                if trial.detail.startswith(SANDBOX_FAILED):
+                    trial = await prepared.run_test(test)
                 yield replace(trial, number=number)
                 if trial.verdict is not CodeVerdict.ACCEPTED and not every:
                     return
-
-    async def _verdict(self, bench: PreparedProgram, key: bytes, test: Example) -> Trial:
-        cached = self._cache.find(key)
-        if cached is not None:
-            return cached
-        trial = await bench.run_test(test)
-        if trial.detail.startswith(SANDBOX_FAILED):
-            trial = await bench.run_test(test)
-        self._cache.store(key, trial)
-        return trial
-
-    @asynccontextmanager
-    async def _lock_program(self, program: bytes) -> AsyncIterator[None]:
-        """One examination of a program at a time: the next one finds the verdicts in the cache."""
-        entry = self._locks.setdefault(program, _ProgramLock())
-        entry.waiting += 1
-        try:
-            async with entry.lock:
-                yield
-        finally:
-            entry.waiting -= 1
-            if not entry.waiting:
-                del self._locks[program]
-
-
-class _ProgramLock:
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.waiting = 0
 
 
 def summarize(trials: Sequence[Trial], which: Which, total: int, level: str) -> Examined:
@@ -119,23 +347,112 @@ def summarize(trials: Sequence[Trial], which: Which, total: int, level: str) -> 
 
 def redact(examined: Examined) -> Examined:
     """What may leave the examiner: of private tests only verdicts, times and memory."""
-    redact_trial = _redact_checker if examined.which == "public" else _redact_private
-    return replace(examined, trials=tuple(map(redact_trial, examined.trials)))
+    trials = []
+    for trial in examined.trials:
+        reason = next((each for each in REASONS if trial.detail.startswith(each)), "")
+        if examined.which == "private":
+            kept = ("number", "verdict", "seconds", "wall", "memory")
+            trials.append(Trial(**{name: getattr(trial, name) for name in kept}, detail=reason))
+        else:
+            # A checker's traceback may show hidden data.
+            crashed = reason == CHECKER_CRASHED
+            trials.append(replace(trial, detail=reason) if crashed else trial)
+    return replace(examined, trials=tuple(trials))
 
 
-def _redact_checker(trial: Trial) -> Trial:
-    """Public tests are reported in full, but not a checker's traceback: it may show hidden data."""
-    crashed = trial.detail.startswith(CHECKER_CRASHED)
-    return replace(trial, detail=CHECKER_CRASHED) if crashed else trial
+MAX_CONCURRENT_SOLUTIONS = 8
+"""Known solutions tried at a time; the sandbox runs one per core."""
 
 
-def _redact_private(trial: Trial) -> Trial:
-    reason = next((reason for reason in REASONS if trial.detail.startswith(reason)), "")
-    return Trial(
-        number=trial.number,
-        verdict=trial.verdict,
-        seconds=trial.seconds,
-        wall=trial.wall,
-        memory=trial.memory,
-        detail=reason,
+class ProgramResult(Struct, frozen=True, kw_only=True):
+    """The result of one program on one problem."""
+
+    problem: str
+    verdict: CodeVerdict
+    passed: int
+    tests_run: int
+    """Fewer than all where a failure ended it."""
+    total: int
+    sandbox_level: str
+    tests: tuple[Trial, ...]
+    """Public ones first; the problem says how many those are."""
+
+    @property
+    def failed(self) -> Trial | None:
+        """The first test that was not accepted."""
+        return next((test for test in self.tests if test.verdict is not CodeVerdict.ACCEPTED), None)
+
+
+def select_tests(problem: Problem, *, public_only: bool) -> tuple[Example, ...]:
+    """The tests to run."""
+    tests = problem.public_tests if public_only else problem.tests
+    if not tests:
+        raise InvalidInput(f"problem {problem.id!r} has no public tests; leave out `public_only`")
+    return tests
+
+
+def locate_test(problem: Problem, number: int) -> tuple[Which, int]:
+    """The place of a test among the public or the private ones, from its place among all."""
+    public = len(problem.public_tests)
+    return ("public", number) if number <= public else ("private", number - public)
+
+
+async def try_program(
+    problem: Problem,
+    program: str,
+    tests: Sequence[Example],
+    *,
+    every: bool = False,
+    unsafe: bool = False,
+    emit: Callable[[Trial], None],
+) -> ProgramResult:
+    """Run the tests of one program and emit each as it is done."""
+    async with _examiner(unsafe) as examiner:
+        trials = []
+        async with aclosing(examiner.run_tests(problem, program, tests, every=every)) as results:
+            async for trial in results:
+                trials.append(trial)
+                emit(trial)
+        return _build_result(problem, trials, len(tests), examiner.level)
+
+
+async def try_solutions(
+    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[ProgramResult], None]
+) -> None:
+    """Run every test of every known solution and emit each problem as it is done."""
+    semaphore = asyncio.Semaphore(MAX_CONCURRENT_SOLUTIONS)
+    async with _examiner(unsafe) as examiner:
+
+        async def try_one(problem: Problem) -> None:
+            async with semaphore:
+                results = examiner.run_tests(problem, problem.solution, problem.tests)
+                trials = [trial async for trial in results]
+            emit(_build_result(problem, trials, len(problem.tests), examiner.level))
+
+        async with asyncio.TaskGroup() as group:
+            for problem in problems:
+                group.create_task(try_one(problem))
+
+
+@asynccontextmanager
+async def _examiner(unsafe: bool) -> AsyncIterator[Examiner]:
+    sandbox = open_sandbox(unsafe=unsafe)
+    try:
+        yield Examiner(sandbox)
+    finally:
+        await sandbox.close()
+
+
+def _build_result(
+    problem: Problem, trials: Sequence[Trial], total: int, level: str
+) -> ProgramResult:
+    summary = summarize(trials, "public", total, level)
+    return ProgramResult(
+        problem=problem.id,
+        verdict=summary.verdict,
+        passed=summary.passed,
+        tests_run=summary.run,
+        total=total,
+        sandbox_level=level,
+        tests=summary.trials,
     )

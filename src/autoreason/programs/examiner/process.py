@@ -1,15 +1,17 @@
-"""The examiner's process: it alone reads private tests, and it ends when its client disconnects."""
+"""The examiner's process: it alone reads private tests, saves sets for later, and ends when its client disconnects."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.files import write_atomically
+from autoreason.paths import data_folder
 from autoreason.programs.assignment import Examination, Probe
-from autoreason.programs.examiner.examiner import Examiner
-from autoreason.programs.examiner.messages import (
+from autoreason.programs.examiner.client import (
     ExamineReply,
     ExamineRequest,
     ObserveReply,
@@ -18,12 +20,49 @@ from autoreason.programs.examiner.messages import (
     OpenRequest,
     client_decoder,
 )
+from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.examiner.service import run_service
-from autoreason.programs.examiner.store import load_set, save_set
 from autoreason.programs.problems.formats import read_problems
-from autoreason.programs.problems.problem import Problem, check_problem, to_assignment
-from autoreason.programs.problems.sets import ProblemSet, find_problem
+from autoreason.programs.problems.problem import (
+    Problem,
+    ProblemSet,
+    check_test_limits,
+    decode_set,
+    encode_set,
+    find_problem,
+    set_digest,
+    to_assignment,
+)
 from autoreason.programs.sandbox.levels import open_sandbox
+
+
+def save_set(problems: Sequence[Problem]) -> str:
+    """Save a set, readable by its owner alone, and return its digest."""
+    digest = set_digest(problems)
+    path = set_path(digest)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomically(path, encode_set(problems), private=True)
+    return digest
+
+
+def load_set(digest: str) -> tuple[Problem, ...]:
+    """A saved set, checked against its digest."""
+    path = set_path(digest)
+    try:
+        problems = decode_set(path.read_bytes())
+    except OSError:
+        raise InvalidInput(
+            f"the problems of this run are not saved here (no {path}); start again from their file"
+        ) from None
+    if set_digest(problems) != digest:
+        raise InvalidInput(f"{path} was changed; remove it and start again from the set's own file")
+    return problems
+
+
+def set_path(digest: str) -> Path:
+    """Where a set is saved."""
+    return data_folder() / "problems" / f"{digest}.jsonl"
 
 
 def main() -> None:
@@ -85,16 +124,13 @@ def prepare_set(opening: OpenRequest) -> ProblemSet:
         problems = tuple(
             find_problem(problem_set.problems, name) for name in dict.fromkeys(opening.only)
         )
-    problems = tuple(_apply_limits(problem, opening) for problem in problems)
+    check_test_limits(opening.seconds, opening.memory_mb)
+    limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
+    changes = {name: limit for name, limit in limits.items() if limit is not None}
+    problems = tuple(replace(problem, **changes) for problem in problems)
     return ProblemSet(
         problems=problems,
         broken=problem_set.broken,
         format=problem_set.format,
         digest=save_set(problems),
     )
-
-
-def _apply_limits(problem: Problem, opening: OpenRequest) -> Problem:
-    limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
-    changes = {name: limit for name, limit in limits.items() if limit is not None}
-    return check_problem(replace(problem, **changes)) if changes else problem

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -18,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
-from autoreason.programs.examiner.excerpts import printable
+from autoreason.programs.examiner.verdicts import printable
 from autoreason.programs.sandbox.base import wait_or_kill
 
 _HEADER = 4
@@ -31,15 +32,6 @@ _PR_SET_DUMPABLE = 4
 _encode = msgspec.msgpack.Encoder().encode
 Opened = TypeVar("Opened")
 Message = TypeVar("Message")
-
-
-class Numbered(Protocol):
-    """A request, which its reply names by its number."""
-
-    @property
-    def number(self) -> int:
-        """Unique within one client."""
-        ...
 
 
 class ErrorReply(Struct, frozen=True, kw_only=True, tag=True):
@@ -70,9 +62,7 @@ async def read_frame(
 
 
 class _PendingRequest(Struct):
-    """A request that is not answered yet."""
-
-    request: Numbered
+    request: Any
     future: asyncio.Future[Any]
     attempts: int = 1
 
@@ -116,7 +106,7 @@ class ServiceClient(Generic[Opened]):
             raise
         self._listener = asyncio.create_task(self._listen(self._connection))
 
-    async def ask(self, request: Numbered) -> Any:
+    async def ask(self, request: Any) -> Any:
         """The result of one request; many can be open at a time."""
         if self._closed:
             raise ProviderFailed(f"{self.name} is closed; resume the run to open it again")
@@ -183,9 +173,9 @@ class ServiceClient(Generic[Opened]):
             if not pending.future.done():
                 await self._send(pending.request)
 
-    async def _send(self, request: Numbered) -> None:
+    async def _send(self, request: Any) -> None:
+        """Send a request, which has a number; the listener notices a dead connection and sends it again."""
         assert self._connection is not None
-        # The listener notices a dead connection and resends every request.
         with suppress(OSError):
             await self._connection.send(request)
 
@@ -278,16 +268,10 @@ class Served(Protocol):
 def run_service(decoder: msgspec.msgpack.Decoder[Any], open_: Callable[[Any], Served]) -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _hide()
-    asyncio.run(_serve(socket.socket(fileno=0), decoder, open_))
-
-
-def _hide() -> None:
-    """Let no other process of this user read this process's memory."""
     if sys.platform == "linux":
-        import ctypes
-
+        # Let no other process of this user read this process's memory.
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    asyncio.run(_serve(socket.socket(fileno=0), decoder, open_))
 
 
 async def _serve(
@@ -307,7 +291,15 @@ async def _serve(
             return
         try:
             writer.write(encode_frame(served.opened))
-            await _handle_requests(lambda: read_frame(reader, decoder), served, writer)
+            # Many requests at a time; those still open when the client disconnects are cancelled.
+            tasks: set[asyncio.Task[None]] = set()
+            while (request := await read_frame(reader, decoder)) is not None:
+                task = asyncio.create_task(_handle(request, served, writer))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         finally:
             await served.close()
     finally:
@@ -316,21 +308,7 @@ async def _serve(
             await writer.wait_closed()
 
 
-async def _handle_requests(
-    read: Callable[[], Awaitable[Any]], served: Served, writer: asyncio.StreamWriter
-) -> None:
-    """Handle many requests at a time; those still open when the client disconnects are cancelled."""
-    tasks: set[asyncio.Task[None]] = set()
-    while (request := await read()) is not None:
-        task = asyncio.create_task(_handle(request, served, writer))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _handle(request: Numbered, served: Served, writer: asyncio.StreamWriter) -> None:
+async def _handle(request: Any, served: Served, writer: asyncio.StreamWriter) -> None:
     try:
         reply = await served.answer(request)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""How a run of a program becomes a verdict."""
+"""How a run of a program becomes a verdict, with long texts cut to what helps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,49 @@ from typing import Any
 from msgspec.structs import replace
 
 from autoreason.programs.assignment import CodeVerdict, Example, Trial
-from autoreason.programs.examiner.excerpts import end_of_text, excerpt
 from autoreason.programs.problems.answer_comparison import Comparison, compare
 from autoreason.programs.problems.problem import NO_CHECKER
 from autoreason.programs.sandbox import test_driver
 from autoreason.programs.sandbox.base import EndReason, ProgramRun, RunLimits
+
+MAX_EXCERPT = 2000
+"""Characters kept of an input or an output."""
+MAX_TRACE = 4000
+"""Characters kept of a traceback."""
+
+
+def printable(text: str) -> str:
+    """A text that can be encoded: a program may print characters that cannot."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def excerpt(text: str, at: int = 0, max_length: int = MAX_EXCERPT) -> str:
+    """The part of a text around a place, with marks that say how much was cut."""
+    text = printable(text)
+    if len(text) <= max_length:
+        return text
+    start = max(0, min(at - max_length // 2, len(text) - max_length))
+    before, after = start, len(text) - start - max_length
+    kept = text[start : start + max_length]
+    head = f"{_cut_mark(before)}\n" if before else ""
+    tail = f"\n{_cut_mark(after)}" if after else ""
+    return f"{head}{kept}{tail}"
+
+
+def _cut_mark(characters: int) -> str:
+    return f"[… {characters:,} characters left out …]"
+
+
+def end_of_text(text: str, max_length: int = MAX_TRACE) -> str:
+    """The end of a text, from the beginning of a line on."""
+    text = printable(text)
+    if len(text) <= max_length:
+        return text
+    kept = text[-max_length:]
+    _, newline, whole_lines = kept.partition("\n")
+    kept = whole_lines if newline and whole_lines else kept
+    return f"{_cut_mark(len(text) - len(kept))}\n{kept}"
+
 
 SANDBOX_FAILED = "the sandbox failed"
 CHECKER_CRASHED = "the checker crashed"
@@ -124,18 +162,21 @@ def judge_calls(tests: ProgramRun, program: ProgramRun, test: Example, limits: R
     if "broken" in (tests.end_reason, program.end_reason):
         reason = _detail(program if program.end_reason == "broken" else tests, verdict, limits)
     elif verdict is CodeVerdict.SANDBOX_ERROR:
-        reason = f"{TESTS_UNUSABLE}: {reason or _last_line(tests)}"
+        reason = f"{TESTS_UNUSABLE}: {reason or _trace(tests).strip().rpartition(chr(10))[2]}"
     elif failed_run is tests and tests.status in (test_driver.DISCONNECTED, test_driver.RAISED):
         reason = reason or _exception(trace)
     else:
         reason = _detail(failed_run, verdict, limits)
+    line, returned = str(report.get("line", "")), _call_text(report)
+    difference = f"does not hold: {_short(line)}" + (f" ({_short(returned)})" if returned else "")
     return replace(
         accepted_trial(program),
         verdict=verdict,
         input=excerpt(test.code),
-        expected=excerpt(_expected(report, test)),
-        got=excerpt(_call_text(report)),
-        difference=_difference(report) if verdict is CodeVerdict.WRONG_ANSWER else "",
+        # The line that failed, unless the whole test is that line.
+        expected="" if line.strip() == test.code.strip() else excerpt(line),
+        got=excerpt(returned),
+        difference=difference if verdict is CodeVerdict.WRONG_ANSWER else "",
         trace=trace,
         detail=reason,
     )
@@ -176,7 +217,8 @@ def _detail(run: ProgramRun, verdict: CodeVerdict, limits: RunLimits) -> str:
         case "broken":
             return f"{SANDBOX_FAILED}: {run.detail}" if run.detail else SANDBOX_FAILED
         case "signal":
-            return f"ended by {_signal(run.status)}"
+            known = {each.value: each.name for each in signal.Signals}
+            return f"ended by {known.get(run.status, f'signal {run.status}')}"
     match verdict:
         case CodeVerdict.MEMORY_LIMIT:
             return f"over {limits.memory >> 20:,} MB of memory"
@@ -187,19 +229,8 @@ def _detail(run: ProgramRun, verdict: CodeVerdict, limits: RunLimits) -> str:
     return run.detail
 
 
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def _trace(run: ProgramRun) -> str:
     return end_of_text(run.stderr.decode("utf-8", "replace"))
-
-
-def _last_line(run: ProgramRun) -> str:
-    return run.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
 def _exception(trace: str) -> str:
@@ -231,14 +262,3 @@ def _call_text(report: dict[str, Any]) -> str:
     if not called:
         return ""
     return f"{called} returned {got}" if got else f"{called} did not return"
-
-
-def _expected(report: dict[str, Any], test: Example) -> str:
-    """The line that failed; empty where the whole test is that line."""
-    line = str(report.get("line", ""))
-    return "" if line.strip() == test.code.strip() else line
-
-
-def _difference(report: dict[str, Any]) -> str:
-    line, returned = _short(str(report.get("line", ""))), _short(_call_text(report))
-    return f"does not hold: {line}" + (f" ({returned})" if returned else "")

@@ -1,48 +1,105 @@
-"""Reads sets of problems from files: the format of each record, and which records are broken."""
+"""Reads sets of problems from files: the native format, the format of each record, and which records are broken."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.files import open_input
-from autoreason.programs.problems.contests import read_contest
-from autoreason.programs.problems.functions import excluded_examples, read_humaneval, read_mbpp
-from autoreason.programs.problems.livecodebench import read_livecodebench
-from autoreason.programs.problems.native_format import read_native
-from autoreason.programs.problems.problem import Problem
-from autoreason.programs.problems.record_fields import Record
-from autoreason.programs.problems.sets import BrokenRecord, ProblemSet, set_digest
+from autoreason.programs.problems.problem import (
+    BrokenRecord,
+    Problem,
+    ProblemSet,
+    check_problem,
+    set_digest,
+)
+from autoreason.programs.problems.published_formats import (
+    Record,
+    read_contest,
+    read_humaneval,
+    read_livecodebench,
+    read_mbpp,
+    read_record,
+    record_name,
+)
 
 MAX_FILE_BYTES = 1 << 30
 """Bytes of a file."""
 
+FIELDS = Problem.__struct_fields__
+_OTHER_TEST_FIELDS = ("tests", "test", "test_cases")
 _COMPRESSED_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 """How files of gzip, bzip2, xz, zstd and zip begin."""
 
-READERS: dict[str, Callable[[Record], Problem]] = {
-    "autoreason": read_native,
-    "CodeContests": read_contest,
-    "HumanEval": read_humaneval,
-    "LiveCodeBench": read_livecodebench,
-    "MBPP": read_mbpp,
-}
-_KNOWN_FORMATS = ", ".join(READERS)
-_TOO_LARGE = "has a number too large to be read; shorten it"
-"""The error for a file or a line; such a number is all that JSON allows and its reader refuses."""
+
+def read_native(raw: Record) -> Problem:
+    """Read a problem as people write it: tests as pairs, objects or asserts, implied fields left out."""
+    name = record_name(raw)
+    for key in (each for each in raw if each not in FIELDS):
+        if key in _OTHER_TEST_FIELDS:
+            raise InvalidInput(
+                f"{name}: unknown field `{key}`; give those that models may see as `public_tests` "
+                "and those that only score as `private_tests`"
+            )
+        if similar := get_close_matches(key, FIELDS, n=1, cutoff=0.85):
+            raise InvalidInput(f"{name}: unknown field `{key}`; did you mean `{similar[0]}`?")
+    fields = {key: value for key, value in raw.items() if key in FIELDS and value is not None}
+    if isinstance(fields.get("difficulty"), int | float):
+        fields["difficulty"] = str(fields["difficulty"])
+    for field in ("public_tests", "private_tests"):
+        if isinstance(tests := fields.get(field), list):
+            fields[field] = [
+                _native_test(test, f"{name}: `{field}[{n}]`") for n, test in enumerate(tests)
+            ]
+    tests = [test for field in ("public_tests", "private_tests") for test in fields.get(field, ())]
+    if fields.get("entry_point") or any(isinstance(t, dict) and "code" in t for t in tests):
+        fields.setdefault("kind", "function")
+    if "tolerance" in fields:
+        fields.setdefault("checker", "float")
+    if fields.get("checker_program"):
+        fields.setdefault("checker", "special")
+    return check_problem(read_record(raw, Problem, fields))
 
 
-class _Entry(Struct):
-    line: int
-    record: Record | None
-    reason: str = ""
-    unit: Literal["line", "entry"] = "line"
+def _native_test(test: Any, where: str) -> Any:
+    match test:
+        case str(code):
+            return {"code": code}
+        case [str(entered), str(printed)]:
+            return {"input": entered, "output": printed}
+        case {**fields} if fields and set(fields) <= {"input", "output", "code"}:
+            return fields
+    raise InvalidInput(
+        f"{where} is not a test; give [input, output], an object with `input` and `output`, "
+        "or, for a function, an assert"
+    )
+
+
+FORMATS: tuple[tuple[str, set[str], Callable[[Record], Problem]], ...] = (
+    ("autoreason", {"statement"}, read_native),
+    ("LiveCodeBench", {"question_content"}, read_livecodebench),
+    ("CodeContests", {"description", "name"}, read_contest),
+    ("HumanEval", {"entry_point", "prompt"}, read_humaneval),
+    ("MBPP", {"test_list"}, read_mbpp),
+    ("MBPP", {"tests", "prompt"}, read_mbpp),
+    ("autoreason", {"id"}, read_native),
+)
+"""Formats, the fields by which their records are known, and how they are read; the first that fits counts."""
+_KNOWN_FORMATS = ", ".join(sorted({name for name, _, _ in FORMATS}))
+
+_Entry = tuple[int, Any, str, Literal["line", "entry"]]
+"""Its number, what was read, why it could not be, and what the number counts."""
+
+
+def format_of(record: Record) -> str | None:
+    """The name of a record's format, by its fields."""
+    return next((name for name, fields, _ in FORMATS if fields <= record.keys()), None)
 
 
 def read_problems(source: Path | str) -> ProblemSet:
@@ -50,85 +107,66 @@ def read_problems(source: Path | str) -> ProblemSet:
     name = _name_of(source)
     problems: dict[str, Problem] = {}
     first: dict[str, str] = {}
-    broken, formats, notes = [], set(), []
-    for entry in _entries(_read(source, name), name):
+    broken, formats = [], set()
+    for number, record, reason, unit in _entries(_read(source), name):
         try:
-            format_name, problem = _read_entry(entry)
+            if reason:
+                raise InvalidInput(reason)
+            format_name, problem = _read_problem(record)
             if where := first.get(problem.id):
                 raise InvalidInput(
                     f"the id {problem.id!r} is taken by {where}; give the problem another"
                 )
         except InvalidInput as error:
-            broken.append(BrokenRecord(line=entry.line, reason=str(error), unit=entry.unit))
+            broken.append(BrokenRecord(line=number, reason=str(error), unit=unit))
             continue
         formats.add(format_name)
-        if format_name == "HumanEval" and entry.record is not None:
-            notes += excluded_examples(entry.record)
-        problems[problem.id], first[problem.id] = problem, f"{entry.unit} {entry.line}"
+        problems[problem.id], first[problem.id] = problem, f"{unit} {number}"
     if not problems:
-        raise InvalidInput(_no_problem_message(name, broken))
+        why = f"; the first: {broken[0]}" if broken else ""
+        raise InvalidInput(f"{name} has no usable problem{why}")
     usable = tuple(problems.values())
     return ProblemSet(
         problems=usable,
         broken=tuple(broken),
         format=", ".join(sorted(formats)),
         digest=set_digest(usable),
-        notes=tuple(notes),
     )
+
+
+def _read_problem(record: Any) -> tuple[str, Problem]:
+    for name, fields, read in FORMATS:
+        if isinstance(record, dict) and fields <= record.keys():
+            return name, read(record)
+    raise InvalidInput(f"this is not a problem in a known format; known are {_KNOWN_FORMATS}")
 
 
 def read_program(source: str) -> str:
     """A program from a file, or from standard input for `-`."""
-    name = _name_of(source)
     try:
-        return _read(source, name, "Python file").decode()
+        return _read(source).decode()
     except UnicodeDecodeError:
-        raise InvalidInput(f"{name} is not UTF-8 text; save the program as UTF-8") from None
-
-
-def format_of(record: Record) -> str | None:
-    """The name of a record's format, by its fields."""
-    has = record.keys().__contains__
-    if has("statement"):
-        return "autoreason"
-    if has("question_content"):
-        return "LiveCodeBench"
-    if has("description") and has("name"):
-        return "CodeContests"
-    if has("entry_point") and has("prompt"):
-        return "HumanEval"
-    if has("test_list") or (has("tests") and has("prompt")):
-        return "MBPP"
-    return "autoreason" if has("id") else None
-
-
-def _read_entry(entry: _Entry) -> tuple[str, Problem]:
-    if entry.record is None:
-        raise InvalidInput(entry.reason)
-    name = format_of(entry.record)
-    if name is None:
-        raise InvalidInput(f"this is not a problem in a known format; known are {_KNOWN_FORMATS}")
-    return name, READERS[name](entry.record)
+        raise InvalidInput(
+            f"{_name_of(source)} is not UTF-8 text; save the program as UTF-8"
+        ) from None
 
 
 def _name_of(source: Path | str) -> str:
     return "standard input" if str(source) == "-" else str(source)
 
 
-def _read(source: Path | str, name: str, what: str = "file of problems") -> bytes:
-    if str(source) == "-":
-        data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-    else:
-        try:
+def _read(source: Path | str) -> bytes:
+    name = _name_of(source)
+    try:
+        if str(source) == "-":
+            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
             with open_input(Path(source).expanduser()) as file:
                 data = file.read(MAX_FILE_BYTES + 1)
-        except (FileNotFoundError, RuntimeError):
-            # The latter where a leading ~ names a user that does not exist.
-            raise InvalidInput(f"no file {name}; check the name") from None
-        except IsADirectoryError:
-            raise InvalidInput(f"{name} is a folder; name a {what} in it") from None
-        except OSError as error:
-            raise InvalidInput(f"cannot read {name}: {error.strerror}; name another") from None
+    except (OSError, RuntimeError) as error:
+        # The latter where a leading ~ names a user that does not exist.
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"cannot read {name}: {why}; name a file") from None
     if len(data) > MAX_FILE_BYTES:
         raise InvalidInput(f"{name} is over {MAX_FILE_BYTES >> 30} GiB; split it")
     if data.startswith(_COMPRESSED_MAGIC):
@@ -138,91 +176,29 @@ def _read(source: Path | str, name: str, what: str = "file of problems") -> byte
 
 def _entries(data: bytes, name: str) -> Iterator[_Entry]:
     """One JSON object, a list of them, or one on each line."""
-    if not data.strip():
+    text = data.strip()
+    if not text:
         raise InvalidInput(f"{name} is empty; give problems as JSON, one per line or in a list")
-    whole = _try_decode(data) if _is_one_value(data) else None
+    head, _, rest = text.partition(b"\n")
+    by_line = rest and isinstance(_decode(head)[0], dict)
+    whole, reason = (None, "") if by_line else _decode(text)
     if isinstance(whole, list):
         for number, record in enumerate(whole, 1):
-            yield _entry(number, record, "entry")
+            yield number, record, "", "entry"
     elif isinstance(whole, dict):
-        yield _entry(1, whole)
-    elif name.endswith(".json"):
-        raise InvalidInput(f"{name} {_json_error(data)}")
+        yield 1, whole, "", "line"
+    elif name.endswith(".json") and not by_line:
+        raise InvalidInput(f"{name} is {reason or 'not a JSON object'}; correct it")
     else:
         for number, line in enumerate(data.split(b"\n"), 1):
             if line.strip():
-                yield _line(number, line)
+                record, reason = _decode(line)
+                yield number, record, reason and "this is not valid JSON; correct it", "line"
 
 
-def _is_one_value(data: bytes) -> bool:
-    """Whether it may be one JSON value; a file of many lines, each an object, is not decoded twice."""
-    start = data.lstrip()
-    first = start.partition(b"\n")[0]
-    return start[:1] == b"[" or len(first) == len(start.rstrip()) or _try_decode(first) is None
-
-
-def _entry(number: int, record: Any, unit: Literal["line", "entry"] = "line") -> _Entry:
-    if isinstance(record, dict):
-        return _Entry(number, record, unit=unit)
-    return _Entry(number, None, "this is not a JSON object; give one for each problem", unit)
-
-
-def _line(number: int, line: bytes) -> _Entry:
+def _decode(data: bytes) -> tuple[Any, str]:
+    """A JSON value, or why it is none."""
     try:
-        return _entry(number, msgspec.json.decode(line))
-    except msgspec.ValidationError:
-        return _Entry(number, None, f"this {_TOO_LARGE}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        reason = "not valid JSON; correct it" if _is_text(line) else "not UTF-8 text; save it so"
-        return _Entry(number, None, f"this is {reason}")
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _try_decode(data: bytes) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _json_error(data: bytes) -> str:
-    """Why a file with the name of a JSON file is not one."""
-    try:
-        msgspec.json.decode(data)
-    except msgspec.ValidationError:
-        return _TOO_LARGE
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return f"is not valid JSON{_where(data)}; correct it"
-    return "has no JSON object; give one for each problem"
-
-
-def _where(data: bytes) -> str:
-    """The line at which JSON breaks off."""
-    import json
-
-    try:
-        # Python refuses to read the longest integers, and their values are not needed.
-        json.loads(data, parse_int=len)
-    except json.JSONDecodeError as error:
-        return f" at line {error.lineno}"
-    except UnicodeDecodeError:
-        return " (it is not UTF-8 text)"
-    except RecursionError:
-        return " (it is nested too deeply)"
-    return ""
-
-
-def _no_problem_message(name: str, broken: list[BrokenRecord]) -> str:
-    if not broken:
-        return f"{name} has no problem; give them as JSON, one per line or in a list"
-    first = broken[0]
-    if len(broken) == 1:
-        return f"{name}: {first.reason}"
-    return f"{name} has no usable problem; the first: {first}"
+        return msgspec.json.decode(data), ""
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return None, f"not valid JSON ({error})"

@@ -1,23 +1,38 @@
-"""A whole problem, with what only the examiner may see, and the checks that make it usable."""
+"""Problems with what only the examiner may see, the checks that make them usable, and sets of them."""
 
 from __future__ import annotations
 
 import ast
-import math
+import hashlib
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Literal
 
-from msgspec import structs
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.programs.assignment import Assignment, Example, ProblemStatement
-from autoreason.programs.problems.answer_comparison import TOLERANCE, Checker, Comparison, compare
-from autoreason.programs.problems.record_fields import MAX_ID_LENGTH
-from autoreason.programs.problems.set_sources import compile_error, parse_python
-from autoreason.programs.problems.statement_hints import stated_tolerance
+from autoreason.programs.assignment import (
+    Assignment,
+    Example,
+    ProblemStatement,
+    difficulty_order,
+)
+from autoreason.programs.problems.answer_comparison import (
+    TOLERANCE,
+    Checker,
+    Comparison,
+    compare,
+)
 
 MAX_SECONDS = 60
 """The longest time limit."""
 MEMORY_RANGE_MB = (16, 4096)
 """The smallest and the largest memory limit."""
+MAX_ID_LENGTH = 200
 
 _CHECK_ARGUMENTS = 3
 NO_CHECKER = "several answers are right; give a `checker_program` that tells which"
@@ -29,14 +44,14 @@ class Problem(ProblemStatement, frozen=True, kw_only=True, omit_defaults=True):
 
     setup: str = ""
     """Statements before each test of a function: imports, definitions the tests use."""
-    time_limit_s: float = 10.0
-    memory_limit_mb: int = 512
+    time_limit_s: Annotated[float, Meta(gt=0, le=MAX_SECONDS)] = 10.0
+    memory_limit_mb: Annotated[int, Meta(ge=MEMORY_RANGE_MB[0], le=MEMORY_RANGE_MB[1])] = 512
     public_tests: tuple[Example, ...] = ()
     private_tests: tuple[Example, ...] = ()
     checker: Checker = "tokens"
     checker_program: str = ""
     """Python that defines `check(input, output, expected)`: True, False, or a sentence that explains why not."""
-    tolerance: float | None = None
+    tolerance: Annotated[float, Meta(ge=0, le=1)] | None = None
     """For `float`; None: what the statement says, or 1e-6."""
     ignore_case: bool = False
     """Tokens match in any case; for `tokens` and `float`."""
@@ -67,8 +82,9 @@ def to_assignment(problem: Problem) -> Assignment:
 
 def comparison(problem: Problem) -> Comparison:
     """How answers are compared where there is no checker program."""
-    stated = stated_tolerance(problem.statement) if problem.checker == "float" else None
-    tolerance = problem.tolerance if problem.tolerance is not None else stated
+    tolerance = problem.tolerance
+    if tolerance is None and problem.checker == "float":
+        tolerance = stated_tolerance(problem.statement)
     return Comparison(
         checker=problem.checker,
         tolerance=TOLERANCE if tolerance is None else tolerance,
@@ -93,11 +109,9 @@ def describe_comparison(problem: Problem) -> str:
 
 
 def check_problem(problem: Problem) -> Problem:
-    """The same problem; an error where it cannot be used."""
-    _check_texts(problem)
-    _check_limits(problem)
-    _check_tests(problem)
-    _check_comparison(problem)
+    """The same problem; an error where it cannot be used. Types and ranges are checked where it is read."""
+    if fault := next(_faults(problem), None):
+        raise InvalidInput(f"problem {problem.id[:MAX_ID_LENGTH]!r}: {fault}")
     return problem
 
 
@@ -112,84 +126,45 @@ def check_test_limits(seconds: float | None, megabytes: int | None) -> None:
         raise InvalidInput(f"`test_memory_limit` is {megabytes:,}; give {low} to {high} MB")
 
 
-def _error(problem: Problem, why: str) -> InvalidInput:
-    return InvalidInput(f"problem {problem.id[:MAX_ID_LENGTH]!r}: {why}")
-
-
-def _check_texts(problem: Problem) -> None:
+def _faults(problem: Problem) -> Iterator[str]:
+    """Why a problem cannot be used, each with its remedy."""
     if not problem.id.strip() or len(problem.id) > MAX_ID_LENGTH or not problem.id.isprintable():
-        raise _error(
-            problem,
-            f"`id` is not a name; give 1 to {MAX_ID_LENGTH} printable characters on one line",
-        )
-    for field, value in structs.asdict(problem).items():
-        texts = value if isinstance(value, tuple) else (value,)
-        for text in texts:
-            parts = structs.astuple(text) if isinstance(text, Example) else (text,)
-            if not all(_is_text(part) for part in parts):
-                raise _error(
-                    problem, f"some characters in `{field}` are not text; give plain UTF-8 text"
-                )
+        yield f"`id` is not a name; give 1 to {MAX_ID_LENGTH} printable characters on one line"
     if not problem.statement.strip():
-        raise _error(problem, "`statement` is empty; say what the program must do")
-
-
-def _is_text(value: object) -> bool:
-    if not isinstance(value, str):
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in value
-
-
-def _check_limits(problem: Problem) -> None:
-    if not 0 < problem.time_limit_s <= MAX_SECONDS:
-        raise _error(problem, f"`time_limit_s` must be over 0 and at most {MAX_SECONDS} seconds")
-    low, high = MEMORY_RANGE_MB
-    if not low <= problem.memory_limit_mb <= high:
-        raise _error(problem, f"`memory_limit_mb` must be {low} to {high}")
-
-
-def _check_tests(problem: Problem) -> None:
+        yield "`statement` is empty; say what the program must do"
     if not problem.tests:
-        raise _error(problem, "it has no tests; give `public_tests`, `private_tests` or both")
-    _check_kinds(problem)
-    if problem.kind == "stdio":
-        if any(test.code for test in problem.tests):
-            raise _error(problem, 'a test with `code` needs `"kind": "function"`')
-        _check_consistency(problem)
-        return
+        yield "it has no tests; give `public_tests`, `private_tests` or both"
+    if problem.kind == "function":
+        yield from _function_faults(problem)
+    elif any(test.code for test in problem.tests):
+        yield 'a test with `code` needs `"kind": "function"`, and every test must be of that kind'
+    else:
+        yield from _contradictions(problem)
+    if problem.tolerance is not None and (problem.checker != "float" or problem.checker_program):
+        yield '`tolerance` needs `"checker": "float"` and no `checker_program`'
+    if problem.checker_program:
+        if why := compile_error(problem.checker_program):
+            yield f"`checker_program` is not valid Python ({why}); correct it"
+        elif not _defines_check(problem.checker_program):
+            yield "`checker_program` must define `check(input, output, expected)`"
+
+
+def _function_faults(problem: Problem) -> Iterator[str]:
     if not all(part.isidentifier() for part in problem.entry_point.split(".")):
-        raise _error(problem, "a test that is code calls a function; name it in `entry_point`")
+        yield "a test that is code calls a function; name it in `entry_point`"
+    if problem.checker_program:
+        yield "a function's tests assert by themselves; drop `checker_program`"
     for number, test in enumerate(problem.tests, 1):
         if test.input or test.output or not test.code.strip():
-            raise _error(problem, f"test {number} of a function needs `code`, and nothing else")
-        _check_code(problem, test.code, f"test {number}")
-    _check_code(problem, problem.setup, "`setup`")
+            yield f"test {number} of a function needs `code`, and nothing else"
+        if why := compile_error(test.code):
+            yield f"test {number} is not valid Python ({why}); correct it"
+    if why := compile_error(problem.setup):
+        yield f"`setup` is not valid Python ({why}); correct it"
 
 
-def _check_kinds(problem: Problem) -> None:
-    """Refuse a mix of tests that call a function and tests with input and output."""
-    first: dict[bool, int] = {}
-    for number, test in enumerate(problem.tests, 1):
-        if test.code and (test.input or test.output):
-            raise _error(
-                problem, f"test {number} has both; give either `code` or `input` and `output`"
-            )
-        first.setdefault(bool(test.code), number)
-    if len(first) > 1:
-        one, other = sorted(first.values())
-        raise _error(
-            problem,
-            f"tests {one} and {other} are of different kinds; give either pairs of input and "
-            "output or code that calls a function",
-        )
-
-
-def _check_consistency(problem: Problem) -> None:
-    """Refuse tests that want different answers to the same input, where only one can be right."""
+def _contradictions(problem: Problem) -> Iterator[str]:
+    """Tests that want different answers to the same input, where only one can be right."""
     if problem.checker == "special" or problem.checker_program:
         return
     how = comparison(problem)
@@ -197,41 +172,202 @@ def _check_consistency(problem: Problem) -> None:
     for number, test in enumerate(problem.tests, 1):
         first, wanted = first_tests.setdefault(test.input, (number, test.output))
         if compare(wanted, test.output, how) and compare(test.output, wanted, how):
-            raise _error(
-                problem,
+            yield (
                 f"tests {first} and {number} contradict each other (same input, different output); "
-                'correct one, or set `"checker": "special"` and give a `checker_program`',
+                'correct one, or set `"checker": "special"` and give a `checker_program`'
             )
 
 
-def _check_code(problem: Problem, source: str, what: str) -> None:
-    if why := compile_error(source):
-        raise _error(problem, f"{what} is not valid Python ({why}); correct it")
+def _defines_check(program: str) -> bool:
+    """Whether it defines a function `check` that can be called with three texts."""
+    for node in ast.parse(program).body:
+        if isinstance(node, ast.FunctionDef) and node.name == "check":
+            places = len(node.args.posonlyargs) + len(node.args.args)
+            enough = places >= _CHECK_ARGUMENTS or node.args.vararg is not None
+            keywords = any(default is None for default in node.args.kw_defaults)
+            return enough and places - len(node.args.defaults) <= _CHECK_ARGUMENTS and not keywords
+    return False
 
 
-def _check_comparison(problem: Problem) -> None:
-    if problem.tolerance is not None:
-        if problem.checker != "float":
-            raise _error(problem, '`tolerance` needs `"checker": "float"`')
-        if problem.checker_program:
-            raise _error(problem, "its `checker_program` decides; drop `tolerance`")
-        if not (math.isfinite(problem.tolerance) and 0 <= problem.tolerance <= 1):
-            raise _error(problem, "`tolerance` must be 0 to 1, such as 1e-6")
-    if not problem.checker_program:
-        return
-    if problem.kind == "function":
-        raise _error(problem, "a function's tests assert by themselves; drop `checker_program`")
-    _check_code(problem, problem.checker_program, "`checker_program`")
-    tree = parse_python(problem.checker_program)
-    functions = [node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef)]
-    check = next((node for node in functions if node.name == "check"), None)
-    if check is None or not _takes_three(check.args):
-        raise _error(problem, "`checker_program` must define `check(input, output, expected)`")
+def parse_python(source: str) -> ast.Module:
+    """The syntax tree of a source, which is never run; an empty one where it is not Python."""
+    try:
+        with warnings.catch_warnings():
+            # Warnings about escapes in foreign source are nothing the user can fix.
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
 
 
-def _takes_three(arguments: ast.arguments) -> bool:
-    places = len(arguments.posonlyargs) + len(arguments.args)
-    needed = places - len(arguments.defaults)
-    enough = places >= _CHECK_ARGUMENTS or arguments.vararg is not None
-    keywords = any(default is None for default in arguments.kw_defaults)
-    return enough and needed <= _CHECK_ARGUMENTS and not keywords
+def find_function(tree: ast.Module, name: str) -> ast.FunctionDef | None:
+    """The function of that name at the top of a source."""
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return next((node for node in functions if node.name == name), None)
+
+
+def compile_error(source: str) -> str | None:
+    """Why a source cannot be compiled, without quoting it; None where it can."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source, "<source>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return f"line {error.lineno} is not valid Python" if error.lineno else "not valid Python"
+    except (ValueError, RecursionError, MemoryError):
+        return "it is too much for Python to read"
+    return None
+
+
+_MINUS = r"[-\u2212\u2013]"
+_POWER = re.compile(
+    rf"10\s*(?:\^|\*\*|<sup>)?\s*\{{?\s*{_MINUS}\s*(?P<power>\d{{1,2}})(?!\d)"
+    rf"|1(?:\.0)?[eE]{_MINUS}0?(?P<exponent>\d{{1,2}})(?!\d)"
+    r"|0\.(?P<zeros>0+)1(?!\d)"
+)
+_ABOUT_ERRORS = re.compile(
+    r"error|precision|accura|inaccura|tolerance|differ|deviat|considered (?:correct|valid)|accepted",
+    re.IGNORECASE,
+)
+_NEAR = 200
+_FINEST = 15
+_ANY_CASE = re.compile(
+    r"in any (?:letter )?case|case[- ]insensitive|any register|(?:upper|lower)[- ]?case or (?:upper|lower)"
+    r"|regardless of case|case (?:does not|doesn't) matter",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(
+    r"any (?:one )?of (?:them|these|the)\b|in any order|any order you"
+    r"|(?:print|output|return|construct|give) any\b"
+    r"|any (?:valid|correct|suitable|optimal|possible|acceptable|such) (?:answer|solution|one|output)"
+    r"|(?:multiple|several|many|various) (?:\w+ )?(?:answers|solutions|outputs)"
+    r"|more than one (?:\w+ )?(?:answer|solution)",
+    re.IGNORECASE,
+)
+
+
+def stated_tolerance(statement: str) -> float | None:
+    """The error an answer may have, where the statement mentions errors and a small number."""
+    for match in _POWER.finditer(statement):
+        if _ABOUT_ERRORS.search(statement, max(0, match.start() - _NEAR), match.start()):
+            power, exponent, zeros = match.group("power", "exponent", "zeros")
+            digits = len(zeros) + 1 if zeros else int(power or exponent)
+            if 1 <= digits <= _FINEST:
+                return float(f"1e-{digits}")
+    return None
+
+
+def stated_checker(statement: str) -> Checker:
+    """How answers are compared, according to the statement."""
+    if _SEVERAL.search(statement):
+        return "special"
+    return "tokens" if stated_tolerance(statement) is None else "float"
+
+
+def allows_any_case(statement: str) -> bool:
+    """Whether letters may be printed in upper or lower case."""
+    return _ANY_CASE.search(statement) is not None
+
+
+class BrokenRecord(Struct, frozen=True, kw_only=True):
+    """A record that could not be used."""
+
+    line: int
+    """From 1."""
+    reason: str
+    unit: Literal["line", "entry"] = "line"
+    """What `line` counts: lines of a file, or entries of a JSON list."""
+
+    def __str__(self) -> str:
+        return f"{self.unit} {self.line}: {self.reason}"
+
+
+class ProblemSet(Struct, frozen=True, kw_only=True):
+    """The problems of a file."""
+
+    problems: tuple[Problem, ...]
+    broken: tuple[BrokenRecord, ...] = ()
+    format: str
+    """The format of the records; several joined by commas."""
+    digest: str
+    """SHA-256 of the problems as `encode_set` writes them."""
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """The problems of one kind and difficulty."""
+
+    kind: str
+    difficulty: str
+    problems: int
+    public_tests: int
+    private_tests: int
+    without_public_tests: int
+    unfair: int
+    """Those whose answers cannot be judged."""
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Problem)
+
+
+def encode_set(problems: Sequence[Problem]) -> bytes:
+    """Problems as one line each, always the same bytes for the same problems."""
+    return _encoder.encode_lines(problems)
+
+
+def decode_set(data: bytes) -> tuple[Problem, ...]:
+    """Read what `encode_set` wrote."""
+    try:
+        return tuple(check_problem(problem) for problem in _decoder.decode_lines(data))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise InvalidInput(
+            "this copy of a set of problems is damaged; give the set itself again"
+        ) from None
+
+
+def set_digest(problems: Sequence[Problem]) -> str:
+    """The digest of a set of problems."""
+    return hashlib.sha256(encode_set(problems)).hexdigest()
+
+
+def find_problem(problems: Sequence[Problem], name: str) -> Problem:
+    """The problem of that id; an error with similar ids where there is none."""
+    by_id = {problem.id: problem for problem in problems}
+    if name in by_id:
+        return by_id[name]
+    matches = [one for one in by_id if name and name.lower() in one.lower()]
+    suggestions = matches or get_close_matches(name, by_id, n=3) or list(by_id)
+    ellipsis = " …" if len(suggestions) > 3 else ""
+    raise InvalidInput(
+        f"no problem {name!r} in this set; there is {', '.join(suggestions[:3])}{ellipsis}"
+    )
+
+
+def split_judgeable(problem_set: ProblemSet) -> tuple[ProblemSet, tuple[str, ...]]:
+    """The problems whose answers can be judged, and the ids of the others; an error where there are none."""
+    fair = tuple(one for one in problem_set.problems if not to_assignment(one).remark)
+    if not fair:
+        raise InvalidInput(f"no problem of this set can be judged: {NO_CHECKER}")
+    unfair = tuple(one.id for one in problem_set.problems if to_assignment(one).remark)
+    return replace(problem_set, problems=fair), unfair
+
+
+def shares(problems: Sequence[Problem]) -> tuple[Share, ...]:
+    """Count problems and tests by kind and difficulty."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.kind, problem.difficulty), []).append(problem)
+    return tuple(
+        Share(
+            kind=kind,
+            difficulty=difficulty,
+            problems=len(group),
+            public_tests=sum(len(one.public_tests) for one in group),
+            private_tests=sum(len(one.private_tests) for one in group),
+            without_public_tests=sum(not one.public_tests for one in group),
+            unfair=sum(bool(to_assignment(one).remark) for one in group),
+        )
+        for (kind, difficulty), group in sorted(
+            groups.items(), key=lambda item: (item[0][0], difficulty_order(item[0][1]))
+        )
+    )

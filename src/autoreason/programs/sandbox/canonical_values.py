@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import math
 import os
+
+# Not from `hashlib`: every process of the sandbox would carry OpenSSL along.
+from _blake2 import blake2b
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from importlib import import_module
-from typing import Any
 
 MAX_TEXT = 200
 """Characters of a value that are kept as they are; longer ones are replaced by a digest."""
@@ -19,17 +19,6 @@ DIGITS = 6
 """Significant digits in which fractions must agree."""
 _INTEGER_TOLERANCE = 1e-9
 """Relative distance at which a number counts as an integer."""
-
-
-def _find_sha256() -> Any:
-    """Not that of `hashlib` where there is another: every process of the sandbox would carry OpenSSL along."""
-    for name in ("_sha2", "_sha256"):
-        with suppress(ImportError):
-            return import_module(name).sha256
-    return import_module("hashlib").sha256
-
-
-_sha256 = _find_sha256()
 
 
 def record(calls: Sequence[Callable[[], object]]) -> None:
@@ -46,7 +35,8 @@ def shorten(text: str) -> str:
     """A text of bounded length, different for different texts."""
     if len(text) <= MAX_TEXT:
         return text
-    return f"{text[: MAX_TEXT // 2]}… {_sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32)
+    return f"{text[: MAX_TEXT // 2]}… {digest.hexdigest()}"
 
 
 def canonical(value: object) -> str:
@@ -54,16 +44,11 @@ def canonical(value: object) -> str:
     match value:
         case None | str() | bytes() | bytearray() | range():
             return repr(value)
-        case int():
-            return number_text(value)
-        case float():
+        case int() | float():
             return number_text(value)
         case complex():
-            return (
-                f"({number_text(value.real)}, {number_text(value.imag)})j"
-                if value.imag
-                else number_text(value.real)
-            )
+            imaginary = f" {number_text(value.imag)}j" if value.imag else ""
+            return number_text(value.real) + imaginary
         case list():
             return f"[{', '.join(map(canonical, value))}]"
         case tuple():
@@ -71,13 +56,9 @@ def canonical(value: object) -> str:
         case set() | frozenset():
             return f"{{{', '.join(sorted(map(canonical, value)))}}}"
         case dict():
-            return f"{{{', '.join(sorted(map(_item, value.items())))}}}"
+            items = (f"{canonical(key)}: {canonical(each)}" for key, each in value.items())
+            return f"{{{', '.join(sorted(items))}}}"
     return f"<{type(value).__name__}>"
-
-
-def _item(item: tuple[Any, Any]) -> str:
-    key, value = item
-    return f"{canonical(key)}: {canonical(value)}"
 
 
 def number_text(value: float, digits: int = DIGITS) -> str:

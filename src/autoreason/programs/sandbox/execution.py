@@ -8,7 +8,6 @@ import builtins
 import contextlib
 import gc
 import io
-import linecache
 import mmap
 import os
 import resource
@@ -16,17 +15,16 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from functools import partial
-from itertools import islice
+from importlib import import_module
 from types import CodeType, ModuleType
 from typing import Any, NoReturn, Self, TextIO
 
-from autoreason.programs.sandbox.depth import DEEP_FRAMES, as_recursion_error
+from autoreason.programs.sandbox.rpc import CHANNEL_RUNNERS
 
 Runner = Callable[[CodeType], None]
 
 MAX_FRAMES = 60
-"""Frames shown of a shortened traceback: the last ones."""
+"""Frames shown of a traceback: the last ones."""
 
 _FOLDER = __file__.removesuffix("execution.py")
 
@@ -34,11 +32,6 @@ CHANNEL = 3
 """The descriptor of the socket between a candidate and its tests."""
 NULL_DEVICE = 4
 """The descriptor of /dev/null, for programs that mention it."""
-
-
-def cache_source(name: str, source: str) -> None:
-    """Let tracebacks show a program's lines, although there is no such file."""
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
 
 def add_site_builtins() -> None:
@@ -150,19 +143,11 @@ def open_streams() -> None:
 
 def runner_for(role: str) -> Runner:
     """The function that runs code in this role; called while files can still be read."""
-    if role == "candidate":
-        from autoreason.programs.sandbox.rpc_server import serve
-
-        return partial(_over_channel, serve)
-    if role == "tests":
-        from autoreason.programs.sandbox.test_driver import drive
-
-        return partial(_over_channel, drive)
-    if role in ("artifact", "evaluator"):
-        from autoreason.programs.sandbox.scoring import score, serve_artifact
-
-        return partial(_over_channel, score if role == "evaluator" else serve_artifact)
-    return _as_main
+    if role not in CHANNEL_RUNNERS:
+        return _as_main
+    module, name = CHANNEL_RUNNERS[role]
+    function = getattr(import_module(f"autoreason.programs.sandbox.{module}"), name)
+    return lambda code: function(code, CHANNEL)
 
 
 def run(code: CodeType, runner: Runner) -> NoReturn:
@@ -185,10 +170,6 @@ def _as_main(code: CodeType) -> None:
     sys.modules["__main__"] = main
     sys.argv = [code.co_filename]
     exec(code, main.__dict__)
-
-
-def _over_channel(function: Callable[[CodeType, int], None], code: CodeType) -> None:
-    function(code, CHANNEL)
 
 
 def _stream(descriptor: int, mode: str, name: str) -> TextIO:
@@ -215,7 +196,6 @@ def _status(stop: SystemExit) -> int:
 
 
 def _report(error: BaseException) -> None:
-    error = as_recursion_error(error)
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_FOLDER):
         trace = trace.tb_next
@@ -224,8 +204,7 @@ def _report(error: BaseException) -> None:
             sys.excepthook(type(error), error, trace)
             return
         # The built-in hook would look for the source in a file.
-        deep = next(islice(traceback.walk_tb(trace), DEEP_FRAMES, None), None) is not None
-        traceback.print_exception(type(error), error, trace, limit=-MAX_FRAMES if deep else None)
+        traceback.print_exception(type(error), error, trace, limit=-MAX_FRAMES)
         return
     with contextlib.suppress(BaseException):
         os.write(2, f"{type(error).__name__}\n".encode())

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import shutil
-import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.programs.sandbox.base import Level, Sandbox
+from autoreason.programs.sandbox.base import Level, ProgramRun, RunLimits, Sandbox
 
 if TYPE_CHECKING:
-    from autoreason.programs.sandbox.linux import ForkServer, Isolation
+    from autoreason.programs.sandbox.linux import Isolation
 
-_TIMEOUT_SECONDS = 20.0
 _MACHINES = ("x86_64", "aarch64")
 
 
@@ -91,60 +91,37 @@ def open_sandbox(
 
 def _find_problem(isolation: Isolation, python: str | None) -> str:
     """Why a level does not work here; empty where it does."""
-    from autoreason.programs.sandbox.linux import start_fork_server
+    from autoreason.programs.sandbox.linux import LinuxSandbox
 
     if isolation.level == "bubblewrap" and shutil.which("bwrap") is None:
         return "not installed"
-    try:
-        server = start_fork_server(isolation, python=python)
-    except OSError as error:
-        return str(error)
-    try:
-        return _run_first_program(server)
-    except OSError as error:
-        return server.last_error() or str(error)
-    finally:
-        server.process.kill()
-        server.process.wait()
-        server.close()
 
+    async def run() -> ProgramRun:
+        sandbox = LinuxSandbox(isolation, workers=1, python=python)
+        try:
+            async with sandbox.open(
+                "print(1)", RunLimits(seconds=5.0, memory=256 << 20)
+            ) as session:
+                return await session.run(b"")
+        finally:
+            await sandbox.close()
 
-def _run_first_program(server: ForkServer) -> str:
-    from autoreason.programs.sandbox.fork_server import READY
-    from autoreason.programs.sandbox.linux import memory_files
-    from autoreason.programs.sandbox.wire import RUN, ProgramSpec, RunReport
-
-    server.control.settimeout(_TIMEOUT_SECONDS)
-    if server.control.recv(16) != READY:
-        return server.last_error() or "it did not start"
-    local, remote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with remote:
-        socket.send_fds(server.control, [b"session"], [remote.fileno()])
-    with local, memory_files(b"") as files:
-        local.settimeout(_TIMEOUT_SECONDS)
-        local.send(ProgramSpec("program", 5.0, 256 << 20, 1 << 20, "print(1)").pack())
-        socket.send_fds(local, [RUN], files)
-        reply = None
-        while reply is None or reply.end_reason == "running":
-            message = local.recv(1024)
-            if not message:
-                return server.last_error() or "it ended in the middle of a first program"
-            reply = RunReport.unpack(message)
-        if reply.end_reason == "exit" and reply.status == 0:
-            return ""
-        return server.last_error() or f"a first program ended by {reply.end_reason}, {reply.status}"
+    # In another thread: this one may have a loop that is running.
+    with ThreadPoolExecutor(1) as pool:
+        ran = pool.submit(lambda: asyncio.run(run())).result()
+    if ran.end_reason == "exit" and ran.status == 0:
+        return ""
+    return ran.detail or f"a first program ended by {ran.end_reason}, {ran.status}"
 
 
 def _reason(isolation: Isolation, problem: str) -> str:
-    match isolation.level:
-        case "bubblewrap" if problem == "not installed":
+    match isolation:
+        case ("bubblewrap", _) if problem == "not installed":
             return "bubblewrap is not installed: apt-get install bubblewrap"
-        case "bubblewrap" if isolation.namespaces:
+        case ("bubblewrap", True):
             return f"bubblewrap cannot give each test its own process namespace here ({problem})"
-        case "bubblewrap":
+        case ("bubblewrap", False):
             return f"bubblewrap needs user namespaces, which this host refuses ({problem})"
-        case "landlock" if "landlock" in problem:
-            return f"this kernel has no Landlock, or it is off ({problem}): use Linux 5.13 or newer"
-        case "landlock":
-            return f"Landlock is of no use here ({problem})"
+        case ("landlock", _):
+            return f"Landlock does not work here, which needs Linux 5.13 or newer ({problem})"
     return f"system calls cannot be filtered here ({problem})"

@@ -7,6 +7,7 @@ import fcntl
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -32,9 +33,15 @@ from autoreason.programs.sandbox.base import (
     pid_of,
     wait_or_kill,
 )
-from autoreason.programs.sandbox.fork_server import READY
+from autoreason.programs.sandbox.fork_server import (
+    MAX_MESSAGE_BYTES,
+    READY,
+    RUN,
+    STOP,
+    ProgramSpec,
+    RunReport,
+)
 from autoreason.programs.sandbox.jail import EMPTY_FOLDER
-from autoreason.programs.sandbox.wire import MAX_MESSAGE_BYTES, RUN, STOP, ProgramSpec, RunReport
 
 SANDBOX_FOLDER = Path(__file__).parent
 _FOLDER_INSIDE = "/autoreason/programs/sandbox"
@@ -87,14 +94,11 @@ class ForkServer:
         lines = os.pread(self.errors, 1 << 16, 0).decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
-    def is_alive(self) -> bool:
-        """Whether it is still running."""
-        return self.process.poll() is None
-
-    def close(self) -> None:
+    async def end(self) -> None:
         """Disconnect from it: it ends with everything it started."""
         self.control.close()
         os.close(self.errors)
+        await wait_or_kill(self.process, END_SECONDS)
 
 
 def start_fork_server(
@@ -203,7 +207,7 @@ class ServerSlot:
     async def get_server(self) -> ForkServer:
         """The fork server, ready to serve."""
         async with self._lock:
-            if self._server is not None and not self._server.is_alive():
+            if self._server is not None and self._server.process.poll() is not None:
                 await self._end()
             if self._closed:
                 raise OSError("it is closed")
@@ -231,13 +235,13 @@ class ServerSlot:
                 return server
             raise OSError(server.last_error() or "the fork server did not start")
         except BaseException:
-            await _end(server)
+            await server.end()
             raise
 
     async def _end(self) -> None:
         server, self._server = self._server, None
         if server is not None:
-            await _end(server)
+            await server.end()
 
 
 async def receive(
@@ -275,17 +279,12 @@ async def wait_readable(descriptor: socket.socket | int) -> None:
         loop.remove_reader(descriptor)
 
 
-async def _end(server: ForkServer) -> None:
-    server.close()
-    await wait_or_kill(server.process, END_SECONDS)
-
-
 SLACK_SECONDS = 20.0
 """How much longer than its limit a run's reply may take."""
 ERRORS_KEPT = 32 << 10
 """Bytes of standard error that are kept: its end."""
 
-_COMPILER_SIGNALS = {"SIGXCPU": 24, "SIGSEGV": 11, "SIGBUS": 7, "SIGABRT": 6}
+_COMPILER_SIGNALS = (signal.SIGXCPU, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
 """Signals by which a solution process dies when a program exceeds the compiler's limits."""
 
 
@@ -404,16 +403,24 @@ class LinuxSession:
 
     def _build_run(self, reply: RunReport, out: int, err: int) -> ProgramRun:
         if reply.end_reason == "died":
-            died_compiling = not self._replied and reply.status in _COMPILER_SIGNALS.values()
+            died_compiling = not self._replied and reply.status in _COMPILER_SIGNALS
             self.close()
-            return (
-                _compiler_failure(reply.status) if died_compiling else _worker_failure(reply.status)
-            )
+            if not died_compiling:
+                error = self._server.last_error() if self._server else ""
+                detail = error or f"the solution process ended with status {reply.status}"
+                return ProgramRun(end_reason="broken", detail=detail)
+            if reply.status == signal.SIGXCPU:
+                return ProgramRun(end_reason="cpu", detail="compiling the program took too long")
+            message = b"SyntaxError: the program crashes the compiler\n"
+            return ProgramRun(end_reason="signal", status=reply.status, stderr=message)
         self._replied = True
         errors = os.fstat(err).st_size
         kept = os.pread(err, ERRORS_KEPT, max(0, errors - ERRORS_KEPT))
-        end_reason = _end_reason(reply.end_reason)
-        if end_reason in ("exit", "signal") and reply.status and _ran_out_of_memory(kept):
+        reasons: tuple[EndReason, ...] = get_args(EndReason)
+        end_reason: EndReason = next((e for e in reasons if e == reply.end_reason), "broken")
+        last_line = kept.rstrip().rpartition(b"\n")[2]
+        no_memory = last_line.startswith((b"MemoryError", b"OSError: [Errno 12]"))
+        if end_reason in ("exit", "signal") and reply.status and no_memory:
             end_reason = "memory"
         return ProgramRun(
             end_reason=end_reason,
@@ -437,28 +444,6 @@ class OversizedProgram:
         """End as a program that cannot be compiled."""
         message = f"SyntaxError: the source is {self._size:,} bytes long; at most {SOURCE_LIMIT:,} are run\n"
         return ProgramRun(end_reason="exit", status=1, stderr=message.encode())
-
-
-def _compiler_failure(number: int) -> ProgramRun:
-    if number == _COMPILER_SIGNALS["SIGXCPU"]:
-        return ProgramRun(end_reason="cpu", detail="compiling the program took too long")
-    message = "SyntaxError: the program crashes the compiler\n"
-    return ProgramRun(end_reason="signal", status=number, stderr=message.encode())
-
-
-def _worker_failure(status: int) -> ProgramRun:
-    return ProgramRun(
-        end_reason="broken", detail=f"the solution process ended with status {status}"
-    )
-
-
-def _end_reason(name: str) -> EndReason:
-    return next((each for each in get_args(EndReason) if each == name), "broken")
-
-
-def _ran_out_of_memory(errors: bytes) -> bool:
-    last = errors.rstrip().rpartition(b"\n")[2]
-    return last.startswith((b"MemoryError", b"OSError: [Errno 12]"))
 
 
 def _read(descriptor: int, limit: int) -> bytes:

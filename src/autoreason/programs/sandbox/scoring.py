@@ -9,7 +9,6 @@ import ast
 import importlib
 import inspect
 import json
-import linecache
 import os
 import sys
 import traceback
@@ -21,14 +20,15 @@ from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
-from autoreason.programs.sandbox.rpc_client import (
+from autoreason.programs.sandbox.rpc import (
     MAX_TEXT,
     ProgramClient,
     RemoteHandle,
     TestsAborted,
+    cache_source,
+    serve_names,
     trace_of,
 )
-from autoreason.programs.sandbox.rpc_server import serve_names
 
 SCORED = 0
 RAISED = 10
@@ -102,7 +102,7 @@ class SourceFinder:
         path = self._modules.get(module.__name__)
         if path is not None:
             source = self._files[path]
-            linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+            cache_source(path, source)
             module.__file__ = path
             exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
 
@@ -152,7 +152,7 @@ class ArtifactObject(RemoteHandle):
         return value
 
     def _refuse(self, *_: object) -> NoReturn:
-        kind = self._remote_client.query(self._remote_handle, "type", str)
+        kind = self._remote_client.query("type", self, str)
         raise TypeError(
             f"the artifact returned a {kind}, which is no plain value; return numbers, texts, "
             "lists, tuples, sets and dictionaries of exactly these types"
@@ -179,8 +179,7 @@ class Artifact:
 
     def arguments_after(self, function: ArtifactObject, *arguments: object) -> list[object]:
         """Call a function of the artifact, and return copies of its arguments as it left them."""
-        sent = self._client.encode_value(list(arguments))
-        after = self._client.request("arguments_after", function._remote_handle, sent)
+        after = self._client.request("arguments_after", function, list(arguments))
         if type(after) is not list or len(after) != len(arguments):
             raise TypeError("the artifact returned other arguments than it was given")
         return after

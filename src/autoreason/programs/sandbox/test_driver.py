@@ -19,7 +19,13 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import NoReturn
 
-from autoreason.programs.sandbox.rpc_client import MAX_TEXT, ProgramClient, TestsAborted, trace_of
+from autoreason.programs.sandbox.rpc import (
+    MAX_TEXT,
+    ProgramClient,
+    TestsAborted,
+    cache_source,
+    trace_of,
+)
 from autoreason.programs.sandbox.warm import IMPORTABLE
 
 PASSED = 0
@@ -45,11 +51,13 @@ def drive(code: CodeType, channel: int) -> NoReturn:
     sys.stdout = sys.stderr
     status, error = PASSED, None
     try:
-        codes = (
-            [_with_file_name(code, _SETUP), _compile_tests(tests_source)]
-            if tests_source
-            else [_with_file_name(code, _TESTS)]
-        )
+        name = _SETUP if tests_source else _TESTS
+        cache_source(name, "".join(linecache.getlines(code.co_filename)))
+        codes = [_with_file_name(code, name)]
+        if tests_source:
+            # Tests that are too long to be sent as a program.
+            cache_source(_TESTS, tests_source)
+            codes.append(compile(tests_source, _TESTS, "exec", dont_inherit=True))
         names = _build_globals(codes, client, wanted)
         for each in codes:
             exec(each, names)
@@ -66,31 +74,21 @@ def drive(code: CodeType, channel: int) -> NoReturn:
 
 def _with_file_name(code: CodeType, name: str) -> CodeType:
     """The same code under that file name, so that its lines are not taken for the program's."""
-    _remember(name, linecache.getlines(code.co_filename))
-    return _renamed(code, name)
-
-
-def _renamed(code: CodeType, name: str) -> CodeType:
-    inner = (_renamed(c, name) if isinstance(c, CodeType) else c for c in code.co_consts)
+    inner = (_with_file_name(c, name) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_filename=name, co_consts=tuple(inner))
-
-
-def _compile_tests(source: str) -> CodeType:
-    """Compile tests that are too long to be sent as a program; tracebacks show them as well."""
-    _remember(_TESTS, source.splitlines(keepends=True))
-    return compile(source, _TESTS, "exec", dont_inherit=True)
-
-
-def _remember(name: str, lines: list[str]) -> None:
-    linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
 
 
 def _build_globals(
     codes: list[CodeType], client: ProgramClient, always: list[str]
 ) -> dict[str, object]:
     """The globals of the tests: names that neither Python nor the tests define come from the program."""
-    module = _script()
-    named = {name for code in codes for name in _used(code) if not _every_module_has(name)}
+    # A main module: `unittest` and the usual guard check its name.
+    module = ModuleType("__main__")
+    module.__file__ = _TESTS
+    sys.modules["__main__"] = module
+    sys.argv = [_TESTS]
+    # Every module has names with two underscores.
+    named = {name for code in codes for name in _used(code) if not name.startswith("__")}
     unknown = named - set(vars(builtins)) - set(always)
     modules = unknown & sys.stdlib_module_names
     for name in modules & IMPORTABLE:
@@ -99,19 +97,6 @@ def _build_globals(
             module.__dict__[name] = importlib.import_module(name)
     module.__dict__.update(client.names(sorted(unknown - modules | set(always))))
     return module.__dict__
-
-
-def _script() -> ModuleType:
-    """A main module for the tests: `unittest` and the usual guard check its name."""
-    module = ModuleType("__main__")
-    module.__file__ = _TESTS
-    sys.modules["__main__"] = module
-    sys.argv = [_TESTS]
-    return module
-
-
-def _every_module_has(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
 
 
 def _used(code: CodeType) -> Iterator[str]:
@@ -130,8 +115,9 @@ def _used(code: CodeType) -> Iterator[str]:
 
 def _status_of(error: BaseException, client: ProgramClient) -> int:
     match error:
-        case SystemExit():
-            return PASSED if _success(error.code) else FAILED
+        case SystemExit(code=code):
+            # A remote object never means success, and is not asked.
+            return PASSED if code is None or (isinstance(code, int) and code == 0) else FAILED
         case MemoryError():
             return OUT_OF_MEMORY
         case ImportError() if trace_of(error) is None:
@@ -145,45 +131,35 @@ def _status_of(error: BaseException, client: ProgramClient) -> int:
     return FAILED if trace_of(error) is None else RAISED
 
 
-def _success(code: object) -> bool:
-    """Whether an exit status means success; a remote object never does, and is not asked."""
-    return code is None or (isinstance(code, int) and code == 0)
-
-
 def _report(error: BaseException | None, client: ProgramClient) -> dict[str, str]:
     """What explains a failure: the last call, the line that failed, the traceback."""
     if error is None and not client.program_error:
         return {}
     called, got = client.close()
+    missing = isinstance(error, NameError) and trace_of(error) is None and error.name
     return {
         "called": called,
         "got": got,
         "trace": _trace(error),
         "line": _line(error),
-        "reason": client.tests_error or client.program_error or _missing(error),
+        "reason": client.tests_error
+        or client.program_error
+        or (f"it defines no {missing}" if missing else ""),
     }
-
-
-def _missing(error: BaseException | None) -> str:
-    """The name that the tests use and the program lacks, as a sentence."""
-    missing = isinstance(error, NameError) and trace_of(error) is None and error.name
-    return f"it defines no {missing}" if missing else ""
 
 
 def _trace(error: BaseException | None) -> str:
     """The program's own traceback where it raised; otherwise that of the tests, unless they exited with a status."""
-    if error is None or isinstance(error, TestsAborted) or _has_printed_reason(error):
+    if error is None or isinstance(error, TestsAborted):
+        return ""
+    if isinstance(error, SystemExit) and isinstance(error.code, int):
+        # They have printed the reason.
         return ""
     program_trace = trace_of(error)
     if program_trace is not None:
         return program_trace
     within = error.__traceback__.tb_next if error.__traceback__ else None
     return "".join(traceback.format_exception(type(error), error, within))[-MAX_TEXT:]
-
-
-def _has_printed_reason(error: BaseException) -> bool:
-    """Whether the tests exited with a number: they have printed the reason."""
-    return isinstance(error, SystemExit) and isinstance(error.code, int)
 
 
 def _line(error: BaseException | None) -> str:

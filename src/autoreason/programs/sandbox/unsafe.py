@@ -38,11 +38,10 @@ _FUNCTION = """
 import sys
 role, channel, source_folder = sys.argv[1:]
 sys.path.append(source_folder)
-from autoreason.programs.sandbox import rpc_server, scoring, test_driver
-run = {
-    "candidate": rpc_server.serve, "tests": test_driver.drive,
-    "artifact": scoring.serve_artifact, "evaluator": scoring.score,
-}[role]
+from importlib import import_module
+from autoreason.programs.sandbox.rpc import CHANNEL_RUNNERS
+module, name = CHANNEL_RUNNERS[role]
+run = getattr(import_module(f"autoreason.programs.sandbox.{module}"), name)
 with open("solution.py", encoding="utf-8") as file:
     code = compile(file.read(), "solution.py", "exec", dont_inherit=True)
 run(code, int(channel))

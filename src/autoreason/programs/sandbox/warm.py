@@ -54,7 +54,7 @@ MISSING_HOME = "/nonexistent"
 
 OWN_MODULES = tuple(
     f"autoreason.programs.sandbox.{name}"
-    for name in ("test_driver", "rpc_server", "canonical_values", "scoring")
+    for name in ("test_driver", "rpc", "canonical_values", "scoring")
 )
 
 LAZY_MODULES = ("_pylong", "_pydatetime", "_colorize")

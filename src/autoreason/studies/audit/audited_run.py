@@ -14,8 +14,8 @@ from autoreason.events import BallotCast, Verdict
 from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.keys import judge_key, try_key
+from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
-from autoreason.programs.task import assignments_of
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story

@@ -17,9 +17,8 @@ from autoreason.exchange import Query, Spent
 from autoreason.jobs.context import draw
 from autoreason.keys import PartName, sub_key
 from autoreason.models.prices import rates
-from autoreason.programs.assignment import Assignment
-from autoreason.programs.events import Solved
-from autoreason.programs.task import assignments_of
+from autoreason.programs.assignment import Assignment, assignments_of
+from autoreason.programs.events import Solved, describe_solved
 from autoreason.settings import MAX_PASSES, Matched, Models, Settings, Unit
 from autoreason.studies.panels.entries import cut_options, cut_to_equal_length, distinct
 from autoreason.task import Task, Work
@@ -315,9 +314,7 @@ class CellFinished(Event, frozen=True, kw_only=True):
         status = self.result.status if self.result.finished else "left out"
         what = f"{status}, {self.result.reason}"
         if self.result.solved:
-            from autoreason.programs.program_statements import solved
-
-            what = solved(self.result.solved)
+            what = describe_solved(self.result.solved)
         return f"{self.cell.name}: {what}"
 
     def without_sentences(self) -> CellFinished:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute, short
-from autoreason.programs.assignment import Assignment
-from autoreason.programs.task import Assignments
+from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, Budget, Settings
 from autoreason.stats.shares import enough_repeats

@@ -21,7 +21,7 @@ from tests.programs.sandbox.attacks.processes import adopt_orphans
 from tests.programs.sandbox.attacks.trying import AT_ONCE, AttackResult, try_all
 from tests.programs.sandbox.attacks.trying_functions import try_functions
 
-from autoreason.programs.sandbox import fork_server, linux, wire  # noqa: F401 - as above
+from autoreason.programs.sandbox import fork_server, linux  # noqa: F401 - as above
 from autoreason.programs.sandbox.base import Level, Sandbox
 from autoreason.programs.sandbox.levels import open_sandbox
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.sandbox import values
-from autoreason.programs.sandbox.values import (
+from autoreason.programs.sandbox import rpc
+from autoreason.programs.sandbox.rpc import (
     MAX_DEPTH,
     ChannelClosed,
     MalformedMessage,
@@ -195,7 +195,7 @@ def sent_through_a_pipe(data: bytes) -> Any:
     try:
         os.write(write, data)
         os.close(write)
-        return values.receive(read)
+        return rpc.receive(read)
     finally:
         os.close(read)
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from autoreason.events import PassDecided
-from autoreason.programs import program_statements
+from autoreason.programs import events
 from autoreason.programs.assignment import CodeVerdict, Examined
 
 
@@ -19,12 +19,12 @@ def test_a_pass_over_programs_is_said_in_words_for_programs() -> None:
         streak=1,
         reason="A and B pass equally many public tests, and too few calls are left for judges",
     )
-    assert program_statements.program_decided(equal, 2) == (
+    assert events.describe_pass(equal, 2) == (
         "A goes on (A and B pass equally many public tests, and too few calls are left for judges); "
         "survival 1 of 2 in a row"
     )
     taken = replace(equal, outcome="unjudged", winner="B", streak=0, reason="")
-    assert program_statements.program_decided(taken, 2) == "accepted without a vote"
+    assert events.describe_pass(taken, 2) == "accepted without a vote"
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_a_failure_that_ended_the_tests_says_where(
     found = Examined(
         which="private", verdict=CodeVerdict(verdict), passed=passed, run=run, total=25
     )
-    assert program_statements.examined(found) == sentence
+    assert events.describe_examined(found) == sentence
