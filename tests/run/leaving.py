@@ -72,7 +72,7 @@ async def left_after_every_call(
         assert len(recorded) == calls
         mended = Breaking(script)
         result = await go_on(journal, paused.run, mended, **options)
-        assert (result.status, result.text) == (ended.status, ended.text)
+        assert (result.status, result.story.text) == (ended.status, ended.story.text)
         assert result.calls == ended.calls
         assert not recorded & set(mended.asked)
         assert sorted([*broken.answered, *mended.answered]) == sorted(whole.answered)

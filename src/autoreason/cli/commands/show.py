@@ -110,7 +110,7 @@ def show(
             _print_attempts(book, row, story, problem, strategy, number)
         elif text_only or diff:
             _show_text(row, story, diff=diff)
-        elif whole and _is_unfinished_suite(story):
+        elif whole and _is_unfinished_suite(story) and not writes_programs(story):
             from autoreason.cli.views.outcome import show_report
             from autoreason.run.lab_status import lab_status
 
